@@ -1,0 +1,236 @@
+"""The errors that a client sees: one class per family, each with its SQLSTATE.
+
+Every error that leaves the binder, an executor or storage towards a client is a `SqlError`. The wire layer
+turns it into an ErrorResponse (severity, SQLSTATE, message, detail, hint, position); anything else that
+reaches the wire layer is a defect and is answered as XX000. Messages use PostgreSQL's wording where
+PostgreSQL has one (https://www.postgresql.org/docs/15/errcodes-appendix.html).
+"""
+
+from __future__ import annotations
+
+
+class SqlError(Exception):
+    """An error with a SQLSTATE, for the client to act on.
+
+    `position` counts characters of the statement's text from 1, as psql's caret needs it; None if unknown.
+    """
+
+    sqlstate = "XX000"
+    severity = "ERROR"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        sqlstate: str | None = None,
+        position: int | None = None,
+        detail: str | None = None,
+        hint: str | None = None,
+        where: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        if sqlstate is not None:
+            self.sqlstate = sqlstate
+        self.position = position
+        self.detail = detail
+        self.hint = hint
+        self.where = where
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross process borders (Spark tasks): rebuild with every field.
+        state = (self.message, self.sqlstate, self.position, self.detail, self.hint, self.where)
+        return _rebuild, (type(self), *state)
+
+
+def _rebuild(
+    cls: type[SqlError],
+    message: str,
+    sqlstate: str,
+    position: int | None,
+    detail: str | None,
+    hint: str | None,
+    where: str | None,
+) -> SqlError:
+    return cls(message, sqlstate=sqlstate, position=position, detail=detail, hint=hint, where=where)
+
+
+class SyntaxError_(SqlError):
+    """The text is not SQL: the author of the statement mends it."""
+
+    sqlstate = "42601"
+
+
+class FeatureNotSupported(SqlError):
+    """The construct is valid SQL that this version does not run; the message names the construct."""
+
+    sqlstate = "0A000"
+
+
+class UndefinedTable(SqlError):
+    """No relation of that name on the search path."""
+
+    sqlstate = "42P01"
+
+
+class UndefinedColumn(SqlError):
+    """No such column in the relations at hand."""
+
+    sqlstate = "42703"
+
+
+class AmbiguousColumn(SqlError):
+    """More than one relation has a column of that name."""
+
+    sqlstate = "42702"
+
+
+class UndefinedFunction(SqlError):
+    """No function or operator of that name takes these argument types."""
+
+    sqlstate = "42883"
+
+
+class UndefinedObject(SqlError):
+    """No type, parameter or other object of that name."""
+
+    sqlstate = "42704"
+
+
+class DuplicateRelation(SqlError):
+    """A relation of that name exists."""
+
+    sqlstate = "42P07"
+
+
+class DuplicateColumn(SqlError):
+    """A column is named twice."""
+
+    sqlstate = "42701"
+
+
+class WrongObjectType(SqlError):
+    """The object exists but is of another kind (a view where a table is needed, say)."""
+
+    sqlstate = "42809"
+
+
+class InvalidTableDefinition(SqlError):
+    """CREATE TABLE contradicts itself (two primary keys, say)."""
+
+    sqlstate = "42P16"
+
+
+class GroupingError(SqlError):
+    """A column is neither grouped nor aggregated."""
+
+    sqlstate = "42803"
+
+
+class DatatypeMismatch(SqlError):
+    """An expression's type does not fit where it stands."""
+
+    sqlstate = "42804"
+
+
+class CannotCoerce(SqlError):
+    """No cast between the two types."""
+
+    sqlstate = "42846"
+
+
+class InvalidTextRepresentation(SqlError):
+    """A text is no literal of the type it should become."""
+
+    sqlstate = "22P02"
+
+
+class NumericValueOutOfRange(SqlError):
+    """A number does not fit its type."""
+
+    sqlstate = "22003"
+
+
+class DivisionByZero(SqlError):
+    """Division by zero."""
+
+    sqlstate = "22012"
+
+
+class StringTooLong(SqlError):
+    """A string is longer than varchar(n) or char(n) allows."""
+
+    sqlstate = "22001"
+
+
+class BadCopyFileFormat(SqlError):
+    """A line of COPY data is malformed; `where` says which."""
+
+    sqlstate = "22P04"
+
+
+class NotNullViolation(SqlError):
+    """NULL in a NOT NULL column."""
+
+    sqlstate = "23502"
+
+
+class DependentObjectsStillExist(SqlError):
+    """DROP of something that others use; the hint names CASCADE."""
+
+    sqlstate = "2BP01"
+
+
+class InFailedTransaction(SqlError):
+    """The transaction has failed: only ROLLBACK is accepted."""
+
+    sqlstate = "25P02"
+
+
+class SerializationFailure(SqlError):
+    """Something else changed meanwhile: the client may retry."""
+
+    sqlstate = "40001"
+
+
+class QueryCanceled(SqlError):
+    """The client, or a timeout, ended the statement."""
+
+    sqlstate = "57014"
+
+
+class CannotConnectNow(SqlError):
+    """The server is starting or stopping."""
+
+    sqlstate = "57P03"
+
+
+class AdminShutdown(SqlError):
+    """The server stops; the client reconnects later."""
+
+    sqlstate = "57P01"
+    severity = "FATAL"
+
+
+class ProtocolViolation(SqlError):
+    """The client's bytes are not the protocol's."""
+
+    sqlstate = "08P01"
+
+
+class InvalidParameterValue(SqlError):
+    """A setting or an argument is out of its range."""
+
+    sqlstate = "22023"
+
+
+class IoError(SqlError):
+    """The disk or the state store failed; the operator acts."""
+
+    sqlstate = "58030"
+
+
+class InternalError(SqlError):
+    """A defect of ours."""
+
+    sqlstate = "XX000"

@@ -1,0 +1,71 @@
+"""Typed expressions: what the binder makes, the optimizer moves and the evaluator runs.
+
+An expression reads one row, by column position. Every node knows its type; implicit casts are explicit
+`Cast` nodes by the time the binder is done, so that nothing below it needs PostgreSQL's coercion rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class InputRef:
+    """The input row's column at `index`."""
+
+    index: int
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant: None for NULL, else the Python value that Arrow takes for the type.
+
+    bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), and
+    pyarrow.MonthDayNano for interval.
+    """
+
+    value: object
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`$index` (from 1) of a prepared statement; replaced by a Literal when it is bound."""
+
+    index: int
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A scalar function or operator of the signature table, by its canonical name.
+
+    Argument types are exactly a signature's; `type` is that signature's result.
+    """
+
+    function: str
+    args: tuple[Expr, ...]
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A change of type. Text that is no literal of the type is 22P02, a number too big 22003."""
+
+    arg: Expr
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`CASE WHEN condition THEN result … ELSE default END`; all results have `type`."""
+
+    branches: tuple[tuple[Expr, Expr], ...]
+    default: Expr
+    type: SqlType
+
+
+Expr = InputRef | Literal | Parameter | Call | Cast | Case

@@ -1,0 +1,97 @@
+"""The catalog as planners read it: an immutable snapshot of every relation.
+
+The meta service (`meta/catalog_store.py`) keeps and changes it; a statement is bound and planned against one snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from risingpy.storage.table_schema import TableSchema
+from risingpy.types import SqlType
+
+
+class RelationKind(Enum):
+    """The value is what messages call it."""
+
+    TABLE = "table"
+    MATERIALIZED_VIEW = "materialized view"
+    VIEW = "view"
+    SOURCE = "source"
+
+
+class JobStatus(Enum):
+    CREATING = "creating"  # backfilling: not yet visible to queries
+    CREATED = "created"
+    FAILED = "failed"  # stopped by an error; its last answer can still be read
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDesc:
+    """A column of a relation. `default` is the SQL text of its DEFAULT."""
+
+    column_id: int
+    name: str
+    type: SqlType
+    not_null: bool = False
+    hidden: bool = False
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table, view, materialized view or source.
+
+    `columns` are in storage order and include hidden ones (`_row_id`, stream key columns that the query does
+    not select). `primary_key` are the declared key's positions (empty: `_row_id` is the key).
+    `stream_key` are the positions of the key of its change stream. `table` is its stored form (None for
+    views and sources). `definition` is the CREATE statement's text. `query` is the query's text for views
+    and materialized views. `depends_on` are ids of relations that it reads. `options` are a source's WITH options.
+    """
+
+    relation_id: int
+    schema_name: str
+    name: str
+    kind: RelationKind
+    columns: tuple[ColumnDesc, ...]
+    definition: str
+    primary_key: tuple[int, ...] = ()
+    stream_key: tuple[int, ...] = ()
+    append_only: bool = False
+    table: TableSchema | None = None
+    query: str | None = None
+    depends_on: tuple[int, ...] = ()
+    status: JobStatus = JobStatus.CREATED
+    version: int = 0
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def qualified_name(self) -> str:
+        return f"{self.schema_name}.{self.name}"
+
+
+DEFAULT_SCHEMA = "public"
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All relations and schemas at one version."""
+
+    version: int = 0
+    database: str = "dev"
+    schemas: tuple[str, ...] = (DEFAULT_SCHEMA,)
+    relations: Mapping[int, Relation] = field(default_factory=dict)
+
+    def find(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> Relation | None:
+        """The relation called `name` in `schema`, or in the first schema of the search path that has it."""
+        for candidate in (schema,) if schema is not None else search_path:
+            for relation in self.relations.values():
+                if relation.name == name and relation.schema_name == candidate:
+                    return relation
+        return None
+
+    def dependents(self, relation_id: int) -> Iterator[Relation]:
+        """The relations that read `relation_id` directly."""
+        return (r for r in self.relations.values() if relation_id in r.depends_on)

@@ -1,0 +1,64 @@
+"""The stream graph: every running job's fragments, and how rows get from one to the next.
+
+Graph = data only: it is serialized (`plan_codec.py`), kept in the catalog and read by every task.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.optimizer.plan import Distribution, StreamPlan
+from risingpy.storage.table_schema import TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeSource:
+    """The upstream fragment of an exchange and how its rows are spread over the shards."""
+
+    fragment_id: int
+    distribution: Distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A plan without exchanges, that one task per shard runs in each epoch.
+
+    `root`'s Exchange leaves are the inputs, in `inputs`; an `Exchange` node inside `root` is replaced on execution by
+    the rows of `inputs[k]`, where k is its position in a depth-first, left-to-right walk.
+    `upstream_tables` are the tables whose changes its TableScans read (from the same task, no shuffle).
+    """
+
+    fragment_id: int
+    job_id: int
+    root: StreamPlan
+    inputs: tuple[ExchangeSource, ...]
+    upstream_tables: tuple[int, ...]
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A table, a materialized view or an index: the fragments that keep it.
+
+    `relation_id` is the catalog's id of the relation; `table` its stored form. `state_tables` are all others.
+    """
+
+    job_id: int
+    name: str
+    fragments: tuple[Fragment, ...]
+    table: TableSchema
+    state_tables: tuple[TableSchema, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamGraph:
+    """All jobs at one version (the epoch of the barrier that made it)."""
+
+    version: int
+    shards: int
+    jobs: tuple[Job, ...]
+
+    @property
+    def depth(self) -> int:
+        """Number of stages: 1 + the highest stage."""
+        return 1 + max((f.stage for j in self.jobs for f in j.fragments), default=0)

@@ -1,0 +1,160 @@
+"""The logical plan: what a query means, the same for a batch SELECT and for a materialized view.
+
+The binder makes it, `rules/` rewrite it, `batch.py` writes it out as DuckDB SQL and `stream.py` turns it into
+a stream plan. Expressions refer to columns of the node's input by position; for a join the left input's columns come
+first. Each node's `schema` is its output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from risingpy.executors.expression.nodes import Expr
+from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An output column. Hidden fields are left out of `*` and of results."""
+
+    name: str
+    type: SqlType
+    hidden: bool = False
+
+
+Schema = tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """Order by the column at `index`. PostgreSQL's default: NULLS LAST ascending, NULLS FIRST descending."""
+
+    index: int
+    descending: bool = False
+    nulls_first: bool = False
+
+
+class JoinKind(Enum):
+    INNER = "Inner"
+    LEFT = "LeftOuter"
+    RIGHT = "RightOuter"
+    FULL = "FullOuter"
+    CROSS = "Cross"
+
+
+@dataclass(frozen=True, slots=True)
+class AggCall:
+    """An aggregate over columns of the input.
+
+    `function` is the canonical name (count, sum, avg, min, max, bool_and, bool_or); `count(*)` has no `args`.
+    `filter` is the position of a boolean column of the input: only rows where it is true count.
+    """
+
+    function: str
+    args: tuple[int, ...]
+    type: SqlType
+    distinct: bool = False
+    filter: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Reads a relation of the catalog: the columns whose catalog positions are `columns`.
+
+    `relation_id` and `name` (schema-qualified) identify it; the catalog has its key and properties.
+    """
+
+    relation_id: int
+    name: str
+    columns: tuple[int, ...]
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Constant rows. `SELECT 1` reads one row of no columns."""
+
+    rows: tuple[tuple[Expr, ...], ...]
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keeps the rows for which `predicate` is true."""
+
+    input: LogicalPlan
+    predicate: Expr
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Computes `expressions` of each row."""
+
+    input: LogicalPlan
+    expressions: tuple[Expr, ...]
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """Groups by the columns at `group_key`; output: the group columns, then one column per call.
+
+    With no group key: exactly one row, even over nothing. With no calls: DISTINCT over the group key.
+    """
+
+    input: LogicalPlan
+    group_key: tuple[int, ...]
+    calls: tuple[AggCall, ...]
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Joins on `condition` (over left columns, then right columns); None for CROSS."""
+
+    left: LogicalPlan
+    right: LogicalPlan
+    kind: JoinKind
+    condition: Expr | None
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """UNION ALL of inputs with equal types. UNION is an Aggregate without calls above it."""
+
+    inputs: tuple[LogicalPlan, ...]
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """Orders the rows."""
+
+    input: LogicalPlan
+    keys: tuple[SortKey, ...]
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Skips `offset` rows and passes on `limit` (None: all). Both are constants or parameters, of type bigint."""
+
+    input: LogicalPlan
+    limit: Expr | None
+    offset: Expr | None
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+LogicalPlan = Scan | Values | Filter | Project | Aggregate | Join | Union | Sort | Limit

@@ -1,0 +1,229 @@
+"""The stream plan: every operator on one page.
+
+A stream plan computes, for each epoch, the change of a query's answer from the changes of its inputs. Each
+operator's output has a *stream key* (`stream_key.py`), its state tables are planned by `state_tables.py`, and
+the plan is cut into fragments at its exchanges by `fragments.py`. `executors/build.py` makes the executor of
+the same name from each operator.
+
+Positions in `expressions`, `group_key`, `keys` and so on count the input's columns from 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from risingpy.executors.expression.nodes import Expr
+from risingpy.optimizer.logical import AggCall, Schema
+from risingpy.storage.table_schema import TableSchema
+
+ColumnIndex = int
+
+
+class DistributionKind(Enum):
+    SINGLE = "Single"  # everything on the shard of vnode 0
+    HASH = "HashShard"  # by the vnode of some columns
+    SOME_SHARD = "SomeShard"  # spread, by nothing that a plan may use
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Where rows are. `columns` (for HASH) are output positions whose hash is the vnode."""
+
+    kind: DistributionKind
+    columns: tuple[ColumnIndex, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What is derived bottom-up for every operator's output."""
+
+    schema: Schema
+    stream_key: tuple[ColumnIndex, ...]
+    distribution: Distribution
+    append_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableScan:
+    """Passes on the changes of a table or view, after backfilling from its snapshot.
+
+    `columns` are positions in the upstream table's schema (`upstream`), in output order; the upstream's
+    storage key is always among them. The snapshot is read shard by shard in key order, in bounded
+    chunks; changes beyond the position that has been reached are held back, for the snapshot will
+    bring them. Stream key: the upstream's. State: `progress`, one row per vnode-shard, with the position
+    and whether it is finished. A scan of a freshly created (empty) upstream finishes in its first epoch.
+    """
+
+    upstream: TableSchema
+    columns: tuple[ColumnIndex, ...]
+    properties: Properties
+    progress: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Dml:
+    """The rows that INSERT, UPDATE, DELETE and COPY logged for a table in this epoch, in log order.
+
+    Each shard reads the epoch's part of the log and keeps the rows whose vnode (of the table's key) it owns.
+    Unlike every other operator's, its output is ordered: a later change of a key wins.
+    """
+
+    table_id: int
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Rows of an external source's splits, between the epoch's offsets. Append-only.
+
+    Not materialized: a view over it starts at the offsets where the source stands.
+    """
+
+    source_id: int
+    columns: tuple[ColumnIndex, ...]
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Constant rows, inserted once, in the job's first epoch. State: a marker row that it has run."""
+
+    rows: tuple[tuple[Expr, ...], ...]
+    properties: Properties
+    marker: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Passes on the changes whose row satisfies `predicate`. An error counts as false, and is counted."""
+
+    input: StreamPlan
+    predicate: Expr
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Computes `expressions`; an error gives NULL, and is counted.
+
+    Changes that cancel are dropped (an update of columns that are not selected).
+    """
+
+    input: StreamPlan
+    expressions: tuple[Expr, ...]
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAgg:
+    """First phase of an aggregation: one row per group of the epoch's delta, before the exchange. No state.
+
+    Output: the group key, then for each call its *partial state change* (see executors/aggregate), then
+    `count_change`, the number of rows inserted less those deleted. Only for value-state calls. Its output
+    is no change stream: every row has op +1 and stands for a difference.
+    """
+
+    input: StreamPlan
+    group_key: tuple[ColumnIndex, ...]
+    calls: tuple[AggCall, ...]
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class AggState:
+    """How one aggregate call is kept.
+
+    VALUE: `group_key → state`. MATERIALIZED_INPUT (min and max over an input that can retract):
+    `group_key | argument (min ascending, max descending) | input's stream key → ()`.
+    """
+
+    table: TableSchema
+    materialized_input: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HashAgg:
+    """Groups by `group_key` and keeps one result per call.
+
+    Output: the group key, then one column per call. Stream key: the group key. `calls[row_count]` is a
+    count(*) (added as a last, hidden call if the query has none): a group whose row count falls to 0
+    is deleted. State: one table per call. If `from_partials`, the input is a LocalAgg's output.
+    """
+
+    input: StreamPlan
+    group_key: tuple[ColumnIndex, ...]
+    calls: tuple[AggCall, ...]
+    states: tuple[AggState, ...]
+    row_count: int
+    from_partials: bool
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleAgg:
+    """An aggregate without GROUP BY: one row, always, even over nothing.
+
+    Stream key: none. State: one table per call, singleton. Emits its row in its first epoch.
+    """
+
+    input: StreamPlan
+    calls: tuple[AggCall, ...]
+    states: tuple[AggState, ...]
+    row_count: int
+    from_partials: bool
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """UNION ALL: the changes of all inputs. Adds a hidden last column, the input's ordinal (integer).
+
+    Stream key: the inputs' key columns and that ordinal. Inputs have equal schemas by construction.
+    """
+
+    inputs: tuple[StreamPlan, ...]
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Moves rows to the shards of `properties.distribution`. A fragment border."""
+
+    input: StreamPlan
+    properties: Properties
+
+
+class ConflictBehavior(Enum):
+    NO_CHECK = "NoCheck"  # the input is a change stream by this key already
+    OVERWRITE = "Overwrite"  # the input is a table's log: the last write of a key wins
+
+
+@dataclass(frozen=True, slots=True)
+class Materialize:
+    """Stores the relation and passes its changes on to whoever reads it.
+
+    With OVERWRITE the stored rows are read to turn the log's last write per key into −old and +new.
+    Output: the changes of the stored relation, all its columns. State: `table`, the relation itself.
+    """
+
+    input: StreamPlan
+    table: TableSchema
+    conflict: ConflictBehavior
+    properties: Properties
+
+
+StreamPlan = (
+    TableScan
+    | Dml
+    | Source
+    | Values
+    | Filter
+    | Project
+    | LocalAgg
+    | HashAgg
+    | SimpleAgg
+    | Union
+    | Exchange
+    | Materialize
+)

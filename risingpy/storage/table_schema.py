@@ -1,0 +1,71 @@
+"""The shape of one stored table: a state table, a user's table or a materialized view.
+
+Key: `table_id (u32) | vnode (u16) | memcomparable(key columns)`, see `key_encoding`.
+Value: the `value_columns`, column-aware for relations (`row_encoding`), plain for internal state
+(`value_encoding`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from risingpy.types import SqlType
+
+VNODE_COUNT = 256  # part of the on-disk format
+
+
+class ValueFormat(Enum):
+    """How a stored value is laid out."""
+
+    ROW = "row"  # column-aware, for tables and views: survives ADD and DROP COLUMN
+    PLAIN = "plain"  # internal state
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column. `column_id` is immutable and never reused within its table."""
+
+    column_id: int
+    name: str
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """One column of the storage key: its position in `columns` and its order."""
+
+    index: int
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """A stored table.
+
+    `distribution` are positions (in `columns`) of the columns whose hash gives the vnode; empty for a
+    singleton, whose rows all have vnode 0. They must be key columns, so that a key tells its vnode.
+    `read_prefix` is the number of leading key columns by which rows are usually looked up.
+    """
+
+    table_id: int
+    name: str
+    columns: tuple[TableColumn, ...]
+    key: tuple[KeyColumn, ...]
+    distribution: tuple[int, ...]
+    value_columns: tuple[int, ...]
+    value_format: ValueFormat
+    read_prefix: int = 0
+
+
+def shard_of_vnode(vnode: int, shards: int) -> int:
+    """The shard that owns `vnode`: contiguous ranges of vnodes."""
+    return vnode * shards // VNODE_COUNT
+
+
+def vnodes_of_shard(shard: int, shards: int) -> range:
+    """The vnodes that `shard` owns."""
+    first = -(-shard * VNODE_COUNT // shards)
+    last = -(-(shard + 1) * VNODE_COUNT // shards)
+    return range(first, last)
