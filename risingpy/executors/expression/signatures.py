@@ -1,0 +1,397 @@
+"""The signature table: every scalar function and operator, and every aggregate, with its types.
+
+The binder looks functions up by their SQL name and resolves overloads as PostgreSQL does; the evaluator
+(`duckdb_sql.py`) compiles each canonical name. A line of the tables below reads
+
+    SQL-name  canonical-name  argument types = result type
+
+where an operator's SQL name is its symbol, a prefix operator has one argument, `any` stands for one common type of
+all `any` arguments (coerced before the call, and the result's type where that says `any`), `every` for arguments of whatever
+types, and `…` after the last argument for one or more of it. A `text` argument takes any varchar and `numeric` any
+precision and scale; `numeric:rule` says how a numeric result's precision and scale follow from the arguments'.
+
+Boolean connectives, tests and forms with a syntax of their own (`IS NULL`, `IN`, `LIKE … ESCAPE`, `EXTRACT`, COALESCE) are
+in the table too: whatever may stand in `Call.function` is listed here. Source: PostgreSQL 15's pg_proc and pg_operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from risingpy.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTEA,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    MAX_PRECISION,
+    NUMERIC,
+    REAL,
+    SMALLINT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNDECLARED_SCALE,
+    VARCHAR,
+    SqlType,
+    TypeKind,
+    numeric,
+)
+
+
+class Polymorphic(Enum):
+    """An argument or a result that is not one fixed type."""
+
+    ANY = "any"  # one common type of all ANY arguments
+    EVERY = "every"  # each argument keeps its own type
+
+
+class NumericRule(Enum):
+    """How a numeric result's precision and scale follow from the arguments'."""
+
+    ADD = "add"  # the larger scale, one digit more before the point
+    MULTIPLY = "multiply"  # scales and digits add up
+    DIVIDE = "divide"  # at least 16 decimals, as PostgreSQL shows them
+    LARGER = "larger"  # the larger scale and the larger number of digits before the point
+    FIRST = "first"  # the first argument's
+    INTEGRAL = "integral"  # scale 0, one digit more before the point
+    SUM = "sum"  # the first argument's scale, as many digits as there can be
+    SECONDS = "seconds"  # six decimals: microseconds
+    PLAIN = "plain"  # numeric without declared scale
+
+
+ArgType = SqlType | Polymorphic
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One overload: `name` in SQL (function name or operator symbol), `function` in `Call.function`.
+
+    With `variadic` the last argument stands for one or more. `rule` is set where the result is numeric.
+    """
+
+    name: str
+    function: str
+    args: tuple[ArgType, ...]
+    result: ArgType
+    rule: NumericRule | None = None
+    variadic: bool = False
+
+
+_TYPES: dict[str, ArgType] = {
+    "bool": BOOLEAN,
+    "int2": SMALLINT,
+    "int4": INTEGER,
+    "int8": BIGINT,
+    "float4": REAL,
+    "float8": DOUBLE,
+    "numeric": NUMERIC,
+    "text": VARCHAR,
+    "bytea": BYTEA,
+    "date": DATE,
+    "time": TIME,
+    "timestamp": TIMESTAMP,
+    "timestamptz": TIMESTAMPTZ,
+    "interval": INTERVAL,
+    "any": Polymorphic.ANY,
+    "every": Polymorphic.EVERY,
+}
+
+_COMPARED = tuple(name for name in _TYPES if name not in ("any", "every"))
+_COMPARISONS = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_MIXED = (("float4", "float8"), ("float8", "float4"), ("date", "timestamp"), ("timestamp", "date"))
+
+# fmt: off
+_OPERATORS = """
++  add       int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | float4 float4 = float4 | float8 float8 = float8
++  add       float4 float8 = float8 | float8 float4 = float8 | numeric numeric = numeric:add
++  add       date int4 = date | int4 date = date | date interval = timestamp | interval date = timestamp
++  add       timestamp interval = timestamp | interval timestamp = timestamp | interval interval = interval
++  add       timestamptz interval = timestamptz | interval timestamptz = timestamptz
++  add       time interval = time | interval time = time | date time = timestamp | time date = timestamp
+-  subtract  int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | float4 float4 = float4 | float8 float8 = float8
+-  subtract  float4 float8 = float8 | float8 float4 = float8 | numeric numeric = numeric:add
+-  subtract  date int4 = date | date date = int4 | date interval = timestamp | timestamp interval = timestamp
+-  subtract  timestamptz interval = timestamptz | timestamp timestamp = interval | timestamptz timestamptz = interval
+-  subtract  time interval = time | time time = interval | interval interval = interval
+*  multiply  int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | float4 float4 = float4 | float8 float8 = float8
+*  multiply  float4 float8 = float8 | float8 float4 = float8 | numeric numeric = numeric:multiply
+*  multiply  interval float8 = interval | float8 interval = interval
+/  divide    int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | float4 float4 = float4 | float8 float8 = float8
+/  divide    float4 float8 = float8 | float8 float4 = float8 | numeric numeric = numeric:divide
+/  divide    interval float8 = interval
+%  modulo    int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | numeric numeric = numeric:larger
+^  power     float8 float8 = float8
+-  negate    int2 = int2 | int4 = int4 | int8 = int8 | float4 = float4 | float8 = float8 | numeric = numeric:first
+-  negate    interval = interval
++  plus      int2 = int2 | int4 = int4 | int8 = int8 | float4 = float4 | float8 = float8 | numeric = numeric:first
+|| concat_op text text = text
+|| concat_bytes  bytea bytea = bytea
+&  bit_and_op int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8
+|  bit_or_op  int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8
+#  bit_xor_op int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8
+~  bit_not    int2 = int2 | int4 = int4 | int8 = int8
+<< shift_left  int2 int4 = int2 | int4 int4 = int4 | int8 int4 = int8
+>> shift_right int2 int4 = int2 | int4 int4 = int4 | int8 int4 = int8
+~   regexp_eq  text text = bool
+~*  regexp_ieq text text = bool
+!~  regexp_ne  text text = bool
+!~* regexp_ine text text = bool
+~~   like      text text = bool
+~~*  ilike     text text = bool
+!~~  not_like  text text = bool
+!~~* not_ilike text text = bool
+"""
+
+# Reached by their syntax only: the name in SQL is upper case, so that no function call finds them.
+_FORMS = """
+AND  and  bool bool = bool
+OR   or   bool bool = bool
+NOT  not  bool = bool
+IS_NULL          is_null          every = bool
+IS_NOT_NULL      is_not_null      every = bool
+IS_TRUE          is_true          bool = bool
+IS_NOT_TRUE      is_not_true      bool = bool
+IS_FALSE         is_false         bool = bool
+IS_NOT_FALSE     is_not_false     bool = bool
+IS_UNKNOWN       is_unknown       bool = bool
+IS_NOT_UNKNOWN   is_not_unknown   bool = bool
+IS_DISTINCT_FROM      is_distinct_from      any any = bool
+IS_NOT_DISTINCT_FROM  is_not_distinct_from  any any = bool
+IN           in            any any… = bool
+COALESCE     coalesce      any… = any
+NULLIF       nullif        any any = any
+GREATEST     greatest      any… = any
+LEAST        least         any… = any
+LIKE_ESCAPE      like_escape      text text text = bool
+ILIKE_ESCAPE     ilike_escape     text text text = bool
+NOT_LIKE_ESCAPE  not_like_escape  text text text = bool
+NOT_ILIKE_ESCAPE not_ilike_escape text text text = bool
+"""
+
+_FUNCTIONS = """
+lower lower text = text
+upper upper text = text
+initcap initcap text = text
+length length text = int4
+length length_bytes bytea = int4
+char_length length text = int4
+character_length length text = int4
+octet_length octet_length text = int4
+octet_length length_bytes bytea = int4
+bit_length bit_length text = int4
+substring substring text int4 = text | text int4 int4 = text
+substr substring text int4 = text | text int4 int4 = text
+btrim trim_both text = text | text text = text
+ltrim trim_leading text = text | text text = text
+rtrim trim_trailing text = text | text text = text
+replace replace text text text = text
+translate translate text text text = text
+position position text text = int4
+strpos position text text = int4
+concat concat every… = text
+concat_ws concat_ws text every… = text
+left left text int4 = text
+right right text int4 = text
+lpad lpad text int4 = text | text int4 text = text
+rpad rpad text int4 = text | text int4 text = text
+repeat repeat text int4 = text
+reverse reverse text = text
+split_part split_part text text int4 = text
+starts_with starts_with text text = bool
+ascii ascii text = int4
+chr chr int4 = text
+md5 md5 text = text
+to_hex to_hex int4 = text | int8 = text
+regexp_replace regexp_replace text text text = text | text text text text = text
+abs abs int2 = int2 | int4 = int4 | int8 = int8 | float4 = float4 | float8 = float8 | numeric = numeric:first
+sign sign float8 = float8 | numeric = numeric:integral
+ceil ceil float8 = float8 | numeric = numeric:integral
+ceiling ceil float8 = float8 | numeric = numeric:integral
+floor floor float8 = float8 | numeric = numeric:integral
+round round float8 = float8 | numeric = numeric:integral
+round round_to numeric int4 = numeric:first
+trunc trunc float8 = float8 | numeric = numeric:integral
+trunc trunc_to numeric int4 = numeric:first
+mod modulo int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | numeric numeric = numeric:larger
+sqrt sqrt float8 = float8
+cbrt cbrt float8 = float8
+power power float8 float8 = float8
+pow power float8 float8 = float8
+exp exp float8 = float8
+ln ln float8 = float8
+log log10 float8 = float8
+log10 log10 float8 = float8
+sin sin float8 = float8
+cos cos float8 = float8
+tan tan float8 = float8
+cot cot float8 = float8
+asin asin float8 = float8
+acos acos float8 = float8
+atan atan float8 = float8
+atan2 atan2 float8 float8 = float8
+degrees degrees float8 = float8
+radians radians float8 = float8
+pi pi = float8
+gcd gcd int4 int4 = int4 | int8 int8 = int8
+lcm lcm int4 int4 = int4 | int8 int8 = int8
+now now = timestamptz
+date_trunc date_trunc text timestamp = timestamp | text timestamptz = timestamptz | text interval = interval
+timezone timezone text timestamp = timestamptz | text timestamptz = timestamp
+make_date make_date int4 int4 int4 = date
+make_time make_time int4 int4 float8 = time
+make_timestamp make_timestamp int4 int4 int4 int4 int4 float8 = timestamp
+to_timestamp to_timestamp float8 = timestamptz
+"""
+
+_AGGREGATES = """
+count count = int8 | every = int8
+sum sum int2 = int8 | int4 = int8 | int8 = numeric:sum | numeric = numeric:sum | float4 = float4 | float8 = float8
+sum sum interval = interval
+avg avg int2 = numeric:plain | int4 = numeric:plain | int8 = numeric:plain | numeric = numeric:plain
+avg avg float4 = float8 | float8 = float8 | interval = interval
+bool_and bool_and bool = bool
+every bool_and bool = bool
+bool_or bool_or bool = bool
+"""
+# fmt: on
+
+_MIN_MAX = tuple(t for t in _COMPARED if t not in ("bool", "bytea"))
+
+# EXTRACT(field FROM x) is a Call of `extract_<field>`; which fields a type has.
+_INTERVAL_FIELDS = ("century", "day", "decade", "epoch", "millennium", "month", "quarter", "year")
+_DATE_FIELDS = (*_INTERVAL_FIELDS, "dow", "doy", "isodow", "isoyear", "julian", "week")
+_TIME_FIELDS = ("hour", "microseconds", "milliseconds", "minute", "second")
+_WITH_FRACTION = ("epoch", "julian", "milliseconds", "second")  # the others are whole numbers
+EXTRACT_FIELDS: dict[TypeKind, tuple[str, ...]] = {
+    TypeKind.DATE: _DATE_FIELDS,
+    TypeKind.TIME: (*_TIME_FIELDS, "epoch"),
+    TypeKind.TIMESTAMP: _DATE_FIELDS + _TIME_FIELDS,
+    TypeKind.TIMESTAMPTZ: _DATE_FIELDS + _TIME_FIELDS + ("timezone", "timezone_hour", "timezone_minute"),
+    TypeKind.INTERVAL: _INTERVAL_FIELDS + _TIME_FIELDS,
+}
+
+
+def _parse(table: str) -> list[Signature]:
+    signatures = []
+    for line in table.strip().splitlines():
+        name, function, overloads = line.split(maxsplit=2)
+        # An operator's own "|" never stands alone between blanks after the names, so " | " separates overloads.
+        for overload in overloads.split(" | "):
+            left, _, right = overload.rpartition("=")
+            result, _, rule = right.strip().partition(":")
+            words = left.split()
+            signatures.append(
+                Signature(
+                    name,
+                    function,
+                    tuple(_TYPES[word.rstrip("…")] for word in words),
+                    _TYPES[result],
+                    NumericRule(rule) if rule else None,
+                    bool(words) and words[-1].endswith("…"),
+                )
+            )
+    return signatures
+
+
+def _comparisons() -> list[Signature]:
+    pairs = [(t, t) for t in _COMPARED] + list(_MIXED)
+    return [
+        Signature(symbol, function, (_TYPES[a], _TYPES[b]), BOOLEAN)
+        for symbol, function in _COMPARISONS.items()
+        for a, b in pairs
+    ]
+
+
+def _extracts() -> list[Signature]:
+    types = {kind.value: SqlType(kind) for kind in EXTRACT_FIELDS}
+    return [
+        Signature(
+            f"EXTRACT_{field.upper()}",
+            f"extract_{field}",
+            (types[kind.value],),
+            NUMERIC,
+            NumericRule.SECONDS if field in _WITH_FRACTION else NumericRule.INTEGRAL,
+        )
+        for kind, fields in EXTRACT_FIELDS.items()
+        for field in fields
+    ]
+
+
+def _min_max() -> list[Signature]:
+    return [
+        Signature(name, name, (_TYPES[t],), _TYPES[t], NumericRule.FIRST if t == "numeric" else None)
+        for name in ("min", "max")
+        for t in _MIN_MAX
+    ]
+
+
+SCALAR_SIGNATURES: tuple[Signature, ...] = tuple(
+    [*_parse(_OPERATORS), *_comparisons(), *_parse(_FORMS), *_extracts(), *_parse(_FUNCTIONS)]
+)
+AGGREGATE_SIGNATURES: tuple[Signature, ...] = tuple([*_parse(_AGGREGATES), *_min_max()])
+
+
+def _by_name(signatures: tuple[Signature, ...]) -> dict[str, tuple[Signature, ...]]:
+    names: dict[str, tuple[Signature, ...]] = {}
+    for signature in signatures:
+        names[signature.name] = (*names.get(signature.name, ()), signature)
+    return names
+
+
+SCALARS: dict[str, tuple[Signature, ...]] = _by_name(SCALAR_SIGNATURES)
+AGGREGATES: dict[str, tuple[Signature, ...]] = _by_name(AGGREGATE_SIGNATURES)
+CANONICAL_NAMES: frozenset[str] = frozenset(s.function for s in SCALAR_SIGNATURES)
+
+_INTEGER_DIGITS = {TypeKind.SMALLINT: 5, TypeKind.INTEGER: 10, TypeKind.BIGINT: 19}
+
+
+def numeric_of(sql_type: SqlType) -> SqlType:
+    """The numeric that holds every value of a number type: `numeric(10,0)` for integer."""
+    if sql_type.kind is TypeKind.NUMERIC:
+        return sql_type
+    digits = _INTEGER_DIGITS.get(sql_type.kind)
+    return NUMERIC if digits is None else numeric(digits, 0)
+
+
+def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
+    """The result type of a numeric operation. Precision is cut at 38 digits, never the larger input's scale."""
+    numbers = [a for a in args if a.is_numeric]
+    scales = [_scale(a) for a in numbers] or [0]
+    wholes = [_whole(a) for a in numbers] or [MAX_PRECISION]
+    match rule:
+        case NumericRule.ADD:
+            return _clamped(max(wholes) + 1, max(scales))
+        case NumericRule.MULTIPLY:
+            # Beyond 38 digits the decimals that only the product has make room for the digits before the point.
+            room = MAX_PRECISION - sum(wholes)
+            return _clamped(sum(wholes), min(sum(scales), max(room, *scales)))
+        case NumericRule.DIVIDE:
+            return numeric(MAX_PRECISION, max(UNDECLARED_SCALE, *scales))
+        case NumericRule.LARGER:
+            return _clamped(max(wholes), max(scales))
+        case NumericRule.FIRST:
+            return _clamped(wholes[0], scales[0])
+        case NumericRule.INTEGRAL:
+            return _clamped(wholes[0] + 1, 0)
+        case NumericRule.SUM:
+            return numeric(MAX_PRECISION, scales[0])
+        case NumericRule.SECONDS:
+            return numeric(MAX_PRECISION, 6)
+        case NumericRule.PLAIN:
+            return NUMERIC
+
+
+def _scale(sql_type: SqlType) -> int:
+    return numeric_of(sql_type).scale or 0
+
+
+def _whole(sql_type: SqlType) -> int:
+    return (numeric_of(sql_type).precision or 0) - _scale(sql_type)
+
+
+def _clamped(whole: int, scale: int) -> SqlType:
+    return numeric(max(1, min(MAX_PRECISION, whole + scale)), scale)
