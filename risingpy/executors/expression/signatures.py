@@ -5,12 +5,12 @@ The binder looks functions up by their SQL name and resolves overloads as Postgr
 
     SQL-name  canonical-name  argument types = result type
 
-where an operator's SQL name is its symbol, a prefix operator has one argument, `any` stands for one common type of
-all `any` arguments (coerced before the call, and the result's type where that says `any`), `every` for arguments of whatever
-types, and `…` after the last argument for one or more of it. A `text` argument takes any varchar and `numeric` any
+where an operator's SQL name is its symbol, a prefix operator has one argument, `any` is one common type of all `any`
+arguments (coerced before the call, and the result's type where that says `any`), `every` is an argument of whatever
+type, and `…` after the last argument means one or more of it. A `text` argument takes any varchar and `numeric` any
 precision and scale; `numeric:rule` says how a numeric result's precision and scale follow from the arguments'.
 
-Boolean connectives, tests and forms with a syntax of their own (`IS NULL`, `IN`, `LIKE … ESCAPE`, `EXTRACT`, COALESCE) are
+Boolean connectives, tests and forms with a syntax of their own (`IS NULL`, `IN`, `EXTRACT`, COALESCE) are
 in the table too: whatever may stand in `Call.function` is listed here. Source: PostgreSQL 15's pg_proc and pg_operator.
 """
 
