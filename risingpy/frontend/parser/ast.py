@@ -1,0 +1,342 @@
+"""Statements as data: what `parse` gives, one frozen class a statement.
+
+Names are folded already (unquoted ones to lower case). Every `position` counts characters of the whole text
+that the client sent, from 1. Queries and expressions inside stay sqlglot trees (`Query.tree`, `Expression.tree`),
+which only the parser and the binder read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlglot import exp
+
+from risingpy.optimizer.catalog import RelationKind
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectName:
+    """A relation's name, perhaps with its schema."""
+
+    name: str
+    schema: str | None
+    position: int
+
+    def __str__(self) -> str:
+        return self.name if self.schema is None else f"{self.schema}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnName:
+    name: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """A type as written, blanks normalized: `character varying (3)`. `binder.types.resolve_type` understands it."""
+
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query: its tree, its text as written, and where that begins."""
+
+    tree: exp.Expr
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression, or an item of a RETURNING list (then perhaps with an alias, or a star)."""
+
+    tree: exp.Expr
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition:
+    name: str
+    type: TypeName
+    position: int
+    not_null: bool = False
+    primary_key: bool = False
+    default: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none."""
+
+    name: ObjectName
+    columns: tuple[ColumnDefinition, ...]
+    primary_key: tuple[ColumnName, ...] | None = None
+    append_only: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSource:
+    """`options` are those of WITH (…), in order, names in lower case."""
+
+    name: ObjectName
+    columns: tuple[ColumnDefinition, ...]
+    options: tuple[tuple[str, str], ...] = ()
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    name: ObjectName
+    column_names: tuple[ColumnName, ...]
+    query: Query
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMaterializedView:
+    name: ObjectName
+    column_names: tuple[ColumnName, ...]
+    query: Query
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSchema:
+    name: str
+    if_not_exists: bool = False
+    position: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DropSchema:
+    names: tuple[str, ...]
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """DROP TABLE, VIEW, MATERIALIZED VIEW or SOURCE."""
+
+    kind: RelationKind
+    names: tuple[ObjectName, ...]
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """`columns` is None without a column list; `source` is None for DEFAULT VALUES."""
+
+    table: ObjectName
+    alias: str | None
+    columns: tuple[ColumnName, ...] | None
+    source: Query | None
+    returning: tuple[Expression, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`column = value`; `value` is None for DEFAULT."""
+
+    column: ColumnName
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    table: ObjectName
+    alias: str | None
+    assignments: tuple[Assignment, ...]
+    where: Expression | None
+    returning: tuple[Expression, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    table: ObjectName
+    alias: str | None
+    where: Expression | None
+    returning: tuple[Expression, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """SELECT, VALUES, WITH … SELECT, TABLE t."""
+
+    query: Query
+
+
+class ExplainKind(Enum):
+    """EXPLAIN (LOGICAL | PHYSICAL | DISTSQL); the value is the word in SQL."""
+
+    LOGICAL = "logical"
+    PHYSICAL = "physical"
+    DISTSQL = "distsql"
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    statement: Statement
+    verbose: bool = False
+    analyze: bool = False
+    kind: ExplainKind = ExplainKind.PHYSICAL
+
+
+class ShowKind(Enum):
+    """What SHOW lists; the value is the words in SQL."""
+
+    TABLES = "tables"
+    INTERNAL_TABLES = "internal tables"
+    MATERIALIZED_VIEWS = "materialized views"
+    VIEWS = "views"
+    SOURCES = "sources"
+    SCHEMAS = "schemas"
+    DATABASES = "databases"
+    COLUMNS = "columns"
+    PARAMETERS = "parameters"
+    JOBS = "jobs"
+    FUNCTIONS = "functions"
+    INDEXES = "indexes"
+    SINKS = "sinks"
+    CREATE_TABLE = "create table"
+    CREATE_VIEW = "create view"
+    CREATE_MATERIALIZED_VIEW = "create materialized view"
+    CREATE_SOURCE = "create source"
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """SHOW of catalog objects. `name` for COLUMNS FROM and CREATE …; `schema` of `FROM schema`; `like` a pattern."""
+
+    kind: ShowKind
+    name: ObjectName | None = None
+    schema: str | None = None
+    like: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowVariable:
+    """SHOW name, SHOW ALL (name "all"). Names are in lower case; TIME ZONE is "timezone"."""
+
+    name: str
+    position: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SetVariable:
+    """SET, RESET. `values` is None for DEFAULT; RESET ALL has the name "all"."""
+
+    name: str
+    values: tuple[str, ...] | None
+    local: bool = False
+    position: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    name: ObjectName
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """`read_only` is None unless said."""
+
+    read_only: bool | None = None
+    isolation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    pass
+
+
+class CopyDirection(Enum):
+    FROM_STDIN = "FROM STDIN"
+    TO_STDOUT = "TO STDOUT"
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """`table` or `query` is set. `options` are names in lower case with their values as written, in order."""
+
+    table: ObjectName | None
+    columns: tuple[ColumnName, ...] | None
+    query: Query | None
+    direction: CopyDirection
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """DISCARD ALL | PLANS | SEQUENCES | TEMP."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deallocate:
+    """DEALLOCATE name; `name` is None for ALL."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NoOperation:
+    """What drivers send to reset a connection and has nothing to act on here (CLOSE ALL, UNLISTEN *); `tag` answers it."""
+
+    tag: str
+
+
+Statement = (
+    CreateTable
+    | CreateSource
+    | CreateView
+    | CreateMaterializedView
+    | CreateSchema
+    | DropSchema
+    | Drop
+    | Insert
+    | Update
+    | Delete
+    | Select
+    | Explain
+    | Show
+    | ShowVariable
+    | SetVariable
+    | Describe
+    | Flush
+    | Begin
+    | Commit
+    | Rollback
+    | Copy
+    | Discard
+    | Deallocate
+    | NoOperation
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedStatement:
+    """A statement with its own text (no semicolon), which begins after `offset` characters of the whole text."""
+
+    statement: Statement
+    text: str
+    offset: int
