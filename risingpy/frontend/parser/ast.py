@@ -300,7 +300,7 @@ class Deallocate:
 
 @dataclass(frozen=True, slots=True)
 class NoOperation:
-    """What drivers send to reset a connection and has nothing to act on here (CLOSE ALL, UNLISTEN *); `tag` answers it."""
+    """What drivers send to reset a connection and finds nothing to do here (CLOSE ALL, UNLISTEN *); `tag` answers."""
 
     tag: str
 
