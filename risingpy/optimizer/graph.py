@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.plan import Distribution, StreamPlan
 from risingpy.storage.table_schema import TableSchema
 
@@ -52,11 +53,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class StreamGraph:
-    """All jobs at one version (the epoch of the barrier that made it)."""
+    """All jobs at one version, and the sources that they read."""
 
     version: int
     shards: int
     jobs: tuple[Job, ...]
+    sources: tuple[Relation, ...] = ()
 
     @property
     def depth(self) -> int:

@@ -1,0 +1,96 @@
+"""Files of a directory as a source: each file is a split, each row has a position in it.
+
+`WITH (connector = 'file', path = 'DIR/*.arrow', format = 'arrow' | 'parquet')`. Files are taken in the order of
+their names and must not change once they are there: write them elsewhere on the same disk and rename them into place.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from risingpy.errors import InvalidParameterValue, IoError
+from risingpy.types import SqlType
+
+FORMATS = ("arrow", "parquet")
+ROW_ID_BITS = 40  # of a row id: the position in its file; the file's ordinal stands above
+
+
+@dataclass(frozen=True, slots=True)
+class FileSourceOptions:
+    """The checked options of a file source."""
+
+    path: str
+    format: str
+
+    @staticmethod
+    def parse(options: Mapping[str, str]) -> FileSourceOptions:
+        """Raises InvalidParameterValue for what is missing, unknown or wrong."""
+        unknown = options.keys() - {"connector", "path", "format"}
+        if unknown:
+            raise InvalidParameterValue(f'unknown option "{min(unknown)}" of the file connector')
+        if options.get("connector") != "file":
+            raise InvalidParameterValue(
+                f'unknown connector "{options.get("connector", "")}"', hint="The connector is 'file'."
+            )
+        if "path" not in options:
+            raise InvalidParameterValue("the file connector needs the option path")
+        kind = options.get("format", "arrow")
+        if kind not in FORMATS:
+            raise InvalidParameterValue(f'unknown format "{kind}"', hint=f"Formats are {', '.join(FORMATS)}.")
+        return FileSourceOptions(options["path"], kind)
+
+
+def list_files(options: FileSourceOptions) -> list[str]:
+    """The files that are there now, in the order of their names."""
+    return sorted(glob.glob(options.path))
+
+
+@lru_cache(maxsize=4096)
+def count_rows(path: str, file_format: str) -> int:
+    """Rows of a file, from its metadata."""
+    try:
+        if file_format == "parquet":
+            return int(pq.read_metadata(path).num_rows)
+        with pa.memory_map(path) as mapped, pa.ipc.open_file(mapped) as file:
+            return int(sum(file.get_batch(k).num_rows for k in range(file.num_record_batches)))
+    except (OSError, pa.ArrowInvalid) as error:
+        raise IoError(f'could not read source file "{path}": {error}') from error
+
+
+def read_rows(
+    path: str, options: FileSourceOptions, columns: Sequence[tuple[str, SqlType]], start: int, end: int, ordinal: int
+) -> pa.Table:
+    """Rows `start` ≤ position < `end`: `op` (+1), the columns by name and cast to their types as c0…, then the row id.
+
+    A column that the file lacks is NULL.
+    """
+    try:
+        table = _open(path, options.format, [name for name, _ in columns]).slice(start, end - start)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise IoError(f'could not read source file "{path}": {error}') from error
+    rows = table.num_rows
+    arrays: list[pa.ChunkedArray | pa.Array] = [pa.repeat(pa.scalar(1, pa.int8()), rows)]
+    for name, sql_type in columns:
+        index = table.schema.get_field_index(name)
+        arrays.append(
+            pa.nulls(rows, sql_type.arrow) if index < 0 else pc.cast(table.column(index), sql_type.arrow)
+        )
+    first = (ordinal << ROW_ID_BITS) + start
+    arrays.append(pa.array(np.arange(first, first + rows, dtype=np.int64)))
+    return pa.table(arrays, names=["op", *(f"c{k}" for k in range(len(columns) + 1))])
+
+
+def _open(path: str, file_format: str, names: Sequence[str]) -> pa.Table:
+    if file_format == "parquet":
+        present = set(pq.read_schema(path).names)
+        return pq.read_table(path, columns=[name for name in names if name in present])
+    mapped = pa.memory_map(path)
+    return pa.ipc.open_file(mapped).read_all()

@@ -1,0 +1,144 @@
+"""What one task does in an epoch, the same under Spark and in the server's own process.
+
+A process keeps what is dear to open (the stores of its shards, the log's files, the graph) from one epoch to the
+next, in an `EpochWorker`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from risingpy.connectors.file_source import FileSourceOptions, read_rows
+from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path
+from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
+from risingpy.optimizer.catalog import Relation
+from risingpy.optimizer.graph import StreamGraph
+from risingpy.optimizer.plan_codec import decode
+from risingpy.storage.shard_store import ShardStore, shard_directory
+from risingpy.storage.write_ahead_log import LogReader, log_directory
+
+PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
+PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own
+
+
+class LoggedInput:
+    """An epoch's input for one shard, as the descriptor names it: log records and ranges of source splits."""
+
+    def __init__(self, worker: EpochWorker, descriptor: EpochDescriptor, shard: int) -> None:
+        self._worker = worker
+        self._descriptor = descriptor
+        self._shard = shard
+        self.epoch = descriptor.epoch
+
+    def first_epoch_of(self, job_id: int) -> bool:
+        return job_id in self._descriptor.fresh_jobs
+
+    def log_changes(self, table_id: int) -> pa.Table | None:
+        """All the epoch's changes of the table, in log order; None if there are none."""
+        return self._worker.logged(self._descriptor).get(table_id)
+
+    def source_rows(self, source_id: int) -> pa.Table | None:
+        """This shard's part of the epoch's new rows of a source; None if there are none."""
+        tables = list(self._read_splits(source_id))
+        return pa.concat_tables(tables) if tables else None
+
+    def _read_splits(self, source_id: int) -> Iterator[pa.Table]:
+        relation = self._worker.source(self._descriptor, source_id)
+        options = FileSourceOptions.parse(dict(relation.options))
+        columns = [(column.name, column.type) for column in relation.columns if not column.hidden]
+        shards = self._descriptor.shards
+        for split in self._descriptor.splits:
+            if split.source_id != source_id:
+                continue
+            length = split.end - split.start
+            start = split.start + length * self._shard // shards
+            end = split.start + length * (self._shard + 1) // shards
+            if start < end:
+                yield read_rows(split.split, options, columns, start, end, split.ordinal)
+
+
+class EpochWorker:
+    """The long-lived things of a process that runs tasks. Not for use by several threads at once."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self._graph: StreamGraph | None = None
+        self._sources: dict[int, Relation] = {}
+        self._stores: dict[int, ShardStore] = {}
+        self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
+
+    @cached_property
+    def _log(self) -> LogReader:
+        return LogReader(log_directory(self.data_dir))
+
+    def graph(self, version: int) -> StreamGraph:
+        if self._graph is None or self._graph.version != version:
+            graph = decode(graph_path(self.data_dir, version).read_bytes())
+            assert isinstance(graph, StreamGraph)
+            self._graph = graph
+        return self._graph
+
+    def source(self, descriptor: EpochDescriptor, source_id: int) -> Relation:
+        graph = self.graph(descriptor.graph_version)
+        return next(source for source in graph.sources if source.relation_id == source_id)
+
+    def store(self, shard: int, shards: int) -> ShardStore:
+        if shard not in self._stores:
+            self._stores[shard] = ShardStore(shard_directory(self.data_dir, shard), shard=shard, shards=shards)
+        return self._stores[shard]
+
+    def logged(self, descriptor: EpochDescriptor) -> dict[int, pa.Table]:
+        """Per table, the epoch's log records in one chunk."""
+        epoch, tables = self._logged
+        if epoch != descriptor.epoch:
+            batches: dict[int, list[pa.Table]] = {}
+            for record in self._log.read(descriptor.log_after, descriptor.log_up_to):
+                batches.setdefault(record.table_id, []).append(record.table())
+            tables = {table_id: pa.concat_tables(parts) for table_id, parts in batches.items()}
+            self._logged = (descriptor.epoch, tables)
+        return tables
+
+    def run_stage(
+        self, descriptor: EpochDescriptor, stage: int, shard: int, payloads: Iterable[tuple[int, bytes]]
+    ) -> StageOutput:
+        """Runs one stage on one shard and commits its state."""
+        graph = self.graph(descriptor.graph_version)
+        store = self.store(shard, descriptor.shards)
+        with store.begin(descriptor.epoch, stage, committed=descriptor.committed) as transaction:
+            output = run_stage(graph, stage, shard, transaction, LoggedInput(self, descriptor, shard), payloads)
+            transaction.commit()
+        return output
+
+    def run_all(self, descriptor: EpochDescriptor) -> list[StageReport]:
+        """Runs every stage on every shard, one after the other, without a shuffle."""
+        shards = range(descriptor.shards)
+        return run_epoch_in_process(
+            self.graph(descriptor.graph_version),
+            [self.store(shard, descriptor.shards) for shard in shards],
+            descriptor.epoch,
+            [LoggedInput(self, descriptor, shard) for shard in shards],
+            committed=descriptor.committed,
+        )
+
+    def purge(self, descriptor: EpochDescriptor, shard: int) -> frozenset[int]:
+        """Deletes rows of dropped tables; returns the tables that have none left on `shard`."""
+        purged: set[int] = set()
+        if not descriptor.purge:
+            return frozenset()
+        store = self.store(shard, descriptor.shards)
+        with store.begin(descriptor.epoch, PURGE_STAGE, committed=descriptor.committed) as transaction:
+            for table_id in descriptor.purge:
+                if not transaction.purge(table_id, PURGE_ROWS_PER_EPOCH):
+                    break
+                purged.add(table_id)
+            transaction.commit()
+        return frozenset(purged)
+
+    def close(self) -> None:
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()

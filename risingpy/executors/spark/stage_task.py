@@ -1,0 +1,130 @@
+"""A stage of an epoch as Spark runs it: rows of (shard, port, payload) in, rows of the same form out.
+
+Besides what goes to other fragments, a task sends what it has to report to the driver, on `REPORT_PORT`; later
+stages pass it on. A failure of a job's own computation travels the same way, on `FAILURE_PORT`: raising it would
+have Spark try the same thing again.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from risingpy.executors.epoch_descriptor import EpochDescriptor, read_descriptor
+from risingpy.executors.epoch_task import EpochWorker
+from risingpy.executors.stage_runner import FragmentFailed, StageReport
+
+ROW_SCHEMA = "shard int, port int, payload binary"
+REPORT_PORT = -1
+FAILURE_PORT = -2
+
+Row = tuple[int, int, bytes]
+
+_workers: dict[str, EpochWorker] = {}  # of this process; Spark reuses processes from epoch to epoch
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """One task's report: the stage runner's, and the dropped tables that have no rows left on its shard."""
+
+    stage: int
+    shard: int
+    report: StageReport
+    purged: frozenset[int]
+
+
+class StaleEpoch(RuntimeError):
+    """The task belongs to an epoch that is over: a leftover of a server that was killed."""
+
+
+def worker_of(data_dir: str) -> EpochWorker:
+    """This process's worker for a data directory."""
+    if data_dir not in _workers:
+        _workers[data_dir] = EpochWorker(Path(data_dir))
+    return _workers[data_dir]
+
+
+def descriptor_of(data_dir: str, epoch: int) -> EpochDescriptor:
+    """The descriptor of `epoch`, which must be the running one."""
+    descriptor = read_descriptor(Path(data_dir))
+    if descriptor.epoch != epoch:
+        raise StaleEpoch(f"epoch {epoch} is over")
+    return descriptor
+
+
+def run_all_stages(data_dir: str, epoch: int) -> Iterator[pa.RecordBatch]:
+    """A small epoch: all stages of all shards, in this task."""
+    worker = worker_of(data_dir)
+    descriptor = descriptor_of(data_dir, epoch)
+    rows: list[Row] = []
+    try:
+        purged = [worker.purge(descriptor, shard) for shard in range(descriptor.shards)]
+        for number, report in enumerate(worker.run_all(descriptor)):
+            gone = purged[number] if number < len(purged) else frozenset()
+            rows.append((0, REPORT_PORT, pickle.dumps(TaskReport(0, number, report, gone))))
+    except FragmentFailed as failure:
+        rows = [(0, FAILURE_PORT, pickle.dumps(failure))]
+    yield _batch(rows)
+
+
+def run_first_stage(data_dir: str, epoch: int, shard: int) -> Iterator[pa.RecordBatch]:
+    """Stage 0 on one shard: reads the epoch's input itself."""
+    descriptor = descriptor_of(data_dir, epoch)
+    purged = worker_of(data_dir).purge(descriptor, shard)
+    yield from _run(data_dir, descriptor, 0, shard, [], purged)
+
+
+def stage_function(
+    data_dir: str, epoch: int, stage: int
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What `mapInArrow` runs for a later stage; the partition's number is the shard."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        rows = [
+            (port, payload)
+            for batch in batches
+            for port, payload in zip(batch.column("port").to_pylist(), batch.column("payload"), strict=True)
+        ]
+        passed_on = [(0, port, payload.as_py()) for port, payload in rows if port < 0]
+        if passed_on:
+            yield _batch(passed_on)
+        if any(port == FAILURE_PORT for _, port, _ in passed_on):
+            return
+        payloads = [(port, payload.as_buffer()) for port, payload in rows if port >= 0]
+        yield from _run(data_dir, descriptor_of(data_dir, epoch), stage, context.partitionId(), payloads, frozenset())
+
+    return run
+
+
+def _run(
+    data_dir: str,
+    descriptor: EpochDescriptor,
+    stage: int,
+    shard: int,
+    payloads: Iterable[tuple[int, bytes]],
+    purged: frozenset[int],
+) -> Iterator[pa.RecordBatch]:
+    try:
+        output = worker_of(data_dir).run_stage(descriptor, stage, shard, payloads)
+    except FragmentFailed as failure:
+        yield _batch([(shard, FAILURE_PORT, pickle.dumps(failure))])
+        return
+    report = pickle.dumps(TaskReport(stage, shard, output.report, purged))
+    for row in output.payloads:
+        yield _batch([row])
+    yield _batch([(0, REPORT_PORT, report)])
+
+
+def _batch(rows: list[Row]) -> pa.RecordBatch:
+    shards, ports, payloads = zip(*rows, strict=True) if rows else ((), (), ())
+    return pa.record_batch(
+        [pa.array(shards, pa.int32()), pa.array(ports, pa.int32()), pa.array(payloads, pa.binary())],
+        names=["shard", "port", "payload"],
+    )

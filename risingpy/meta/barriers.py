@@ -1,0 +1,336 @@
+"""The barrier loop: one epoch after the other, and changes of the graph between them.
+
+One thread owns the `MetaState`. It takes graph changes in the order they were submitted, then runs an epoch if
+there is anything to do, commits it, opens the new read view and wakes whoever waits. An idle database sleeps.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+
+from risingpy.errors import CannotConnectNow, QueryCanceled, SqlError
+from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path, write_descriptor
+from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.meta.dml_log import DmlLog
+from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner
+from risingpy.meta.source_offsets import SourceOffsets
+from risingpy.meta.state import CommittedEpoch, MetaState
+from risingpy.meta.state_store import MetaStateStore, without_relation
+from risingpy.optimizer.catalog import JobStatus, Relation
+from risingpy.optimizer.plan_codec import encode
+from risingpy.storage.state_store import ReadView, StateStore
+
+LOG = logging.getLogger(__name__)
+
+SMALL_EPOCH_ROWS = 8_000  # below it one task for all stages is faster than a shuffle
+LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
+RETRIES = 5  # of an epoch whose engine failed, before the loop gives up
+RETRY_PAUSE_SECONDS = 0.5
+WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement looks whether it was cancelled
+
+GraphChange = Callable[[MetaState], MetaState]
+
+
+class BarrierLoop:
+    """Owns the state; see the module's docstring. All public methods may be called from any thread."""
+
+    def __init__(
+        self,
+        *,
+        data_dir: Path,
+        state: MetaState,
+        states: MetaStateStore,
+        store: StateStore,
+        runner: EpochRunner,
+        sources: SourceOffsets,
+    ) -> None:
+        self._data_dir = data_dir
+        self._states = states
+        self._store = store
+        self._runner = runner
+        self._sources = sources
+        self._changed = threading.Condition()
+        self._state = state
+        self._changes: deque[tuple[GraphChange, Future[MetaState]]] = deque()
+        self._view = store.open_read_view(state.committed.epoch)
+        self._progress: dict[int, int] = {}
+        self._failures: dict[int, SqlError] = {}
+        self._stopping = False
+        self._fatal: str | None = None
+        self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
+        self.log: DmlLog
+        self._write_graph(state)
+
+    # What statements use
+
+    @property
+    def state(self) -> MetaState:
+        return self._state
+
+    @property
+    def backfilled_rows(self) -> Mapping[int, int]:
+        """Rows read so far, per job that is being created."""
+        return dict(self._progress)
+
+    @property
+    def fatal(self) -> str | None:
+        """Why the loop has given up, if it has."""
+        return self._fatal
+
+    def start(self, log: DmlLog) -> None:
+        self.log = log
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends after the running epoch."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        self._runner.stop()
+        self._thread.join(timeout=10)
+        self._view.release()
+
+    def wake(self) -> None:
+        """There is something to do."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def acquire_view(self) -> tuple[MetaState, ReadView]:
+        """The newest committed state and its read view, which the caller releases."""
+        with self._changed:
+            self._view.acquire()
+            return self._state, self._view
+
+    def change(self, change: GraphChange) -> MetaState:
+        """Has `change` applied between two epochs, durably, and returns the state after it."""
+        future: Future[MetaState] = Future()
+        with self._changed:
+            self._refuse_if_down()
+            self._changes.append((change, future))
+            self._changed.notify_all()
+        return future.result()
+
+    def wait_until(self, reached: Callable[[MetaState], bool], cancelled: threading.Event | None = None) -> MetaState:
+        """Waits for a committed state for which `reached` holds."""
+        with self._changed:
+            while not reached(self._state):
+                self._refuse_if_down()
+                if cancelled is not None and cancelled.is_set():
+                    raise QueryCanceled("canceling statement due to user request")
+                self._changed.wait(WAIT_SLICE_SECONDS)
+            return self._state
+
+    def failure_of(self, relation_id: int) -> SqlError | None:
+        """Why a job failed, if it did."""
+        return self._failures.get(relation_id)
+
+    def _refuse_if_down(self) -> None:
+        if self._fatal is not None:
+            raise CannotConnectNow(f"the engine has stopped: {self._fatal}", hint="See the server's log.")
+        if self._stopping:
+            raise CannotConnectNow("the database system is shutting down")
+
+    # The loop's own thread
+
+    def _run(self) -> None:
+        failures = 0
+        while True:
+            with self._changed:
+                while not self._stopping and not self._has_work():
+                    self._changed.wait(self._sources.poll_seconds(self._state))
+                if self._stopping:
+                    self._cancel_changes()
+                    return
+            try:
+                self._apply_changes()
+                self._advance()
+                failures = 0
+            except EpochFailed as error:
+                failures += 1
+                if self._stopping:
+                    continue
+                LOG.error("epoch failed (%d of %d): %s", failures, RETRIES, error)
+                if failures >= RETRIES:
+                    self._give_up(str(error))
+                    return
+                time.sleep(RETRY_PAUSE_SECONDS)
+            except Exception as error:
+                LOG.exception("the barrier loop failed")
+                self._give_up(f"{type(error).__name__}: {error}")
+                return
+
+    def _has_work(self) -> bool:
+        state = self._state
+        return bool(
+            self._changes
+            or self.log.last_lsn > state.committed.lsn
+            or self._creating(state)
+            or state.fresh_jobs
+            or state.purge
+            or self._sources.available(state)
+        )
+
+    @staticmethod
+    def _creating(state: MetaState) -> list[Relation]:
+        return [r for r in state.catalog.relations.values() if r.status is JobStatus.CREATING]
+
+    def _apply_changes(self) -> None:
+        while True:
+            with self._changed:
+                if not self._changes:
+                    return
+                change, future = self._changes.popleft()
+            old = self._state
+            try:
+                new = change(old)
+                self._commit(old, new)
+            except SqlError as error:
+                future.set_exception(error)
+            except Exception as error:
+                LOG.exception("a schema change failed")
+                future.set_exception(error)
+            else:
+                future.set_result(new)
+
+    def _commit(self, old: MetaState, new: MetaState) -> None:
+        if new.graph_version != old.graph_version:
+            self._write_graph(new)
+        self._states.commit(old, new)
+        with self._changed:
+            self._state = new
+            self._changed.notify_all()
+
+    def _advance(self) -> None:
+        """Runs and commits one epoch, if there is anything for it."""
+        state = self._state
+        lsn, rows = self.log.next_epoch(LARGEST_EPOCH_ROWS)
+        splits, offsets, source_rows = self._sources.next_ranges(state, LARGEST_EPOCH_ROWS)
+        creating = self._creating(state)
+        if not (lsn > state.committed.lsn or splits or creating or state.fresh_jobs or state.purge):
+            return
+        backfilling = any(job.relation_id not in state.fresh_jobs for job in creating)
+        descriptor = EpochDescriptor(
+            epoch=next_epoch(state.committed.epoch),
+            committed=state.committed.epoch,
+            graph_version=state.graph_version,
+            shards=state.shards,
+            log_after=state.committed.lsn,
+            log_up_to=lsn,
+            splits=splits,
+            fresh_jobs=tuple(sorted(state.fresh_jobs)),
+            purge=tuple(sorted(state.purge)),
+            single_task=rows + source_rows <= SMALL_EPOCH_ROWS and not backfilling,
+        )
+        write_descriptor(self._data_dir, descriptor)
+        try:
+            report = self._runner.run(descriptor, state.graph().depth)
+        except FragmentFailed as failure:
+            self._stop_job(failure)
+            return
+        self._commit_epoch(descriptor, report, offsets)
+
+    def _commit_epoch(
+        self, descriptor: EpochDescriptor, report: EpochReport, offsets: Mapping[int, Mapping[str, int]]
+    ) -> None:
+        old = self._state
+        new = replace(
+            old,
+            committed=CommittedEpoch(descriptor.epoch, descriptor.log_up_to, offsets),
+            fresh_jobs=frozenset(),
+            purge=old.purge - report.purged,
+            errors=_added(old.errors, report.errors),
+        )
+        for relation in self._creating(old):
+            rows, finished = report.backfill.get(relation.relation_id, (0, True))
+            self._progress[relation.relation_id] = self._progress.get(relation.relation_id, 0) + rows
+            if finished:
+                new = with_status(new, relation.relation_id, JobStatus.CREATED)
+                self._progress.pop(relation.relation_id, None)
+        self._states.commit(old, new)
+        view = self._store.open_read_view(descriptor.epoch)
+        with self._changed:
+            self._state = new
+            previous, self._view = self._view, view
+            self._changed.notify_all()
+        previous.release()
+        self.log.committed(descriptor.log_up_to)
+
+    def _stop_job(self, failure: FragmentFailed) -> None:
+        """Takes a job that cannot go on, and what reads it, out of the graph; the others go on."""
+        old = self._state
+        new = old
+        LOG.error("job %d failed: %s", failure.job_id, failure.error)
+        for relation in _with_readers(old, failure.job_id):
+            self._failures[relation.relation_id] = _as_sql_error(relation, failure)
+            if relation.status is JobStatus.CREATING:
+                new = without_relation(new, relation)
+            else:
+                jobs = {k: v for k, v in new.jobs.items() if k != relation.relation_id}
+                new = with_status(replace(new, jobs=jobs), relation.relation_id, JobStatus.FAILED)
+        new = replace(new, graph_version=old.graph_version + 1, fresh_jobs=new.fresh_jobs & new.jobs.keys())
+        self._commit(old, new)
+
+    def _write_graph(self, state: MetaState) -> None:
+        graph_path(self._data_dir, state.graph_version).write_bytes(encode(state.graph()))
+        graph_path(self._data_dir, state.graph_version - 2).unlink(missing_ok=True)
+
+    def _cancel_changes(self) -> None:
+        while self._changes:
+            _, future = self._changes.popleft()
+            future.set_exception(CannotConnectNow("the database system is shutting down"))
+
+    def _give_up(self, reason: str) -> None:
+        with self._changed:
+            self._fatal = reason
+            while self._changes:
+                _, future = self._changes.popleft()
+                future.set_exception(CannotConnectNow(f"the engine has stopped: {reason}"))
+            self._changed.notify_all()
+
+
+def next_epoch(previous: int) -> int:
+    """Milliseconds since 1970 in the upper bits, as RisingWave's epochs, and always beyond `previous`."""
+    return max(previous + 1, int(time.time() * 1000) << 16)
+
+
+def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaState:
+    """`state` with one relation's status changed."""
+    catalog = state.catalog
+    relation = replace(catalog.relations[relation_id], status=status)
+    return replace(
+        state,
+        catalog=replace(
+            catalog, version=catalog.version + 1, relations={**catalog.relations, relation_id: relation}
+        ),
+    )
+
+
+def _with_readers(state: MetaState, relation_id: int) -> list[Relation]:
+    """A relation and every job that reads it, directly or not; readers first."""
+    found: list[Relation] = []
+    waiting = [relation_id]
+    while waiting:
+        relation = state.catalog.relations.get(waiting.pop())
+        if relation is not None and relation not in found:
+            found.append(relation)
+            waiting.extend(reader.relation_id for reader in state.catalog.dependents(relation.relation_id))
+    return found[::-1]
+
+
+def _as_sql_error(relation: Relation, failure: FragmentFailed) -> SqlError:
+    if isinstance(failure.error, SqlError):
+        return failure.error
+    return SqlError(f'{relation.kind.value} "{relation.name}" failed: {failure.error}')
+
+
+def _added(counts: Mapping[int, int], more: Mapping[int, int]) -> Mapping[int, int]:
+    if not more:
+        return counts
+    return {key: counts.get(key, 0) + more.get(key, 0) for key in counts.keys() | more.keys()}

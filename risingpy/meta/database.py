@@ -1,0 +1,290 @@
+"""The database as sessions see it: the catalog, reads at committed epochs, durable writes, schema changes.
+
+Everything here may be called from any thread. What blocks takes a `cancelled` event and raises QueryCanceled.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from risingpy.errors import SerializationFailure, UndefinedTable
+from risingpy.executors.epoch_descriptor import run_directory
+from risingpy.meta import ddl
+from risingpy.meta.barriers import BarrierLoop, GraphChange
+from risingpy.meta.dml_log import DmlLog, TableChange
+from risingpy.meta.epoch_runner import EpochRunner
+from risingpy.meta.source_offsets import SourceOffsets
+from risingpy.meta.state import MetaState
+from risingpy.meta.state_store import MetaStateStore, RowIds, without_unfinished_jobs
+from risingpy.meta.table_locks import TableLocks
+from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
+from risingpy.storage.meta_store import MetaStore
+from risingpy.storage.state_store import ReadView, StateStore
+from risingpy.storage.write_ahead_log import log_directory
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The catalog and the read view of one committed state. Release the view when done."""
+
+    catalog: Catalog
+    view: ReadView
+
+
+class Database:
+    """One data directory, opened for writing by this process."""
+
+    def __init__(self, data_dir: Path, *, parallelism: int) -> None:
+        """Recovers the directory: undoes what was not committed, finds the log's pending rows.
+
+        `parallelism` is the number of shards of a new directory; an old one keeps its own.
+        Raises DataDirectoryInUse if another server has it, IoError if a file is damaged.
+        """
+        data_dir.mkdir(parents=True, exist_ok=True)
+        self.data_dir = data_dir
+        self._meta_store = MetaStore(data_dir)
+        run_directory(data_dir).mkdir(exist_ok=True)
+        states = MetaStateStore(self._meta_store)
+        stored = states.load(parallelism)
+        state = replace(without_unfinished_jobs(stored), graph_version=stored.graph_version + 1)
+        states.commit(stored, state)
+        self._store = StateStore(data_dir, state.shards)
+        self._store.recover(state.committed.epoch)
+        self._row_ids = RowIds(self._meta_store)
+        self._row_id_guard = threading.Lock()
+        self._locks = TableLocks()
+        self._states = states
+        self._initial = state
+        self._loop: BarrierLoop
+
+    def start(self, runner: EpochRunner) -> None:
+        """Starts the barrier loop; `runner` must have been started."""
+        self._loop = BarrierLoop(
+            data_dir=self.data_dir,
+            state=self._initial,
+            states=self._states,
+            store=self._store,
+            runner=runner,
+            sources=SourceOffsets(),
+        )
+        self._log = DmlLog(log_directory(self.data_dir), self._initial.committed.lsn, self._loop.wake)
+        self._loop.start(self._log)
+
+    def close(self) -> None:
+        """Stops after the running epoch and gives the directory free."""
+        self._loop.stop()
+        self._log.close()
+        self._store.close()
+        self._meta_store.close()
+
+    # State and reads
+
+    @property
+    def state(self) -> MetaState:
+        return self._loop.state
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._loop.state.catalog
+
+    @property
+    def committed_epoch(self) -> int:
+        return self._loop.state.committed.epoch
+
+    @property
+    def initial_epoch(self) -> int:
+        """The committed epoch with which the directory was opened."""
+        return self._initial.committed.epoch
+
+    @property
+    def fatal(self) -> str | None:
+        """Why the barrier loop has given up, if it has."""
+        return self._loop.fatal
+
+    @property
+    def shards(self) -> int:
+        return self._initial.shards
+
+    @property
+    def last_lsn(self) -> int:
+        """The position of the last logged change."""
+        return self._log.last_lsn
+
+    def read_view(self) -> ReadView:
+        """The newest committed epoch's view, acquired: the caller releases it."""
+        return self._loop.acquire_view()[1]
+
+    def snapshot(self) -> Snapshot:
+        """The newest catalog together with its view, acquired: the caller releases the view."""
+        state, view = self._loop.acquire_view()
+        return Snapshot(state.catalog, view)
+
+    def wait_for_lsn(self, lsn: int, cancelled: threading.Event | None = None) -> None:
+        """Waits until the epoch that holds the log up to `lsn` is committed and readable."""
+        self._loop.wait_until(lambda state: state.committed.lsn >= lsn, cancelled)
+
+    def flush(self, cancelled: threading.Event | None = None) -> int:
+        """Waits until everything logged so far is in every view; returns the epoch."""
+        lsn = self._log.last_lsn
+        return self._loop.wait_until(lambda state: state.committed.lsn >= lsn, cancelled).committed.epoch
+
+    # Writes
+
+    def table_lock(
+        self, table_id: int, cancelled: threading.Event | None = None
+    ) -> AbstractContextManager[None]:
+        """Holds a table alone: for statements that read before they write. Reentrant in a thread."""
+        return self._locks.of(table_id).exclusive(cancelled)
+
+    def acquire_table(self, table_id: int, cancelled: threading.Event | None = None) -> None:
+        """`table_lock` for a transaction: held until `release_table`, in the same thread."""
+        self._locks.of(table_id).acquire(cancelled)
+
+    def release_table(self, table_id: int) -> None:
+        self._locks.of(table_id).release()
+
+    def next_row_ids(self, count: int) -> int:
+        """The first of `count` consecutive fresh values for `_row_id`."""
+        with self._row_id_guard:
+            return self._row_ids.take(count)
+
+    def write(self, changes: Sequence[TableChange], cancelled: threading.Event | None = None) -> int:
+        """Makes the changes durable as one atomic group; returns the lsn to wait for to read them.
+
+        Raises SerializationFailure if a table's definition changed since the statement was planned.
+        """
+        with ExitStack() as locks:
+            for table_id in sorted({change.table_id for change in changes}):
+                locks.enter_context(self._locks.of(table_id).shared(cancelled))
+            for change in changes:
+                self._check_version(change)
+            return self._log.append(changes)
+
+    def _check_version(self, change: TableChange) -> None:
+        relation = self.catalog.relations.get(change.table_id)
+        if relation is None:
+            raise UndefinedTable(f"table with id {change.table_id} was dropped meanwhile")
+        if relation.version != change.version:
+            raise SerializationFailure(
+                f'table "{relation.name}" was altered meanwhile', hint="Run the statement again."
+            )
+
+    # Schema changes: see ddl.py
+
+    def create_table(self, table: ddl.NewTable, *, if_not_exists: bool = False) -> bool:
+        """Creates a table; False if it exists and `if_not_exists`."""
+        return self._create(table.schema_name, table.name, if_not_exists, lambda state: ddl.add_table(state, table))
+
+    def create_view(self, view: ddl.NewView, *, if_not_exists: bool = False, or_replace: bool = False) -> bool:
+        """Creates a plain view; False if it exists and `if_not_exists`."""
+        return self._create(
+            view.schema_name, view.name, if_not_exists, lambda state: ddl.add_view(state, view, or_replace=or_replace)
+        )
+
+    def create_source(self, source: ddl.NewSource, *, if_not_exists: bool = False) -> bool:
+        """Creates an external source; False if it exists and `if_not_exists`."""
+        return self._create(
+            source.schema_name, source.name, if_not_exists, lambda state: ddl.add_source(state, source)
+        )
+
+    def create_materialized_view(
+        self,
+        view: ddl.NewMaterializedView,
+        *,
+        if_not_exists: bool = False,
+        cancelled: threading.Event | None = None,
+    ) -> tuple[bool, tuple[str, ...]]:
+        """Creates a view and returns when it has its upstreams' rows: (created, notices).
+
+        Cancelled, or failing, it leaves nothing behind.
+        """
+        made: list[tuple[int, tuple[str, ...]]] = []
+
+        def add(state: MetaState) -> MetaState:
+            after, relation_id, notices = ddl.add_materialized_view(state, view)
+            made.append((relation_id, notices))
+            return after
+
+        if not self._create(view.schema_name, view.name, if_not_exists, add):
+            return False, ()
+        relation_id, notices = made[0]
+        try:
+            self._loop.wait_until(lambda state: not _creating(state, relation_id), cancelled)
+        except BaseException:
+            self._loop.change(lambda state: ddl.without_relation_id(state, relation_id))
+            raise
+        failure = self._loop.failure_of(relation_id)
+        if failure is not None:
+            raise failure
+        return True, notices
+
+    def drop(self, names: Sequence[ddl.DropTarget], *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
+        """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
+        notices: list[str] = []
+        with ExitStack() as locks:
+            for relation in ddl.drop_targets(self.state, names):
+                locks.enter_context(self._locks.of(relation.relation_id).exclusive())
+
+            def change(state: MetaState) -> MetaState:
+                after, said = ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade)
+                notices[:] = said
+                return after
+
+            self._loop.change(change)
+        return tuple(notices)
+
+    def create_schema(self, name: str, *, if_not_exists: bool = False) -> bool:
+        """Creates a schema; False if it exists and `if_not_exists`."""
+        if if_not_exists and name in self.catalog.schemas:
+            return False
+        self._loop.change(lambda state: ddl.add_schema(state, name))
+        return True
+
+    def drop_schema(self, name: str, *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
+        """Drops a schema; returns notices."""
+        notices: list[str] = []
+
+        def change(state: MetaState) -> MetaState:
+            after, said = ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade)
+            notices[:] = said
+            return after
+
+        self._loop.change(change)
+        return tuple(notices)
+
+    def _create(self, schema_name: str, name: str, if_not_exists: bool, change: GraphChange) -> bool:
+        if if_not_exists and self.catalog.find(name, schema_name, ()) is not None:
+            return False
+        self._loop.change(change)
+        return True
+
+    # What SHOW and rw_catalog tell
+
+    def parameters(self) -> Mapping[str, str]:
+        """System parameters, for SHOW PARAMETERS."""
+        return {
+            "data_directory": str(self.data_dir),
+            "parallelism": str(self.shards),
+            "committed_epoch": str(self.committed_epoch),
+            "log_bytes": str(self._log.bytes_on_disk),
+        }
+
+    def ddl_progress(self) -> Iterator[tuple[Relation, int]]:
+        """The views that are being created, with the rows that they have read so far."""
+        rows = self._loop.backfilled_rows
+        for relation in self.catalog.relations.values():
+            if relation.status is JobStatus.CREATING:
+                yield relation, rows.get(relation.relation_id, 0)
+
+    def job_errors(self) -> Mapping[int, int]:
+        """Per relation, how many expressions failed and became NULL."""
+        return dict(self.state.errors)
+
+
+def _creating(state: MetaState, relation_id: int) -> bool:
+    relation = state.catalog.relations.get(relation_id)
+    return relation is not None and relation.status is JobStatus.CREATING

@@ -1,0 +1,339 @@
+"""Schema changes as functions from one `MetaState` to the next; the barrier loop applies them between epochs.
+
+Each checks the name and what the new relation reads against the state that it changes: the statement was bound on an
+older catalog snapshot. Errors are the client's (SqlError) and leave the state as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from risingpy.connectors.file_source import FileSourceOptions
+from risingpy.errors import (
+    DependentObjectsStillExist,
+    DuplicateRelation,
+    SerializationFailure,
+    SqlError,
+    UndefinedObject,
+    UndefinedTable,
+    WrongObjectType,
+)
+from risingpy.meta.state import IdAllocator, MetaState
+from risingpy.meta.state_store import without_relation
+from risingpy.optimizer.catalog import ColumnDesc, JobStatus, Relation, RelationKind
+from risingpy.optimizer.fragments import cut
+from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view, plan_table
+
+
+@dataclass(frozen=True, slots=True)
+class NewTable:
+    """CREATE TABLE: `columns` end with the hidden `_row_id` if there is no primary key."""
+
+    schema_name: str
+    name: str
+    columns: tuple[ColumnDesc, ...]
+    primary_key: tuple[int, ...]
+    append_only: bool
+    definition: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewView:
+    """CREATE VIEW: `depends_on` are the relations that it reads, as they were bound."""
+
+    schema_name: str
+    name: str
+    columns: tuple[ColumnDesc, ...]
+    definition: str
+    query: str
+    depends_on: tuple[Relation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewMaterializedView:
+    """CREATE MATERIALIZED VIEW: its logical plan and the names of its columns."""
+
+    schema_name: str
+    name: str
+    plan: LogicalPlan
+    column_names: tuple[str, ...]
+    definition: str
+    query: str
+    depends_on: tuple[Relation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """CREATE SOURCE: `columns` end with the hidden `_row_id`."""
+
+    schema_name: str
+    name: str
+    columns: tuple[ColumnDesc, ...]
+    options: tuple[tuple[str, str], ...]
+    definition: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropTarget:
+    """What DROP names: a kind, a name, and where to look for it."""
+
+    kind: RelationKind
+    schema_name: str | None
+    name: str
+    search_path: tuple[str, ...]
+
+
+def add_table(state: MetaState, table: NewTable) -> MetaState:
+    """`state` with the table and its job."""
+    _check_new_name(state, table.schema_name, table.name)
+    allocate = IdAllocator(state.next_id)
+    relation_id = allocate()
+    planned = plan_table(
+        table_id=relation_id,
+        name=table.name,
+        columns=table.columns,
+        primary_key=table.primary_key,
+        append_only=table.append_only,
+    )
+    relation = Relation(
+        relation_id=relation_id,
+        schema_name=table.schema_name,
+        name=table.name,
+        kind=RelationKind.TABLE,
+        columns=planned.columns,
+        definition=table.definition,
+        primary_key=table.primary_key,
+        stream_key=planned.stream_key,
+        append_only=table.append_only,
+        table=planned.table,
+        version=state.catalog.version + 1,
+    )
+    return _with_job(state, relation, planned, allocate)
+
+
+def add_materialized_view(state: MetaState, view: NewMaterializedView) -> tuple[MetaState, int, tuple[str, ...]]:
+    """(`state` with the view and its job in creation, its id, notices)."""
+    _check_new_name(state, view.schema_name, view.name)
+    _check_unchanged(state, view.depends_on)
+    allocate = IdAllocator(state.next_id)
+    planned = plan_materialized_view(
+        view.plan, state.catalog, allocate=allocate, name=view.name, output_names=view.column_names
+    )
+    relation = Relation(
+        relation_id=planned.table.table_id,
+        schema_name=view.schema_name,
+        name=view.name,
+        kind=RelationKind.MATERIALIZED_VIEW,
+        columns=planned.columns,
+        definition=view.definition,
+        stream_key=planned.stream_key,
+        append_only=planned.root.properties.append_only,
+        table=planned.table,
+        query=view.query,
+        depends_on=tuple(sorted({relation.relation_id for relation in view.depends_on})),
+        status=JobStatus.CREATING,
+        version=state.catalog.version + 1,
+    )
+    after = _with_job(state, relation, planned, allocate)
+    after = replace(after, fresh_jobs=after.fresh_jobs | {relation.relation_id})
+    return after, relation.relation_id, tuple(planned.notices)
+
+
+def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
+    """`state` with a plain view."""
+    existing = state.catalog.find(view.name, view.schema_name, ())
+    if existing is not None and or_replace and existing.kind is RelationKind.VIEW:
+        readers = list(state.catalog.dependents(existing.relation_id))
+        if readers and [(c.name, c.type) for c in existing.columns] != [(c.name, c.type) for c in view.columns]:
+            raise DependentObjectsStillExist(
+                f'cannot change the columns of view "{view.name}": other objects depend on it'
+            )
+    else:
+        existing = None
+        _check_new_name(state, view.schema_name, view.name)
+    _check_unchanged(state, view.depends_on)
+    allocate = IdAllocator(state.next_id)
+    relation = Relation(
+        relation_id=existing.relation_id if existing is not None else allocate(),
+        schema_name=view.schema_name,
+        name=view.name,
+        kind=RelationKind.VIEW,
+        columns=view.columns,
+        definition=view.definition,
+        query=view.query,
+        depends_on=tuple(sorted({relation.relation_id for relation in view.depends_on})),
+        version=state.catalog.version + 1,
+    )
+    return _with_relation(state, relation, allocate)
+
+
+def add_source(state: MetaState, source: NewSource) -> MetaState:
+    """`state` with an external source; its options are checked here."""
+    _check_new_name(state, source.schema_name, source.name)
+    FileSourceOptions.parse(dict(source.options))
+    allocate = IdAllocator(state.next_id)
+    relation = Relation(
+        relation_id=allocate(),
+        schema_name=source.schema_name,
+        name=source.name,
+        kind=RelationKind.SOURCE,
+        columns=source.columns,
+        definition=source.definition,
+        stream_key=(len(source.columns) - 1,),
+        append_only=True,
+        options=source.options,
+        version=state.catalog.version + 1,
+    )
+    return _with_relation(replace(state, graph_version=state.graph_version + 1), relation, allocate)
+
+
+def add_schema(state: MetaState, name: str) -> MetaState:
+    """`state` with a schema."""
+    if name in state.catalog.schemas:
+        raise SqlError(f'schema "{name}" already exists', sqlstate="42P06")
+    return _with_schemas(state, (*state.catalog.schemas, name))
+
+
+def drop_schema(
+    state: MetaState, name: str, *, if_exists: bool, cascade: bool
+) -> tuple[MetaState, tuple[str, ...]]:
+    """(`state` without the schema, notices)."""
+    if name not in state.catalog.schemas:
+        if if_exists:
+            return state, (f'schema "{name}" does not exist, skipping',)
+        raise SqlError(f'schema "{name}" does not exist', sqlstate="3F000")
+    inside = [r for r in state.catalog.relations.values() if r.schema_name == name]
+    if inside and not cascade:
+        raise DependentObjectsStillExist(
+            f"cannot drop schema {name} because other objects depend on it",
+            detail="\n".join(f"{r.kind.value} {r.qualified_name} depends on schema {name}" for r in inside),
+            hint="Use DROP ... CASCADE to drop the dependent objects too.",
+        )
+    for relation in _with_all_readers(state, inside):
+        state = without_relation(state, relation)
+    notices = (f"drop cascades to {len(inside)} other objects",) if inside else ()
+    return _with_schemas(state, tuple(s for s in state.catalog.schemas if s != name)), notices
+
+
+def drop_targets(state: MetaState, targets: Iterable[DropTarget]) -> list[Relation]:
+    """The relations that DROP names and that exist."""
+    found = (state.catalog.find(t.name, t.schema_name, t.search_path) for t in targets)
+    return [relation for relation in found if relation is not None]
+
+
+def drop_relations(
+    state: MetaState, targets: Sequence[DropTarget], *, if_exists: bool, cascade: bool
+) -> tuple[MetaState, tuple[str, ...]]:
+    """(`state` without the relations, and with CASCADE without what reads them; notices)."""
+    notices: list[str] = []
+    dropped: list[Relation] = []
+    for target in targets:
+        relation = state.catalog.find(target.name, target.schema_name, target.search_path)
+        if relation is None:
+            if not if_exists:
+                raise _undefined(target)
+            notices.append(f'{target.kind.value} "{target.name}" does not exist, skipping')
+            continue
+        if relation.kind is not target.kind:
+            raise WrongObjectType(
+                f'"{relation.name}" is not a {target.kind.value}',
+                hint=f"Use DROP {relation.kind.value.upper()} to remove a {relation.kind.value}.",
+            )
+        dropped.append(relation)
+    everything = _with_all_readers(state, dropped)
+    readers = [relation for relation in everything if relation not in dropped]
+    if readers and not cascade:
+        raise _still_needed(state, dropped, readers)
+    notices.extend(f"drop cascades to {r.kind.value} {r.name}" for r in reversed(readers))
+    for relation in everything:
+        state = without_relation(state, relation)
+    return state, tuple(notices)
+
+
+def without_relation_id(state: MetaState, relation_id: int) -> MetaState:
+    """`state` without a relation, if it has it."""
+    relation = state.catalog.relations.get(relation_id)
+    return state if relation is None else without_relation(state, relation)
+
+
+def _undefined(target: DropTarget) -> SqlError:
+    name = f"{target.schema_name}.{target.name}" if target.schema_name else target.name
+    if target.kind is RelationKind.TABLE:
+        return UndefinedTable(f'table "{name}" does not exist')
+    return UndefinedTable(f'{target.kind.value} "{name}" does not exist')
+
+
+def _still_needed(state: MetaState, dropped: Sequence[Relation], readers: Sequence[Relation]) -> SqlError:
+    relations = state.catalog.relations
+    lines = [
+        f"{reader.kind.value} {reader.name} depends on {relations[needed].kind.value} {relations[needed].name}"
+        for reader in reversed(readers)
+        for needed in reader.depends_on
+        if relations[needed] in (*dropped, *readers)
+    ]
+    first = dropped[0]
+    return DependentObjectsStillExist(
+        f"cannot drop {first.kind.value} {first.name} because other objects depend on it",
+        detail="\n".join(lines),
+        hint="Use DROP ... CASCADE to drop the dependent objects too.",
+    )
+
+
+def _with_all_readers(state: MetaState, roots: Sequence[Relation]) -> list[Relation]:
+    """`roots` and everything that reads them, readers before what they read."""
+    ordered: list[Relation] = []
+
+    def visit(relation: Relation) -> None:
+        for reader in state.catalog.dependents(relation.relation_id):
+            visit(reader)
+        if relation not in ordered:
+            ordered.append(relation)
+
+    for root in roots:
+        visit(root)
+    return ordered
+
+
+def _check_new_name(state: MetaState, schema_name: str, name: str) -> None:
+    if schema_name not in state.catalog.schemas:
+        raise UndefinedObject(f'schema "{schema_name}" does not exist', sqlstate="3F000")
+    if state.catalog.find(name, schema_name, ()) is not None:
+        raise DuplicateRelation(f'relation "{name}" already exists')
+
+
+def _check_unchanged(state: MetaState, bound: Iterable[Relation]) -> None:
+    for relation in bound:
+        now = state.catalog.relations.get(relation.relation_id)
+        if now is None or now.version != relation.version:
+            raise SerializationFailure(
+                f'{relation.kind.value} "{relation.name}" changed meanwhile', hint="Run the statement again."
+            )
+
+
+def _with_job(state: MetaState, relation: Relation, planned: StreamJobPlan, allocate: IdAllocator) -> MetaState:
+    job = cut(relation.relation_id, planned, state.graph(), allocate)
+    state = replace(
+        state, jobs={**state.jobs, job.job_id: job}, graph_version=state.graph_version + 1
+    )
+    return _with_relation(state, relation, allocate)
+
+
+def _with_relation(state: MetaState, relation: Relation, allocate: IdAllocator) -> MetaState:
+    catalog = state.catalog
+    return replace(
+        state,
+        catalog=replace(
+            catalog,
+            version=catalog.version + 1,
+            relations={**catalog.relations, relation.relation_id: relation},
+        ),
+        next_id=allocate.next_id,
+    )
+
+
+def _with_schemas(state: MetaState, schemas: tuple[str, ...]) -> MetaState:
+    return replace(
+        state, catalog=replace(state.catalog, version=state.catalog.version + 1, schemas=schemas)
+    )

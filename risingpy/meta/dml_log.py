@@ -1,0 +1,87 @@
+"""The log of rows that clients wrote, as the barrier loop sees it: what is durable and not yet in an epoch."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from risingpy.storage.write_ahead_log import LogRecord, WriteAheadLog
+
+# The rows of a log that an earlier run left are not counted: as many as make the epoch a large one.
+RECOVERED_ROWS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """Rows to write to a table: `op` and all its columns in storage order, hidden ones included.
+
+    `version` is the table's version that the statement was planned on.
+    """
+
+    table_id: int
+    version: int
+    chunk: pa.Table
+
+
+class DmlLog:
+    """Appends groups of changes and tells which are pending.
+
+    A group (a statement, or a transaction) is never split between epochs.
+    """
+
+    def __init__(self, directory: Path, committed_lsn: int, wake: Callable[[], None]) -> None:
+        self._log = WriteAheadLog(directory)
+        self._wake = wake
+        self._guard = threading.Lock()
+        self._committed = committed_lsn
+        # (last lsn of a group, rows), oldest first; what an earlier run left is one group of unknown size
+        self._pending: deque[tuple[int, int]] = deque()
+        if self._log.last_lsn > committed_lsn:
+            self._pending.append((self._log.last_lsn, RECOVERED_ROWS))
+
+    @property
+    def last_lsn(self) -> int:
+        return self._log.last_lsn
+
+    @property
+    def bytes_on_disk(self) -> int:
+        return self._log.size_bytes
+
+    def append(self, changes: Sequence[TableChange]) -> int:
+        """Makes the changes durable as one group and returns the lsn to wait for."""
+        records = [LogRecord.of(change.table_id, change.version, change.chunk) for change in changes]
+        lsn = self._log.append(records)
+        with self._guard:
+            # An epoch that took a later group of another thread may have taken, and committed, this one too.
+            if lsn > self._committed:
+                self._pending.append((lsn, sum(change.chunk.num_rows for change in changes)))
+        self._wake()
+        return lsn
+
+    def next_epoch(self, most_rows: int) -> tuple[int, int]:
+        """(lsn, rows) of the whole groups that the next epoch takes: at least one if any is pending."""
+        with self._guard:
+            lsn, rows = self._committed, 0
+            # Concurrent appenders may note their groups out of order; log order is lsn order.
+            for group_lsn, group_rows in sorted(self._pending):
+                if rows and rows + group_rows > most_rows:
+                    break
+                lsn, rows = max(lsn, group_lsn), rows + group_rows
+        return lsn, rows
+
+    def committed(self, lsn: int) -> None:
+        """Forgets the groups up to `lsn`, and gives their space back."""
+        with self._guard:
+            self._committed = lsn
+            self._pending = deque(group for group in self._pending if group[0] > lsn)
+        self._log.truncate(lsn)
+
+    def close(self) -> None:
+        self._log.close()
+
+

@@ -1,0 +1,56 @@
+"""What the barrier loop asks of an engine: run one epoch, everywhere, and say how it went."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.executors.stage_runner import StageReport
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReport:
+    """What the tasks of an epoch reported, summed over shards and stages.
+
+    `errors`: per job, expressions that failed and became NULL. `backfill`: per creating job, the rows read from its
+    upstreams in this epoch and whether all of its scans, on all shards, are through.
+    `purged`: dropped tables with no rows left on any shard.
+    """
+
+    errors: Mapping[int, int] = field(default_factory=dict)
+    backfill: Mapping[int, tuple[int, bool]] = field(default_factory=dict)
+    purged: frozenset[int] = frozenset()
+
+
+class EpochRunner(Protocol):
+    """Runs epochs. `run` may be called as soon as `start` has returned; it waits until the engine is warm."""
+
+    def start(self) -> None: ...
+
+    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+        """Runs the epoch on a graph of `depth` stages; every shard's state is durable when it returns.
+
+        Raises FragmentFailed if a job's own computation fails, EpochFailed if the engine does.
+        """
+        ...
+
+    def stop(self) -> None: ...
+
+
+def combined(reports: Iterable[StageReport], purged: frozenset[int]) -> EpochReport:
+    """The report of an epoch from those of its tasks."""
+    errors: Counter[int] = Counter()
+    backfill: dict[int, tuple[int, bool]] = {}
+    for report in reports:
+        errors.update(report.errors)
+        for job_id, (rows, finished) in report.backfill.items():
+            known_rows, known_finished = backfill.get(job_id, (0, True))
+            backfill[job_id] = (known_rows + rows, known_finished and finished)
+    return EpochReport(dict(errors), backfill, purged)
+
+
+class EpochFailed(Exception):
+    """The engine could not run the epoch. Nothing is committed; the epoch may be tried again."""

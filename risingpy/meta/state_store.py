@@ -1,0 +1,157 @@
+"""Keeps a `MetaState` in the meta store: one synced transaction per commit is the database's commit point.
+
+Keys: `relation/<id>`, `job/<id>` (plan codec), `schemas`, `counters`, `committed`, `purge` (JSON).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from risingpy.meta.state import CommittedEpoch, MetaState
+from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
+from risingpy.optimizer.graph import Job
+from risingpy.optimizer.plan_codec import decode, encode
+from risingpy.storage.meta_store import MetaStore, MetaTransaction
+
+
+class MetaStateStore:
+    """Reads and replaces the durable `MetaState`."""
+
+    def __init__(self, store: MetaStore) -> None:
+        self._store = store
+
+    def load(self, default_shards: int) -> MetaState:
+        """The last committed state; on a new data directory, an empty one with `default_shards` shards."""
+        with self._store.transaction() as txn:
+            if txn.get("counters") is None:
+                return MetaState(shards=default_shards)
+            counters = _json(txn, "counters")
+            committed = _json(txn, "committed")
+            relations: dict[int, Relation] = {}
+            for _, value in txn.scan("relation/"):
+                relation = decode(value)
+                assert isinstance(relation, Relation)
+                relations[relation.relation_id] = relation
+            jobs: dict[int, Job] = {}
+            for _, value in txn.scan("job/"):
+                job = decode(value)
+                assert isinstance(job, Job)
+                jobs[job.job_id] = job
+            return MetaState(
+                catalog=Catalog(
+                    version=counters["catalog_version"],
+                    schemas=tuple(_json(txn, "schemas")),
+                    relations=relations,
+                ),
+                jobs=jobs,
+                shards=counters["shards"],
+                graph_version=counters["graph_version"],
+                committed=CommittedEpoch(
+                    committed["epoch"],
+                    committed["lsn"],
+                    {int(source): splits for source, splits in committed["offsets"].items()},
+                ),
+                fresh_jobs=frozenset(counters["fresh_jobs"]),
+                purge=frozenset(_json(txn, "purge")),
+                errors={int(k): v for k, v in counters["errors"].items()},
+                next_id=counters["next_id"],
+            )
+
+    def commit(self, old: MetaState, new: MetaState) -> None:
+        """Makes `new` durable; writes what differs from `old`, which must be what was committed last."""
+        with self._store.transaction() as txn:
+            _write_changed(txn, "relation", old.catalog.relations, new.catalog.relations)
+            _write_changed(txn, "job", old.jobs, new.jobs)
+            _put(txn, "schemas", list(new.catalog.schemas))
+            _put(txn, "purge", sorted(new.purge))
+            _put(
+                txn,
+                "counters",
+                {
+                    "catalog_version": new.catalog.version,
+                    "shards": new.shards,
+                    "graph_version": new.graph_version,
+                    "fresh_jobs": sorted(new.fresh_jobs),
+                    "errors": dict(new.errors),
+                    "next_id": new.next_id,
+                },
+            )
+            committed = new.committed
+            _put(txn, "committed", {"epoch": committed.epoch, "lsn": committed.lsn, "offsets": dict(committed.offsets)})
+
+
+class RowIds:
+    """Hands out row ids that are never used twice, also not after a crash.
+
+    Ids are reserved in the meta store in blocks, so that only one insert in `BLOCK` rows pays for a commit.
+    """
+
+    BLOCK = 1 << 20
+
+    def __init__(self, store: MetaStore) -> None:
+        self._store = store
+        with store.transaction() as txn:
+            value = txn.get("row_id_limit")
+        self._next = self._limit = int(value) if value is not None else 1
+
+    def take(self, count: int) -> int:
+        """The first of `count` consecutive fresh ids. Callers must not overlap (hold a lock)."""
+        first = self._next
+        if first + count > self._limit:
+            self._limit = first + count + self.BLOCK
+            with self._store.transaction() as txn:
+                txn.put("row_id_limit", str(self._limit).encode())
+        self._next = first + count
+        return first
+
+
+def without_unfinished_jobs(state: MetaState) -> MetaState:
+    """`state` without the views that were still being created when the server stopped.
+
+    CREATE MATERIALIZED VIEW had not returned, so nobody was told that they exist.
+    """
+    unfinished = [r for r in state.catalog.relations.values() if r.status is JobStatus.CREATING]
+    for relation in unfinished:
+        state = without_relation(state, relation)
+    return state
+
+
+def without_relation(state: MetaState, relation: Relation) -> MetaState:
+    """`state` after `relation` is dropped: its job stops, and its rows are left to the purge."""
+    relations = {k: v for k, v in state.catalog.relations.items() if k != relation.relation_id}
+    job = state.jobs.get(relation.relation_id)
+    purge = state.purge
+    if job is not None:
+        purge = purge | {job.table.table_id, *(table.table_id for table in job.state_tables)}
+    elif relation.table is not None:
+        purge = purge | {relation.table.table_id}
+    return replace(
+        state,
+        catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations),
+        jobs={k: v for k, v in state.jobs.items() if k != relation.relation_id},
+        graph_version=state.graph_version + (job is not None),
+        fresh_jobs=state.fresh_jobs - {relation.relation_id},
+        errors={k: v for k, v in state.errors.items() if k != relation.relation_id},
+        purge=purge,
+    )
+
+
+def _write_changed(txn: MetaTransaction, kind: str, old: Mapping[int, object], new: Mapping[int, object]) -> None:
+    for key in old.keys() - new.keys():
+        txn.delete(f"{kind}/{key}")
+    for key, value in new.items():
+        if old.get(key) is not value:
+            txn.put(f"{kind}/{key}", encode(value))
+
+
+def _put(txn: MetaTransaction, key: str, value: object) -> None:
+    txn.put(key, json.dumps(value).encode())
+
+
+def _json(txn: MetaTransaction, key: str) -> Any:
+    value = txn.get(key)
+    assert value is not None, key
+    return json.loads(value)

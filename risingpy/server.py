@@ -1,0 +1,93 @@
+"""The server: opens the data directory, answers the wire, starts Spark behind it, and stops cleanly."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+from risingpy.config import ServeConfig
+from risingpy.errors import SqlError
+from risingpy.frontend.session import open_session
+from risingpy.frontend.wire.server import WireServer
+from risingpy.meta.database import Database
+from risingpy.meta.epoch_runner import EpochRunner
+from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.storage.meta_store import DataDirectoryInUse
+
+LOG = logging.getLogger("risingpy")
+
+# A busy engine thread may hold the interpreter for this long before a client's thread gets a turn; Python's own
+# 5 ms cost a point query 12 ms at the 99th percentile.
+SWITCH_INTERVAL_SECONDS = 0.0005
+
+
+def serve(config: ServeConfig) -> int:
+    """Runs the server until SIGTERM or Ctrl-C; returns the process's exit code."""
+    started = time.monotonic()
+    logging.basicConfig(level=config.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
+    stop = _stop_on_signals()
+    try:
+        database = Database(config.data_dir.absolute(), parallelism=config.parallelism)
+    except DataDirectoryInUse as error:
+        return _refuse(str(error))
+    except SqlError as error:
+        return _refuse(error.message)
+    runner = _make_runner(config, database)
+    database.start(runner)
+    wire = WireServer(config.host, config.port, lambda startup: open_session(database, startup))
+    try:
+        wire.start()
+    except OSError as error:
+        database.close()
+        return _refuse(f"cannot listen on {config.host}:{config.port}: {error.strerror or error}")
+    _say(f"Data in {database.data_dir}, {database.shards} shards.")
+    _say(f"Ready for connections after {time.monotonic() - started:.1f} s; Spark is starting behind it.")
+    _say(f"  psql -h {config.host} -p {wire.port} -d dev -U root")
+    runner.start()
+    while not stop.wait(1.0):
+        if database.fatal is not None:
+            wire.stop()
+            return _refuse(f"the engine has stopped: {database.fatal}")
+    _say("Stopping.")
+    wire.stop()
+    database.close()
+    _say("Stopped.")
+    return 0
+
+
+def _make_runner(config: ServeConfig, database: Database) -> EpochRunner:
+    if config.engine == "inprocess":
+        return InProcessRunner(database.data_dir)
+    # Spark's Python half takes half a second to import: not before it is needed.
+    from risingpy.executors.spark.driver import SparkDriver
+    from risingpy.executors.spark.session import SparkSettings
+    from risingpy.meta.spark_runner import SparkRunner
+
+    settings = SparkSettings(config.master, database.shards)
+    return SparkRunner(SparkDriver(database.data_dir, settings, database.initial_epoch))
+
+
+def _stop_on_signals() -> threading.Event:
+    stop = threading.Event()
+
+    def request(_signal: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, request)
+    return stop
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _refuse(reason: str) -> int:
+    print(f"risingpy: {reason}", file=sys.stderr, flush=True)
+    return 1
