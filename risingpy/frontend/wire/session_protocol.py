@@ -1,8 +1,8 @@
 """The seam between the wire protocol and a session: what the server calls, and what it gets back.
 
 One connection has one session, and calls it from one thread; only `cancel` may come from another thread. The wire
-layer knows messages, formats and portals; the session knows SQL, transactions and data. Every error meant for the client
-is a `SqlError`; anything else that a session raises is answered as XX000 and logged.
+layer knows messages, formats and portals; the session knows SQL, transactions and data. Every error meant for the
+client is a `SqlError`; anything else that a session raises is answered as XX000 and logged.
 
 How a statement travels:
 
@@ -31,8 +31,8 @@ from risingpy.types import SqlType
 class StartupParameters:
     """What the client said at startup.
 
-    `settings` holds every run-time parameter it asked for (`application_name`, `client_encoding`, `TimeZone`, …), those of
-    `options='-c name=value'` included, with names as the client wrote them. `process_id` is what BackendKeyData
+    `settings` holds every run-time parameter it asked for (`application_name`, `client_encoding`, `TimeZone`, …), those
+    of `options='-c name=value'` included, with names as the client wrote them. `process_id` is what BackendKeyData
     says (pg_backend_pid()). `client_address` is "host:port".
     """
 
@@ -70,7 +70,8 @@ class Prepared:
 
     `fields` is None for a statement without rows (NoData); else the same fields as its `Result` will have, since the
     client decodes by them. `parameter_oids` overrides the types' OIDs on the wire, parameter by parameter (0 = no
-    override), for such as `$1::oid[]`, whose value then reaches `execute` as a Python list. `plan` is the session's own.
+    override), for such as `$1::oid[]`, whose value then reaches `execute` as a Python list. `plan` is the session's
+    own.
     """
 
     parameter_types: tuple[SqlType, ...] = ()
@@ -221,4 +222,4 @@ class Session(Protocol):
         """
 
     def close(self) -> None:
-        """The connection is gone: roll back and release everything. Called once, by the connection's thread; never raises."""
+        """The connection is gone: roll back and release everything. Called once, by the connection's thread."""

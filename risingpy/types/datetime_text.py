@@ -1,0 +1,277 @@
+"""Reads dates and times as people write them: PostgreSQL's datetime input with DateStyle 'ISO, MDY'.
+
+The text is cut into tokens (a time of day, a date, a word, a number, a zone), each of which fills fields of
+`DateTimeFields`. Understood: ISO 8601 with blank or T, `20240102`, `1/2/2024`, `Jan 2, 2024`, `2-Jan-2024`, AM and PM,
+`Z`, numeric offsets, IANA zone names, the usual North American abbreviations, weekday names, `epoch`.
+Not supported: infinity, BC, years after 9999, and the words that read the clock (now, today, …).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
+
+_TOKEN = re.compile(
+    r"(?P<time>\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d*)?)?)"
+    r"|(?P<date>\d{1,6}[-/.]\d{1,2}[-/.]\d{1,6}|\d{1,4}-[A-Za-z]{3,9}-\d{1,4})"
+    r"|(?P<number>\d+(?:\.\d+)?)"
+    r"|(?P<offset>[+-]\d{1,2}(?::\d{2}(?::\d{2})?|\d{2})?)"
+    r"|(?P<word>[A-Za-z]+(?:/[A-Za-z_]+(?:[-+/][A-Za-z_0-9]+)*)?)"
+    r"|(?P<blank>[\s,]+)",
+    re.ASCII,
+)
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan january", "feb february", "mar march", "apr april", "may", "jun june", "jul july",
+            "aug august", "sep sept september", "oct october", "nov november", "dec december",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_WEEKDAYS = frozenset(
+    ("sun", "sunday", "mon", "monday", "tue", "tues", "tuesday", "wed", "weds", "wednesday", "thu", "thur", "thurs",
+     "thursday", "fri", "friday", "sat", "saturday")
+)  # fmt: skip
+_ABBREVIATIONS = {
+    "z": 0, "utc": 0, "gmt": 0, "ut": 0, "zulu": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6,
+    "pst": -8, "pdt": -7, "cet": 1, "cest": 2, "bst": 1, "msk": 3, "jst": 9,
+}  # fmt: skip
+_CLOCK_WORDS = frozenset(("now", "today", "tomorrow", "yesterday"))
+_MAX_OFFSET_HOURS = 15
+
+
+@dataclass(slots=True)
+class DateTimeFields:
+    """What a text says. `offset` is seconds east of Greenwich, or a zone, or None if the text names none."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    hour: int | None = None
+    minute: int = 0
+    second: int = 0
+    microsecond: int = 0
+    half: str | None = None
+    offset: int | ZoneInfo | None = None
+
+
+class _Malformed(Exception):
+    """The text is no date or time."""
+
+
+class _OutOfRange(Exception):
+    """The text is well formed, but a field of it is too large or too small."""
+
+
+@lru_cache(maxsize=256)
+def zone(name: str) -> ZoneInfo:
+    """The IANA zone of that name; raises ValueError or KeyError (ZoneInfoNotFoundError) if there is none."""
+    return ZoneInfo(name)
+
+
+def read_fields(type_name: str, text: str) -> DateTimeFields:
+    """The fields of `text`. Raises PostgreSQL's errors: 22007 for bad syntax, 22008 for a field out of its range."""
+    try:
+        return _read(text)
+    except _Malformed:
+        raise malformed(type_name, text) from None
+    except _OutOfRange:
+        raise out_of_range(text) from None
+
+
+def malformed(type_name: str, text: str) -> InvalidTextRepresentation:
+    return InvalidTextRepresentation(f'invalid input syntax for type {type_name}: "{text}"', sqlstate="22007")
+
+
+def out_of_range(text: str) -> SqlError:
+    return InvalidTextRepresentation(f'date/time field value out of range: "{text}"', sqlstate="22008")
+
+
+def _read(text: str) -> DateTimeFields:
+    fields = DateTimeFields()
+    at = 0
+    stripped = text.strip()
+    while at < len(stripped):
+        token = _TOKEN.match(stripped, at)
+        if token is None:
+            raise _Malformed
+        at = token.end()
+        value = token[0]
+        match token.lastgroup:
+            case "time":
+                _take_time(fields, value)
+            case "date":
+                _take_date(fields, value)
+            case "number":
+                _take_number(fields, value)
+            case "offset":
+                _take_offset(fields, value)
+            case "word":
+                at = token.start() + _take_word(fields, value)
+            case _:
+                pass
+    _check(fields)
+    return fields
+
+
+def _take_time(fields: DateTimeFields, value: str) -> None:
+    if fields.hour is not None:
+        raise _Malformed
+    hour, minute, *rest = value.split(":")
+    fields.hour, fields.minute = int(hour), int(minute)
+    if rest:
+        _take_seconds(fields, rest[0])
+
+
+def _take_seconds(fields: DateTimeFields, value: str) -> None:
+    whole, _, fraction = value.partition(".")
+    fields.second = int(whole)
+    # PostgreSQL rounds to microseconds, a half to the even one; a full second then carries.
+    fields.microsecond = round(Fraction(int(fraction or 0), 10 ** len(fraction)) * 1_000_000)
+
+
+def _take_date(fields: DateTimeFields, value: str) -> None:
+    if fields.day is not None or fields.year is not None:
+        raise _Malformed
+    first, second, third = re.split(r"[-/.]", value)
+    if not second.isdigit():
+        fields.month = _MONTHS.get(second.lower())
+        if fields.month is None:
+            raise _Malformed
+        day_first = len(first) <= 2
+        fields.day, fields.year = (int(first), _year(third)) if day_first else (int(third), _year(first))
+    elif len(first) >= 3:
+        fields.year, fields.month, fields.day = int(first), int(second), int(third)
+    else:
+        fields.month, fields.day, fields.year = int(first), int(second), _year(third)
+
+
+def _year(digits: str) -> int:
+    """Two digits mean 1970 to 2069."""
+    year = int(digits)
+    if len(digits) <= 2:
+        return year + (2000 if year < 70 else 1900)
+    return year
+
+
+def _take_number(fields: DateTimeFields, value: str) -> None:
+    digits = value.partition(".")[0]
+    if fields.day is not None and fields.year is not None and fields.hour is None and len(digits) in (4, 6):
+        fields.hour, fields.minute = int(digits[:2]), int(digits[2:4])
+        _take_seconds(fields, value[4:] or "0")
+    elif "." in value:
+        raise _Malformed
+    elif len(digits) in (6, 8) and fields.month is None and fields.year is None:
+        fields.year, fields.month, fields.day = _year(digits[:-4]), int(digits[-4:-2]), int(digits[-2:])
+    elif fields.day is None and len(digits) <= 2 and fields.month is not None:
+        fields.day = int(digits)
+    elif fields.year is None and len(digits) >= 2 and (len(digits) > 2 or fields.day is not None):
+        fields.year = _year(digits)
+    elif fields.day is None and len(digits) <= 2:
+        fields.day = int(digits)
+    elif fields.half is None and fields.hour is None and len(digits) <= 2:
+        fields.hour = int(digits)
+    else:
+        raise _Malformed
+
+
+def _take_offset(fields: DateTimeFields, value: str) -> None:
+    if fields.offset is not None or (fields.hour is None and fields.day is None):
+        raise _Malformed
+    parts = value[1:].split(":")
+    if len(parts) == 1 and len(parts[0]) > 2:
+        parts = [parts[0][:-2], parts[0][-2:]]
+    hours, minutes, seconds = (*(int(part) for part in parts), 0, 0)[:3]
+    if hours > _MAX_OFFSET_HOURS or minutes > 59 or seconds > 59:
+        raise _OutOfRange
+    size = hours * 3600 + minutes * 60 + seconds
+    fields.offset = -size if value.startswith("-") else size
+
+
+def _take_word(fields: DateTimeFields, value: str) -> int:
+    """Fills a field from a word, and returns how many of its characters it used."""
+    word = value.lower()
+    if word in _MONTHS and fields.month is None:
+        fields.month = _MONTHS[word]
+    elif word in ("am", "pm") and fields.hour is not None and fields.half is None:
+        fields.half = word
+    elif word in _WEEKDAYS or word in ("ad", "at") or (word == "t" and fields.hour is None):
+        pass  # says nothing that the other tokens do not
+    elif word in _ABBREVIATIONS and fields.offset is None:
+        fields.offset = 3600 * _ABBREVIATIONS[word]
+    elif word == "epoch" and fields.year is None:
+        fields.year, fields.month, fields.day, fields.hour, fields.offset = 1970, 1, 1, 0, 0
+    elif word in _CLOCK_WORDS or word in ("infinity", "inf", "bc"):
+        raise FeatureNotSupported(f'date/time value "{value}" is not supported')
+    elif fields.offset is None and fields.hour is not None:
+        fields.offset = _named_zone(value)
+    else:
+        raise _Malformed
+    return len(value)
+
+
+def _named_zone(name: str) -> ZoneInfo:
+    try:
+        return zone(name)
+    except (KeyError, ValueError, OSError):
+        raise _Malformed from None
+
+
+def _check(fields: DateTimeFields) -> None:
+    if fields.half is not None and fields.hour is not None:
+        if not 1 <= fields.hour <= 12:
+            raise _OutOfRange
+        fields.hour = fields.hour % 12 + (12 if fields.half == "pm" else 0)
+    if fields.minute > 59 or fields.second > 60 or (fields.hour or 0) > 24:
+        raise _OutOfRange
+    if fields.hour == 24 and (fields.minute or fields.second or fields.microsecond):
+        raise _OutOfRange
+    if fields.month is not None and not 1 <= fields.month <= 12:
+        raise _OutOfRange
+    if fields.day is not None and not 1 <= fields.day <= 31:
+        raise _OutOfRange
+    if fields.year == 0:
+        raise _OutOfRange
+
+
+def wall_clock(type_name: str, text: str, fields: DateTimeFields) -> datetime:
+    """Date and time of the fields, before any offset. 24:00:00 and 23:59:60 carry into the next day."""
+    if fields.year is None or fields.month is None or fields.day is None:
+        raise malformed(type_name, text)
+    too_far = InvalidTextRepresentation(f'{type_name.split()[0]} out of range: "{text}"', sqlstate="22008")
+    if fields.year > 9999:
+        raise too_far
+    try:
+        midnight = datetime(fields.year, fields.month, fields.day)
+    except ValueError:
+        raise out_of_range(text) from None
+    try:
+        return midnight + timedelta(
+            hours=fields.hour or 0, minutes=fields.minute, seconds=fields.second, microseconds=fields.microsecond
+        )
+    except OverflowError:
+        raise too_far from None
+
+
+def to_utc(text: str, wall: datetime, offset: int | ZoneInfo) -> datetime:
+    """The instant that a wall clock shows. Of two readings of an hour that repeats or is left out, standard time's."""
+    if isinstance(offset, ZoneInfo):
+        early = wall.replace(tzinfo=offset, fold=0).utcoffset()
+        late = wall.replace(tzinfo=offset, fold=1).utcoffset()
+        assert early is not None and late is not None
+        shift = min(early, late)
+    else:
+        shift = timedelta(seconds=offset)
+    try:
+        return (wall - shift).replace(tzinfo=UTC)
+    except OverflowError:
+        raise InvalidTextRepresentation(f'timestamp out of range: "{text}"', sqlstate="22008") from None

@@ -1,0 +1,200 @@
+"""numeric: decimal text; binary as base-10000 digits (PostgreSQL's numeric_send).
+
+    binary: int16 ndigits | int16 weight of the first digit | uint16 sign (0x4000: negative) | int16 dscale
+            | ndigits × int16
+    1234.5 with scale 2 → 0002 0000 0000 0002  04d2 1388
+
+A declared numeric(p, s) shows all s digits after the point; a plain one shows none of the trailing zeros.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from decimal import ROUND_HALF_UP, Context, Decimal, Overflow
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, NumericValueOutOfRange, SqlError
+from risingpy.types.sql_type import MAX_PRECISION, SqlType
+
+_SYNTAX = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*", re.ASCII)
+_SPECIAL = re.compile(r"\s*(nan|[+-]?inf(inity)?)\s*", re.IGNORECASE)
+_MAX_DIGITS = 1000  # far beyond what any value of ours has, so that no text costs more than it is long
+_WIDE = Context(prec=2 * _MAX_DIGITS + 100, Emax=10**6, Emin=-(10**6))
+_NEGATIVE = 0x4000
+_HEADER_BYTES = 8
+_GROUP = 4
+
+
+def parse(type_: SqlType, text: str, time_zone: str) -> Decimal:
+    """Rounds half away from zero to the type's scale. NaN and the infinities are not supported."""
+    match = _SYNTAX.fullmatch(text)
+    if match is None:
+        if _SPECIAL.fullmatch(text):
+            raise FeatureNotSupported(f'"{text.strip()}" of type numeric is not supported')
+        raise InvalidTextRepresentation(f'invalid input syntax for type numeric: "{text}"')
+    try:
+        return fit(type_, _WIDE.create_decimal(match[1]))
+    except Overflow:
+        raise NumericValueOutOfRange("value overflows numeric format") from None
+
+
+def fit(type_: SqlType, value: Decimal) -> Decimal:
+    """`value` rounded to the type's scale; NumericValueOutOfRange if it has too many digits before the point."""
+    assert type_.precision is not None and type_.scale is not None
+    room = type_.precision - type_.scale
+    if value and value.adjusted() > _MAX_DIGITS:
+        raise _too_large(type_)
+    if value and value.adjusted() < -_MAX_DIGITS:
+        value = Decimal(0)
+    rounded = value.quantize(Decimal((0, (1,), -type_.scale)), ROUND_HALF_UP, _WIDE)
+    if rounded and rounded.adjusted() >= room:
+        raise _too_large(type_)
+    return rounded or abs(rounded)  # no negative zero
+
+
+def _too_large(type_: SqlType) -> NumericValueOutOfRange:
+    if not type_.declared:
+        return NumericValueOutOfRange("value overflows numeric format")
+    assert type_.precision is not None and type_.scale is not None
+    room = type_.precision - type_.scale
+    return NumericValueOutOfRange(
+        "numeric field overflow",
+        detail=f"A field with precision {type_.precision}, scale {type_.scale} must round to an absolute value less "
+        f"than {f'10^{room}' if room else '1'}.",
+    )
+
+
+def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    assert isinstance(value, Decimal)
+    shown = format(value, "f")
+    if not type_.declared and "." in shown:
+        shown = shown.rstrip("0").removesuffix(".")
+    return "0" if shown == "-0" else shown
+
+
+def encode(type_: SqlType, value: object) -> bytes:
+    assert isinstance(value, Decimal)
+    shown = format_value(type_, value, "")
+    whole, _, fraction = shown.lstrip("-").partition(".")
+    whole = whole.lstrip("0")
+    whole = whole.rjust(-(-len(whole) // _GROUP) * _GROUP, "0")
+    padded = whole + fraction.ljust(-(-len(fraction) // _GROUP) * _GROUP, "0")
+    groups = [int(padded[at : at + _GROUP]) for at in range(0, len(padded), _GROUP)]
+    weight = len(whole) // _GROUP - 1
+    while groups and groups[0] == 0:
+        groups.pop(0)
+        weight -= 1
+    while groups and groups[-1] == 0:
+        groups.pop()
+    sign = _NEGATIVE if value < 0 else 0
+    return struct.pack(f"!hhHH{len(groups)}h", len(groups), weight if groups else 0, sign, len(fraction), *groups)
+
+
+def decode(type_: SqlType, data: bytes) -> Decimal:
+    malformed = SqlError("incorrect binary data format", sqlstate="22P03")
+    if len(data) < _HEADER_BYTES:
+        raise malformed
+    count, weight, sign, dscale = struct.unpack_from("!HhHH", data)
+    if len(data) != _HEADER_BYTES + 2 * count:
+        raise malformed
+    if sign & 0xC000 == 0xC000:
+        raise FeatureNotSupported("NaN and infinity of type numeric are not supported")
+    groups = struct.unpack_from(f"!{count}H", data, _HEADER_BYTES)
+    if sign not in (0, _NEGATIVE) or dscale > 0x3FFF or any(group > 9999 for group in groups):
+        raise malformed
+    if count > _MAX_DIGITS:
+        raise _too_large(type_)
+    digits = "".join(f"{group:04d}" for group in groups) or "0"
+    exponent = _GROUP * (weight + 1 - count) if count else 0
+    return fit(type_, Decimal(f"{'-' if sign else ''}{digits}E{exponent}"))
+
+
+def _unscaled(array: pa.Array) -> pa.Array:
+    """The integers that stand in a decimal128 array."""
+    return pa.Array.from_buffers(pa.decimal128(MAX_PRECISION, 0), len(array), array.buffers(), offset=array.offset)
+
+
+def _digits(type_: SqlType, array: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The absolute values as digits, at least `scale` + 1 of them; and which rows are negative."""
+    assert type_.scale is not None
+    integers = _unscaled(array)
+    digits = pc.utf8_lpad(pc.cast(pc.abs(integers), pa.string()), type_.scale + 1, padding="0")
+    return digits, pc.less(integers, pa.scalar(0, integers.type))
+
+
+def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    if not type_.scale:
+        return pc.cast(_unscaled(array), pa.string())
+    digits, negative = _digits(type_, array)
+    sign = pc.if_else(negative, "-", "")
+    whole = pc.utf8_slice_codeunits(digits, 0, -type_.scale)
+    fraction = pc.utf8_slice_codeunits(digits, -type_.scale)
+    if type_.declared:
+        return pc.binary_join_element_wise(sign, whole, ".", fraction, "")
+    fraction = pc.ascii_rtrim(fraction, characters="0")
+    point = pc.if_else(pc.equal(fraction, ""), "", ".")
+    return pc.binary_join_element_wise(sign, whole, point, fraction, "")
+
+
+def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
+    """All rows at once: digits as a matrix of base-10000 groups, leading and trailing zero groups masked out."""
+    assert type_.scale is not None
+    count = len(array)
+    scale = type_.scale
+    after = -(-scale // _GROUP)
+    before = -(-(MAX_PRECISION + 1) // _GROUP)
+    digits, negative = _digits(type_, pc.fill_null(array, Decimal(0)))
+    fixed = pc.utf8_lpad(digits, before * _GROUP + scale, padding="0")
+    characters = _characters(fixed, before * _GROUP + scale)
+    padding = np.zeros((count, after * _GROUP - scale), np.uint8)
+    matrix = np.hstack([characters - np.uint8(ord("0")), padding]).reshape(count, before + after, _GROUP)
+    groups = matrix.astype(np.int16) @ np.array([1000, 100, 10, 1], np.int16)
+    places = np.arange(before + after)
+    used = groups != 0
+    any_used = used.any(axis=1)
+    first = np.where(any_used, used.argmax(axis=1), 0)
+    last = np.where(any_used, before + after - 1 - used[:, ::-1].argmax(axis=1), -1)
+    header = np.empty((count, 4), ">i2")
+    header[:, 0] = last - first + 1
+    header[:, 1] = np.where(any_used, before - 1 - first, 0)
+    header[:, 2] = np.where(negative.to_numpy(zero_copy_only=False), _NEGATIVE, 0)
+    header[:, 3] = scale if type_.declared else _shown_scale(characters, scale)
+    keep = np.ones((count, 4 + before + after), bool)
+    keep[:, 4:] = (places >= first[:, None]) & (places <= last[:, None])
+    words = np.hstack([header, groups.astype(">i2")])
+    lengths = 2 * keep.sum(axis=1)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    valid = None if array.null_count == 0 else pc.is_valid(array).buffers()[1]
+    data = np.ascontiguousarray(words[keep].astype(">i2"))
+    return pa.Array.from_buffers(pa.binary(), count, [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def _characters(texts: pa.Array, width: int) -> npt.NDArray[np.uint8]:
+    """ASCII strings of one width, as a matrix."""
+    flat = np.frombuffer(texts.buffers()[2], np.uint8) if len(texts) else np.empty(0, np.uint8)
+    start = texts.offset * width
+    return flat[start : start + len(texts) * width].reshape(len(texts), width)
+
+
+def _shown_scale(characters: npt.NDArray[np.uint8], scale: int) -> npt.NDArray[np.int64]:
+    """How many digits after the point are left without trailing zeros."""
+    if scale == 0:
+        return np.zeros(len(characters), np.int64)
+    fraction = characters[:, -scale:] != ord("0")
+    return np.where(fraction.any(axis=1), scale - fraction[:, ::-1].argmax(axis=1), 0)
+
+
+def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
+    """What needs no rounding; see `forms.parse_column`."""
+    assert type_.precision is not None and type_.scale is not None
+    room = type_.precision - type_.scale
+    if room == 0:
+        return pa.nulls(len(texts), type_.arrow), pc.is_null(texts)
+    plain = pc.match_substring_regex(texts, rf"^-?[0-9]{{1,{room}}}(\.[0-9]{{0,{type_.scale}}})?$")
+    numbers = pc.cast(pc.if_else(plain, texts, pa.scalar(None, pa.string())), type_.arrow)
+    return numbers, pc.or_kleene(plain, pc.is_null(texts))

@@ -1,0 +1,106 @@
+"""The text and binary forms of every SQL type, one value or one column at a time.
+
+A type family is a module with the same nine functions; this one picks the family. What a client sees, what a literal
+in a statement means, what COPY reads and writes: all of it comes from here.
+
+Python values are those of `Literal`: bool, int, float, Decimal, str, bytes, date, time, datetime (UTC for timestamptz),
+MonthDayNano. NULL is the caller's business, except in columns.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.errors import SqlError
+from risingpy.types import boolean, bytea, character, date_and_time, exact_numeric, floating, integer, interval
+from risingpy.types.sql_type import SqlType, TypeKind
+
+_FAMILIES: dict[TypeKind, ModuleType] = {
+    TypeKind.BOOLEAN: boolean,
+    TypeKind.SMALLINT: integer,
+    TypeKind.INTEGER: integer,
+    TypeKind.BIGINT: integer,
+    TypeKind.REAL: floating,
+    TypeKind.DOUBLE: floating,
+    TypeKind.NUMERIC: exact_numeric,
+    TypeKind.VARCHAR: character,
+    TypeKind.UNKNOWN: character,
+    TypeKind.BYTEA: bytea,
+    TypeKind.DATE: date_and_time,
+    TypeKind.TIME: date_and_time,
+    TypeKind.TIMESTAMP: date_and_time,
+    TypeKind.TIMESTAMPTZ: date_and_time,
+    TypeKind.INTERVAL: interval,
+}
+
+
+def parse_text(type_: SqlType, text: str, *, time_zone: str = "UTC") -> object:
+    """The value that `text` means as a literal of the type.
+
+    Raises InvalidTextRepresentation (22P02, 22007 and 22008 for dates and times), NumericValueOutOfRange
+    (22003), StringTooLong (22001) or FeatureNotSupported (infinite dates, NaN as numeric), in PostgreSQL's words.
+    """
+    value: object = _FAMILIES[type_.kind].parse(type_, text, time_zone)
+    return value
+
+
+def format_text(type_: SqlType, value: object, *, time_zone: str = "UTC") -> str:
+    """The text that PostgreSQL 15 shows of a value."""
+    text: str = _FAMILIES[type_.kind].format_value(type_, value, time_zone)
+    return text
+
+
+def encode_binary(type_: SqlType, value: object) -> bytes:
+    """The binary form of a value."""
+    data: bytes = _FAMILIES[type_.kind].encode(type_, value)
+    return data
+
+
+def decode_binary(type_: SqlType, data: bytes) -> object:
+    """The value of a binary form; raises 22P03 for bytes that are none."""
+    value: object = _FAMILIES[type_.kind].decode(type_, data)
+    return value
+
+
+def text_column(type_: SqlType, array: pa.Array, *, time_zone: str = "UTC") -> pa.Array:
+    """The text forms of a column, as an Arrow string array; NULLs stay. No Python loop over ordinary values."""
+    return _FAMILIES[type_.kind].text_column(type_, array, time_zone)
+
+
+def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic] | pa.Array:
+    """The binary forms of a column: a NumPy array whose items are the bytes, or an Arrow binary array.
+
+    A NumPy array holds something arbitrary where the column is NULL; an Arrow array keeps the NULLs.
+    """
+    column: npt.NDArray[np.generic] | pa.Array = _FAMILIES[type_.kind].binary_column(type_, array)
+    return column
+
+
+def parse_column(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> pa.Array:
+    """A string column as values of the type; raises as `parse_text` does.
+
+    Each family's `parse_plain` reads the ordinary forms in one go and says which rows it has decided (None: all);
+    the others go through `parse_text`, one by one.
+    """
+    try:
+        values, decided = _FAMILIES[type_.kind].parse_plain(type_, texts)
+    except (pa.ArrowInvalid, SqlError):
+        values, decided = pa.nulls(len(texts), type_.arrow), pc.is_null(texts)
+    if decided is None or pc.all(decided, min_count=0).as_py():
+        return values
+    rest = pc.invert(decided)
+    parsed = [parse_text(type_, text, time_zone=time_zone) for text in texts.filter(rest).to_pylist()]
+    return replace_rows(values, rest, pa.array(parsed, type_.arrow))
+
+
+def replace_rows(values: pa.Array, mask: pa.Array, replacements: pa.Array) -> pa.Array:
+    """`values` with the rows of `mask` replaced, in order. (pc.replace_with_mask does not know every type.)"""
+    chosen = mask.to_numpy(zero_copy_only=False)
+    index = np.arange(len(values), dtype=np.int64)
+    index[chosen] = len(values) + np.arange(len(replacements))
+    return pa.concat_arrays([values, replacements]).take(pa.array(index))

@@ -1,0 +1,70 @@
+"""smallint, integer, bigint: decimal text, big-endian binary."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.errors import InvalidTextRepresentation, NumericValueOutOfRange, SqlError
+from risingpy.types.sql_type import SqlType
+
+_SYNTAX = re.compile(r"[ \t\n\r\v\f]*([+-]?[0-9]+)[ \t\n\r\v\f]*", re.ASCII)
+# 18 digits always fit an int64, so that the cast below cannot fail for bigint.
+_PLAIN = "^-?[0-9]{1,18}$"
+
+
+def parse(type_: SqlType, text: str, time_zone: str) -> int:
+    """Raises InvalidTextRepresentation, or NumericValueOutOfRange for a number that does not fit."""
+    match = _SYNTAX.fullmatch(text)
+    if match is None:
+        raise InvalidTextRepresentation(f'invalid input syntax for type {type_}: "{text}"')
+    digits = match[1]
+    bound = 1 << (8 * type_.typlen - 1)
+    # More than 60 digits (zeros aside) fit nothing; int() of a megabyte of digits would take seconds.
+    if len(digits) > 60 and len(digits.lstrip("+-0")) > 60:
+        raise NumericValueOutOfRange(f'value "{text}" is out of range for type {type_}')
+    value = int(digits) if len(digits) <= 60 else int("-" * digits.startswith("-") + (digits.lstrip("+-0") or "0"))
+    if not -bound <= value < bound:
+        raise NumericValueOutOfRange(f'value "{text}" is out of range for type {type_}')
+    return value
+
+
+def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    return str(value)
+
+
+def encode(type_: SqlType, value: object) -> bytes:
+    assert isinstance(value, int)
+    return value.to_bytes(type_.typlen, "big", signed=True)
+
+
+def decode(type_: SqlType, data: bytes) -> int:
+    """Any width of 2, 4 or 8 bytes that PostgreSQL's integer of this type has."""
+    if len(data) != type_.typlen:
+        raise SqlError("incorrect binary data format", sqlstate="22P03")
+    return int.from_bytes(data, "big", signed=True)
+
+
+def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    return pc.cast(array, pa.string())
+
+
+def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic]:
+    values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
+    return np.ascontiguousarray(values.astype(f">i{type_.typlen}"))
+
+
+def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
+    """See `forms.parse_column`. Arrow would take `0x1F` too: the pattern keeps it out."""
+    plain = pc.match_substring_regex(texts, _PLAIN)
+    numbers = pc.cast(pc.if_else(plain, texts, pa.scalar(None, pa.string())), pa.int64())
+    bound = 1 << (8 * type_.typlen - 1)
+    fits = pc.and_(pc.greater_equal(numbers, -bound), pc.less_equal(numbers, bound - 1))
+    plain = pc.and_kleene(plain, fits)
+    if type_.typlen < 8:
+        numbers = pc.if_else(pc.fill_null(plain, False), numbers, pa.scalar(None, pa.int64())).cast(type_.arrow)
+    return numbers, pc.or_kleene(plain, pc.is_null(texts))

@@ -1,0 +1,270 @@
+"""interval: months, days and microseconds, kept apart as PostgreSQL does.
+
+Text: `1 year 2 mons -3 days +04:05:06.7` (intervalstyle 'postgres'). Binary: int64 microseconds, int32 days, int32
+months. The Python value is pyarrow.MonthDayNano(months, days, nanoseconds).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.errors import InvalidTextRepresentation, SqlError
+from risingpy.types.sql_type import SqlType
+
+_MICROS = {
+    "microsecond": 1, "microseconds": 1, "us": 1, "usec": 1, "usecs": 1, "usecond": 1, "useconds": 1,
+    "millisecond": 1000, "milliseconds": 1000, "ms": 1000, "msec": 1000, "msecs": 1000,
+    "second": 1_000_000, "seconds": 1_000_000, "s": 1_000_000, "sec": 1_000_000, "secs": 1_000_000,
+    "minute": 60_000_000, "minutes": 60_000_000, "m": 60_000_000, "min": 60_000_000, "mins": 60_000_000,
+    "hour": 3_600_000_000, "hours": 3_600_000_000, "h": 3_600_000_000, "hr": 3_600_000_000, "hrs": 3_600_000_000,
+}  # fmt: skip
+_DAYS = {"day": 1, "days": 1, "d": 1, "week": 7, "weeks": 7, "w": 7}
+_MONTHS = {
+    "month": 1, "months": 1, "mon": 1, "mons": 1, "year": 12, "years": 12, "y": 12, "yr": 12, "yrs": 12,
+    "decade": 120, "decades": 120, "dec": 120, "decs": 120, "century": 1200, "centuries": 1200, "c": 1200, "cent": 1200,
+    "millennium": 12000, "millennia": 12000, "mil": 12000, "mils": 12000,
+}  # fmt: skip
+_TOKEN = re.compile(
+    r"(?P<clock>[+-]?\d+:\d{1,2}(?::\d{1,2})?(?:\.\d*)?)"
+    r"|(?P<years>[+-]?\d+-\d{1,2}(?!\d))"
+    r"|(?P<number>[+-]?\s*(?:\d+\.?\d*|\.\d+))"
+    r"|(?P<word>[A-Za-z]+)"
+    r"|(?P<blank>[\s@,]+)",
+    re.ASCII,
+)
+_ISO = re.compile(r"P(?:[^T]+)?(?:T.+)?", re.ASCII)
+_ISO_FIELD = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([A-Z])", re.ASCII)
+_ISO_DATE = {"Y": "year", "M": "month", "W": "week", "D": "day"}
+_ISO_TIME = {"H": "hour", "M": "minute", "S": "second"}
+_DAY_MICROS = 86_400_000_000
+_LAYOUT = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanos", "<i8")])
+_BINARY = np.dtype([("micros", ">i8"), ("days", ">i4"), ("months", ">i4")])
+
+
+class _Sum:
+    """The fields found so far. A fraction of a month becomes days, of a day microseconds; a month has 30 days."""
+
+    __slots__ = ("days", "fields", "micros", "months")
+
+    def __init__(self) -> None:
+        self.months = self.days = self.micros = self.fields = 0
+
+    def add(self, number: Fraction, unit: str) -> bool:
+        self.fields += 1
+        if unit in _MICROS:
+            self.micros += round(number * _MICROS[unit])
+        elif unit in _DAYS:
+            self._add_days(number * _DAYS[unit])
+        elif unit in ("month", "months", "mon", "mons"):
+            whole = int(number)
+            self.months += whole
+            self._add_days((number - whole) * 30)
+        elif unit in _MONTHS:
+            self.months += round(number * _MONTHS[unit])
+        else:
+            return False
+        return True
+
+    def _add_days(self, number: Fraction) -> None:
+        whole = int(number)
+        self.days += whole
+        self.micros += round((number - whole) * _DAY_MICROS)
+
+    def value(self, text: str) -> pa.MonthDayNano:
+        fits = max(abs(self.months), abs(self.days)) < 2**31 and abs(self.micros) < 2**63 // 1000
+        if not fits:
+            raise SqlError(f'interval field value out of range: "{text}"', sqlstate="22008")
+        return pa.MonthDayNano((self.months, self.days, self.micros * 1000))
+
+
+def parse(type_: SqlType, text: str, time_zone: str) -> pa.MonthDayNano:
+    """Accepts PostgreSQL's forms: verbose (`1 day 2 hours ago`), clock (`3 04:05:06`), `1-2`, and ISO 8601."""
+    total = _Sum()
+    stripped = text.strip()
+    ok = _read_iso(total, stripped) if stripped.startswith("P") and _ISO.fullmatch(stripped) else _read(total, stripped)
+    if not ok or not total.fields:
+        raise InvalidTextRepresentation(f'invalid input syntax for type interval: "{text}"', sqlstate="22007")
+    return total.value(text)
+
+
+def _read(total: _Sum, text: str) -> bool:
+    at = 0
+    pending: Fraction | None = None
+    ago = False
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None or (ago and token.lastgroup != "blank"):
+            return False
+        at = token.end()
+        value = token[0]
+        match token.lastgroup:
+            case "number":
+                if pending is not None:
+                    return False
+                pending = Fraction(re.sub(r"\s", "", value))
+            case "clock" | "years":
+                if pending is not None:
+                    total.add(pending, "day")
+                    pending = None
+                _add_clock(total, value) if ":" in value else _add_years(total, value)
+            case "word":
+                word = value.lower()
+                if word == "ago" and pending is None:
+                    ago = True
+                elif pending is None or not total.add(pending, word):
+                    return False
+                pending = None
+            case _:
+                pass
+    if pending is not None:
+        total.add(pending, "second")
+    if ago:
+        total.months, total.days, total.micros = -total.months, -total.days, -total.micros
+    return True
+
+
+def _add_clock(total: _Sum, value: str) -> None:
+    """hh:mm, hh:mm:ss.f, or mm:ss.f."""
+    sign = -1 if value.startswith("-") else 1
+    parts = value.lstrip("+-").split(":")
+    if len(parts) == 2 and "." in parts[1]:
+        parts.insert(0, "0")
+    for part, unit in zip(parts, ("hour", "minute", "second"), strict=False):
+        total.add(sign * Fraction(part.removesuffix(".") or "0"), unit)
+
+
+def _add_years(total: _Sum, value: str) -> None:
+    sign = -1 if value.startswith("-") else 1
+    years, months = value.lstrip("+-").split("-")
+    total.months += sign * (12 * int(years) + int(months))
+    total.fields += 1
+
+
+def _read_iso(total: _Sum, text: str) -> bool:
+    date_part, _, time_part = text[1:].partition("T")
+    for part, units in ((date_part, _ISO_DATE), (time_part, _ISO_TIME)):
+        at = 0
+        while at < len(part):
+            field = _ISO_FIELD.match(part, at)
+            if field is None or field[2] not in units:
+                return False
+            total.add(Fraction(field[1]), units[field[2]])
+            at = field.end()
+    return True
+
+
+def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    assert isinstance(value, pa.MonthDayNano)
+    months, days, nanos = value.months, value.days, value.nanoseconds
+    sign = -1 if months < 0 else 1
+    years, mons = divmod(abs(months), 12)
+    shown: list[str] = []
+    negative = False
+    for number, unit in ((sign * years, "year"), (sign * mons, "mon"), (days, "day")):
+        if number:
+            plus = "+" if negative and number > 0 else ""
+            shown.append(f"{plus}{number} {unit}{'' if number == 1 else 's'}")
+            negative = number < 0
+    micros = abs(nanos) // 1000
+    if micros or not shown:
+        seconds, fraction = divmod(micros, 1_000_000)
+        clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        point = f".{fraction:06d}".rstrip("0") if fraction else ""
+        shown.append(f"{'-' if nanos < 0 else '+' if negative else ''}{clock}{point}")
+    return " ".join(shown)
+
+
+def encode(type_: SqlType, value: object) -> bytes:
+    assert isinstance(value, pa.MonthDayNano)
+    return struct.pack("!qii", _toward_zero(value.nanoseconds), value.days, value.months)
+
+
+def _toward_zero(nanos: int) -> int:
+    return nanos // 1000 if nanos >= 0 else -(-nanos // 1000)
+
+
+def decode(type_: SqlType, data: bytes) -> pa.MonthDayNano:
+    if len(data) != type_.typlen:
+        raise SqlError("incorrect binary data format", sqlstate="22P03")
+    micros, days, months = struct.unpack("!qii", data)
+    if abs(micros) >= 2**63 // 1000:
+        raise SqlError("interval out of range", sqlstate="22008")
+    return pa.MonthDayNano((months, days, micros * 1000))
+
+
+def _fields(array: pa.Array) -> npt.NDArray[np.void]:
+    """The array's memory as records; rows that are NULL are zeroed."""
+    raw = array.buffers()[1]
+    if raw is None or len(array) == 0:
+        return np.zeros(len(array), _LAYOUT)
+    records = np.frombuffer(raw, _LAYOUT)[array.offset : array.offset + len(array)]
+    if array.null_count:
+        records = records.copy()
+        records[~array.is_valid().to_numpy(zero_copy_only=False)] = 0
+    return records
+
+
+def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    records = _fields(array)
+    months = records["months"].astype(np.int64)
+    years = np.sign(months) * (np.abs(months) // 12)
+    negative = np.zeros(len(array), bool)
+    pieces: list[pa.Array] = []
+    shown = np.zeros(len(array), bool)
+    for numbers, unit in ((years, "year"), (months - 12 * years, "mon"), (records["days"].astype(np.int64), "day")):
+        pieces.append(_amount(numbers, unit, negative, shown))
+        negative = np.where(numbers != 0, numbers < 0, negative)
+        shown = shown | (numbers != 0)
+    pieces.append(_clock(records["nanos"], negative, shown))
+    text = pc.binary_join_element_wise(*pieces, "")
+    return pc.if_else(pc.is_valid(array), text, pa.scalar(None, pa.string())) if array.null_count else text
+
+
+def _amount(
+    numbers: npt.NDArray[np.int64], unit: str, negative: npt.NDArray[np.bool_], shown: npt.NDArray[np.bool_]
+) -> pa.Array:
+    """`-3 days`, with a blank before it if something is shown already; empty for zero."""
+    before = np.where(shown, " ", "")
+    plus = np.where(negative & (numbers > 0), "+", "")
+    ends = pc.if_else(pa.array(numbers == 1), f" {unit}", f" {unit}s")
+    digits = pc.cast(pa.array(numbers), pa.string())
+    whole = pc.binary_join_element_wise(pa.array(before), pa.array(plus), digits, ends, "")
+    return pc.if_else(pa.array(numbers != 0), whole, "")
+
+
+def _clock(nanos: npt.NDArray[np.int64], negative: npt.NDArray[np.bool_], shown: npt.NDArray[np.bool_]) -> pa.Array:
+    """`+04:05:06.7`; empty for zero, unless nothing else is shown."""
+    micros = np.abs(nanos) // 1000
+    seconds = micros // 1_000_000
+    sign = np.where(nanos < 0, "-", np.where(negative, "+", ""))
+    parts = [
+        pc.utf8_lpad(pc.cast(pa.array(part), pa.string()), width, padding="0")
+        for part, width in ((seconds // 3600, 2), (seconds // 60 % 60, 2), (seconds % 60, 2), (micros % 1_000_000, 6))
+    ]
+    fraction = pc.ascii_rtrim(pc.binary_join_element_wise(".", parts[3], ""), characters="0")
+    fraction = pc.ascii_rtrim(fraction, characters=".")
+    clock = pc.binary_join_element_wise(parts[0], parts[1], parts[2], ":")
+    text = pc.binary_join_element_wise(pa.array(np.where(shown, " ", "")), pa.array(sign), clock, fraction, "")
+    return pc.if_else(pa.array((micros != 0) | ~shown), text, "")
+
+
+def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.void]:
+    records = _fields(array)
+    out = np.empty(len(array), _BINARY)
+    nanos = records["nanos"]
+    out["micros"] = np.sign(nanos) * (np.abs(nanos) // 1000)
+    out["days"] = records["days"]
+    out["months"] = records["months"]
+    return out
+
+
+def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
+    """Intervals have no form that Arrow reads; see `forms.parse_column`."""
+    return pa.nulls(len(texts), type_.arrow), pc.is_null(texts)
