@@ -135,11 +135,13 @@ class AggState:
     """How one aggregate call is kept.
 
     VALUE: `group_key → state`. MATERIALIZED_INPUT (min and max over an input that can retract):
-    `group_key | argument (min ascending, max descending) | input's stream key → ()`.
+    `group_key | argument (min ascending, max descending) | input's stream key → ()`; then `input_columns` says which
+    column of the input each of the table's columns holds.
     """
 
     table: TableSchema
     materialized_input: bool
+    input_columns: tuple[ColumnIndex, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,8 @@ class HashAgg:
 
     Output: the group key, then one column per call. Stream key: the group key. `calls[row_count]` is a
     count(*) (added as a last, hidden call if the query has none): a group whose row count falls to 0
-    is deleted. State: one table per call. If `from_partials`, the input is a LocalAgg's output.
+    is deleted. State: one table per call. If `from_partials`, the input is a LocalAgg's output, and the `args`
+    of a call are the columns there that hold its partial state changes.
     """
 
     input: StreamPlan

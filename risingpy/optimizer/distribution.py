@@ -1,0 +1,73 @@
+"""Where every operator's rows are, which decides where the plan needs exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import assert_never
+
+from risingpy.executors.expression.nodes import InputRef
+from risingpy.optimizer.plan import (
+    ColumnIndex,
+    Distribution,
+    DistributionKind,
+    Dml,
+    Exchange,
+    Filter,
+    HashAgg,
+    LocalAgg,
+    Materialize,
+    Project,
+    SimpleAgg,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+)
+
+SINGLE = Distribution(DistributionKind.SINGLE)
+SOME_SHARD = Distribution(DistributionKind.SOME_SHARD)
+
+
+def hash_by(columns: tuple[ColumnIndex, ...]) -> Distribution:
+    """By the vnode of `columns`; by no columns means that everything is together."""
+    return Distribution(DistributionKind.HASH, columns) if columns else SINGLE
+
+
+def brings_together(distribution: Distribution, columns: Collection[ColumnIndex]) -> bool:
+    """True if rows that agree on `columns` are on one shard."""
+    match distribution.kind:
+        case DistributionKind.SINGLE:
+            return True
+        case DistributionKind.HASH:
+            return set(distribution.columns) <= set(columns)
+        case DistributionKind.SOME_SHARD:
+            return False
+
+
+def distribution(plan: StreamPlan) -> Distribution:
+    """Where the output's rows are; `plan`'s inputs have their properties, `plan` itself need not."""
+    match plan:
+        case TableScan() | Dml() | Source() | Exchange():  # given
+            return plan.properties.distribution
+        case Values() | SimpleAgg():
+            return SINGLE
+        case Filter() | Materialize():
+            return plan.input.properties.distribution
+        case Project():
+            positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}
+            return moved(plan.input.properties.distribution, positions)
+        case LocalAgg() | HashAgg():
+            return moved(plan.input.properties.distribution, {c: i for i, c in enumerate(plan.group_key)})
+        case Union():  # rows stay where they are: usable if they are spread in the same way
+            first, *others = (each.properties.distribution for each in plan.inputs)
+            return first if all(other == first for other in others) else SOME_SHARD
+        case _:
+            assert_never(plan)
+
+
+def moved(given: Distribution, positions: dict[ColumnIndex, ColumnIndex]) -> Distribution:
+    """The distribution after columns have moved to `positions`; of no use once one of its columns is gone."""
+    if not all(column in positions for column in given.columns):
+        return SOME_SHARD
+    return Distribution(given.kind, tuple(positions[column] for column in given.columns))

@@ -1,0 +1,122 @@
+"""Cuts a stream plan at its exchanges into fragments, and numbers their stages.
+
+A fragment runs when its inputs are there: its stage is 0, or one more than the highest stage that feeds it through an
+exchange, and never before the fragment that materializes a table which it scans. The `Exchange` nodes stay in the
+fragment's plan as its leaves; what is below one belongs to the fragment that it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.optimizer.graph import ExchangeSource, Fragment, Job, StreamGraph
+from risingpy.optimizer.plan import (
+    Dml,
+    Exchange,
+    Filter,
+    HashAgg,
+    LocalAgg,
+    Materialize,
+    Project,
+    SimpleAgg,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+)
+from risingpy.optimizer.state_tables import state_tables
+from risingpy.optimizer.stream import StreamJobPlan
+from risingpy.storage.table_schema import TableSchema
+
+MAX_INPUTS = 32  # a payload's port has five bits for the input of its fragment, and as many for upstream tables
+
+
+def cut(job_id: int, planned: StreamJobPlan, graph: StreamGraph, allocate: Callable[[], int]) -> Job:
+    """The job that runs `planned` beside `graph`'s jobs, upstream fragments first. `allocate` gives fragment ids."""
+    cutter = _Cutter(job_id, _materializing_stages(graph), allocate)
+    cutter.cut(planned.root)
+    return Job(
+        job_id=job_id,
+        name=planned.table.name,
+        fragments=tuple(cutter.fragments),
+        table=planned.table,
+        state_tables=tuple(table for table in all_state_tables(planned.root) if table != planned.table),
+    )
+
+
+def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
+    """The inputs of an operator, left to right."""
+    match plan:
+        case TableScan() | Dml() | Source() | Values():
+            return ()
+        case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | Exchange() | Materialize():
+            return (plan.input,)
+        case Union():
+            return plan.inputs
+        case _:
+            assert_never(plan)
+
+
+def nodes_of_fragment(root: StreamPlan) -> Iterator[StreamPlan]:
+    """Depth first, left to right; the Exchange leaves included, and nothing below them."""
+    yield root
+    for child in children(root):
+        if isinstance(child, Exchange):
+            yield child
+        else:
+            yield from nodes_of_fragment(child)
+
+
+def all_state_tables(root: StreamPlan) -> Iterator[TableSchema]:
+    """Every table that a job keeps, the relation's first, through all fragments."""
+    yield from state_tables(root)
+    for child in children(root):
+        yield from all_state_tables(child)
+
+
+def _materializing_stages(graph: StreamGraph) -> dict[int, int]:
+    """For each stored relation, the stage of the fragment that writes it."""
+    return {
+        fragment.root.table.table_id: fragment.stage
+        for job in graph.jobs
+        for fragment in job.fragments
+        if isinstance(fragment.root, Materialize)
+    }
+
+
+@dataclass(slots=True)
+class _Cutter:
+    job_id: int
+    table_stages: dict[int, int]
+    allocate: Callable[[], int]
+    fragments: list[Fragment] = field(default_factory=list)
+
+    def cut(self, root: StreamPlan) -> Fragment:
+        """Cuts what feeds `root` first, then makes its own fragment."""
+        nodes = list(nodes_of_fragment(root))
+        exchanges = [node for node in nodes if isinstance(node, Exchange)]
+        feeding = [self.cut(each.input) for each in exchanges]
+        upstream = tuple(dict.fromkeys(node.upstream.table_id for node in nodes if isinstance(node, TableScan)))
+        if max(len(exchanges), len(upstream)) > MAX_INPUTS:
+            raise FeatureNotSupported(
+                f"more than {MAX_INPUTS} inputs of one UNION ALL in a materialized view are not supported",
+                hint="Create views of parts of the UNION ALL, and a view of their union.",
+            )
+        stages = [fragment.stage + 1 for fragment in feeding] + [self.table_stages[table] for table in upstream]
+        fragment = Fragment(
+            fragment_id=self.allocate(),
+            job_id=self.job_id,
+            root=root,
+            inputs=tuple(
+                ExchangeSource(source.fragment_id, each.properties.distribution)
+                for source, each in zip(feeding, exchanges, strict=True)
+            ),
+            upstream_tables=upstream,
+            stage=max(stages, default=0),
+        )
+        self.fragments.append(fragment)
+        return fragment

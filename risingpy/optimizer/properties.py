@@ -1,0 +1,59 @@
+"""Gives a stream operator its derived properties: schema, stream key, distribution, append-only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar, assert_never
+
+from risingpy.optimizer.distribution import SOME_SHARD, distribution
+from risingpy.optimizer.logical import Schema
+from risingpy.optimizer.plan import (
+    ConflictBehavior,
+    Dml,
+    Exchange,
+    Filter,
+    HashAgg,
+    LocalAgg,
+    Materialize,
+    Project,
+    Properties,
+    SimpleAgg,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+)
+from risingpy.optimizer.stream_key import stream_key
+
+Operator = TypeVar("Operator", Exchange, Filter, HashAgg, LocalAgg, Materialize, Project, SimpleAgg, Union, Values)
+
+
+def underived(schema: Schema) -> Properties:
+    """The properties of an operator that goes through `derived` next: only its schema is known."""
+    return Properties(schema, stream_key=(), distribution=SOME_SHARD, append_only=False)
+
+
+def derived(plan: Operator) -> Operator:
+    """The same operator with its properties derived from its inputs'; its schema is kept."""
+    properties = Properties(plan.properties.schema, stream_key(plan), distribution(plan), append_only(plan))
+    return replace(plan, properties=properties)
+
+
+def append_only(plan: StreamPlan) -> bool:
+    """True if the output never takes back a row."""
+    match plan:
+        case TableScan() | Dml() | Source():  # the relation's
+            return plan.properties.append_only
+        case Values():
+            return True
+        case Filter() | Project() | Exchange():
+            return plan.input.properties.append_only
+        case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
+            return False
+        case Union():
+            return all(each.properties.append_only for each in plan.inputs)
+        case Materialize():
+            return plan.input.properties.append_only and plan.conflict is ConflictBehavior.NO_CHECK
+        case _:
+            assert_never(plan)

@@ -1,0 +1,156 @@
+"""The state tables of every operator: which there are, and the shape of each.
+
+`state_tables` is the sibling of `stream_key`: one match that says what an operator keeps. Below it, the shapes.
+The table ids come from the meta service, through the planner's `allocate`.
+
+    operator              table                     key                                         value
+    TableScan             progress                  shard                                       position, finished, rows
+    Values                marker                    (none)                                      done
+    HashAgg, SimpleAgg    value state, per call     group key                                   state columns
+                          materialized input        group key | argument | input's stream key   (none)
+    Materialize           the relation              sort columns | stream key                   the other columns
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from risingpy.optimizer.catalog import ColumnDesc
+from risingpy.optimizer.logical import AggCall, Field
+from risingpy.optimizer.plan import (
+    AggState,
+    ColumnIndex,
+    Dml,
+    Exchange,
+    Filter,
+    HashAgg,
+    LocalAgg,
+    Materialize,
+    Project,
+    Properties,
+    SimpleAgg,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+)
+from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
+
+
+def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
+    """The tables of this operator alone, in the order of its parameters."""
+    match plan:
+        case TableScan():
+            return (plan.progress,)
+        case Values():
+            return (plan.marker,)
+        case HashAgg() | SimpleAgg():  # one per aggregate call
+            return tuple(state.table for state in plan.states)
+        case Materialize():
+            return (plan.table,)
+        case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
+            return ()
+        case _:
+            assert_never(plan)
+
+
+def relation_table(
+    table_id: int,
+    name: str,
+    columns: Sequence[ColumnDesc],
+    key: tuple[KeyColumn, ...],
+    distribution: tuple[ColumnIndex, ...],
+) -> TableSchema:
+    """The stored form of a table or a materialized view."""
+    key_columns = {column.index for column in key}
+    return TableSchema(
+        table_id=table_id,
+        name=name,
+        columns=tuple(TableColumn(column.column_id, column.name, column.type) for column in columns),
+        key=key,
+        distribution=distribution,
+        value_columns=tuple(i for i in range(len(columns)) if i not in key_columns),
+        value_format=ValueFormat.ROW,
+        read_prefix=len(key),
+    )
+
+
+def progress_table(table_id: int, job: str) -> TableSchema:
+    """How far a scan's backfill has come: one row in each shard's own store.
+
+    `position` is the storage key up to which the shard's snapshot has been read.
+    """
+    columns = [("shard", INTEGER), ("position", BYTEA), ("finished", BOOLEAN), ("row_count", BIGINT)]
+    return _internal_table(table_id, f"{job}_backfill_{table_id}", columns, (KeyColumn(0),), ())
+
+
+def marker_table(table_id: int, job: str) -> TableSchema:
+    """One row that says that constant rows have been emitted."""
+    return _internal_table(table_id, f"{job}_values_{table_id}", [("done", BOOLEAN)], (), ())
+
+
+def value_state(
+    table_id: int,
+    job: str,
+    group: Sequence[Field],
+    distribution: tuple[ColumnIndex, ...],
+    state_types: Sequence[SqlType],
+) -> AggState:
+    """`group key → state`: a call that needs no more than its running state."""
+    columns = [(field.name, field.type) for field in group]
+    columns += [(f"state_{i}", type_) for i, type_ in enumerate(state_types)]
+    key = tuple(KeyColumn(i) for i in range(len(group)))
+    table = _internal_table(table_id, f"{job}_agg_{table_id}", columns, key, distribution, read_prefix=len(group))
+    return AggState(table, materialized_input=False)
+
+
+def materialized_input_state(
+    table_id: int,
+    job: str,
+    input: Properties,
+    group_key: tuple[ColumnIndex, ...],
+    call: AggCall,
+    distribution: tuple[ColumnIndex, ...],
+) -> AggState:
+    """`group key | argument | stream key → ()`: a call that must find the next best value after a retraction.
+
+    The best value of a group is the first row of its prefix: ascending for min, descending for max, and NULLs,
+    which neither counts, last.
+    """
+    (argument,) = call.args
+    rest = [i for i in input.stream_key if i not in group_key and i != argument]
+    input_columns = (*group_key, argument, *rest)
+    columns = [(input.schema[i].name, input.schema[i].type) for i in input_columns]
+    sort_key = KeyColumn(len(group_key), descending=call.function == "max")
+    group = tuple(KeyColumn(i) for i in range(len(group_key)))
+    extra = tuple(KeyColumn(i) for i in range(len(group_key) + 1, len(columns)))
+    name = f"{job}_agg_{table_id}"
+    table = _internal_table(
+        table_id, name, columns, (*group, sort_key, *extra), distribution, read_prefix=len(group_key)
+    )
+    return AggState(table, materialized_input=True, input_columns=input_columns)
+
+
+def _internal_table(
+    table_id: int,
+    name: str,
+    columns: Sequence[tuple[str, SqlType]],
+    key: tuple[KeyColumn, ...],
+    distribution: tuple[ColumnIndex, ...],
+    *,
+    read_prefix: int | None = None,
+) -> TableSchema:
+    key_columns = {column.index for column in key}
+    return TableSchema(
+        table_id=table_id,
+        name=f"__internal_{name}",
+        columns=tuple(TableColumn(i + 1, column, type_) for i, (column, type_) in enumerate(columns)),
+        key=key,
+        distribution=distribution,
+        value_columns=tuple(i for i in range(len(columns)) if i not in key_columns),
+        value_format=ValueFormat.PLAIN,
+        read_prefix=len(key) if read_prefix is None else read_prefix,
+    )

@@ -1,0 +1,273 @@
+"""From the logical plan of a query to the stream plan that keeps its answer, and the plan of a table's own job.
+
+Every operator's output begins with the logical node's columns, in their order; after them come the hidden columns that
+the stream key needs. Properties (`properties.py`) are derived as the plan grows, and an Exchange goes in only
+where an operator needs rows together that are not. What does not stream is refused by name.
+
+The first id that is asked of `allocate` is the relation's own table id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from risingpy.errors import DuplicateColumn, FeatureNotSupported, InternalError, InvalidTableDefinition
+from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Parameter
+from risingpy.optimizer import logical, plan
+from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.optimizer.distribution import SOME_SHARD, brings_together, hash_by
+from risingpy.optimizer.logical import Field, Schema, SortKey
+from risingpy.optimizer.plan import ColumnIndex, ConflictBehavior, Materialize, Properties, StreamPlan
+from risingpy.optimizer.projection import projected, select_columns, subexpressions
+from risingpy.optimizer.properties import derived, underived
+from risingpy.optimizer.state_tables import marker_table, progress_table, relation_table
+from risingpy.optimizer.stream_agg import exchange, plan_aggregate
+from risingpy.optimizer.stream_union import plan_union
+from risingpy.storage.table_schema import KeyColumn, TableSchema
+from risingpy.types import BIGINT
+
+_NON_DETERMINISTIC = frozenset({"now", "random"})
+_INSTEAD = "Query it with SELECT instead."
+
+
+@dataclass(frozen=True, slots=True)
+class StreamJobPlan:
+    """What CREATE TABLE or CREATE MATERIALIZED VIEW runs and stores.
+
+    `columns` are the relation's, hidden ones included, in storage order; `stream_key` are positions in them.
+    `notices` are for the client.
+    """
+
+    root: Materialize
+    table: TableSchema
+    columns: tuple[ColumnDesc, ...]
+    stream_key: tuple[ColumnIndex, ...]
+    append_only: bool
+    notices: tuple[str, ...] = ()
+
+
+def plan_table(
+    *, table_id: int, name: str, columns: Sequence[ColumnDesc], primary_key: Sequence[ColumnIndex], append_only: bool
+) -> StreamJobPlan:
+    """The job of a table: its log, materialized. Without a primary key, the last column is the generated row id.
+
+    The later write of a key wins, also in an append-only table with a primary key, whose changes are therefore
+    not append-only: only what has a generated key is never taken back.
+    """
+    key = tuple(primary_key) or (len(columns) - 1,)
+    schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
+    never_retracts = append_only and not primary_key
+    dml = plan.Dml(table_id, Properties(schema, key, hash_by(key), never_retracts))
+    table = relation_table(table_id, name, columns, tuple(KeyColumn(i) for i in key), key)
+    conflict = ConflictBehavior.NO_CHECK if never_retracts else ConflictBehavior.OVERWRITE
+    root = derived(Materialize(dml, table, conflict, underived(schema)))
+    return StreamJobPlan(root, table, tuple(columns), key, root.properties.append_only)
+
+
+def plan_materialized_view(
+    query: logical.LogicalPlan,
+    catalog: Catalog,
+    *,
+    allocate: Callable[[], int],
+    name: str,
+    output_names: Sequence[str],
+) -> StreamJobPlan:
+    """The job of a materialized view of `query`.
+
+    `output_names` are the names of the columns that are not hidden. Raises FeatureNotSupported, naming the
+    construct, where the query cannot be streamed, and DuplicateColumn where two names are equal.
+    """
+    _check_names(output_names)
+    table_id = allocate()
+    ordered = _split_order(query)
+    streamed = _StreamPlanner(catalog, allocate, name).stream(ordered.query)
+    input, sort_keys = _stored_columns(streamed, ordered)
+    columns = _column_descs(input.properties.schema, output_names)
+    if not brings_together(input.properties.distribution, input.properties.stream_key):
+        input = exchange(input, input.properties.stream_key)
+    stream_key = input.properties.stream_key
+    sort_columns = {key.index for key in sort_keys}
+    key = tuple(KeyColumn(k.index, k.descending, k.nulls_first) for k in sort_keys)
+    key += tuple(KeyColumn(i) for i in stream_key if i not in sort_columns)
+    table = relation_table(table_id, name, columns, key, input.properties.distribution.columns)
+    schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
+    root = derived(Materialize(input, table, ConflictBehavior.NO_CHECK, underived(schema)))
+    return StreamJobPlan(root, table, columns, stream_key, root.properties.append_only, ordered.notices)
+
+
+@dataclass(frozen=True, slots=True)
+class _OrderedQuery:
+    """A query without its outermost ORDER BY, whose `keys` are positions in the query's output.
+
+    Only the first `width` columns are the query's own: those behind are there for the ORDER BY.
+    """
+
+    query: logical.LogicalPlan
+    width: int
+    keys: tuple[SortKey, ...] = ()
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        if not self.keys:
+            return ()
+        return ("ORDER BY in a materialized view only clusters its storage; order the rows where you query it",)
+
+
+def _split_order(query: logical.LogicalPlan) -> _OrderedQuery:
+    """Takes the outermost Sort off, also from under the Project that drops its hidden sort columns."""
+    width = len(query.schema)
+    match query:
+        case logical.Sort(input, keys):
+            return _OrderedQuery(input, width, keys)
+        case logical.Project(logical.Sort(input, keys), expressions, schema):
+            hidden = [InputRef(key.index, input.schema[key.index].type) for key in keys]
+            outputs = [*expressions, *(ref for ref in dict.fromkeys(hidden) if ref not in expressions)]
+            extra = [Field(input.schema[e.index].name, e.type, hidden=True) for e in hidden if e not in expressions]
+            moved = [replace(key, index=outputs.index(ref)) for key, ref in zip(keys, hidden, strict=True)]
+            all_fields = (*schema, *dict.fromkeys(extra))
+            return _OrderedQuery(logical.Project(input, tuple(outputs), all_fields), width, tuple(moved))
+        case _:
+            return _OrderedQuery(query, width)
+
+
+def _stored_columns(streamed: StreamPlan, ordered: _OrderedQuery) -> tuple[StreamPlan, tuple[SortKey, ...]]:
+    """Keeps what the view shows, and what its storage key needs; visible columns first."""
+    schema = streamed.properties.schema
+    keys = [key for i, key in enumerate(ordered.keys) if key.index not in {k.index for k in ordered.keys[:i]}]
+    kept = [i for i in range(ordered.width) if not schema[i].hidden]
+    kept += [i for i in (*(key.index for key in keys), *streamed.properties.stream_key) if i not in kept]
+    kept = list(dict.fromkeys(kept))
+    return select_columns(streamed, kept), tuple(replace(key, index=kept.index(key.index)) for key in keys)
+
+
+def _column_descs(schema: Schema, output_names: Sequence[str]) -> tuple[ColumnDesc, ...]:
+    """Names the columns: the given names, then the hidden columns' own, numbered where they are taken."""
+    names = list(output_names)
+    for field in schema[len(names) :]:
+        name, number = field.name, 0
+        while name in names:
+            number += 1
+            name = f"{field.name}_{number}"
+        names.append(name)
+    return tuple(
+        ColumnDesc(i + 1, name, field.type, hidden=i >= len(output_names))
+        for i, (name, field) in enumerate(zip(names, schema, strict=True))
+    )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    for name in names:
+        if list(names).count(name) > 1:
+            raise DuplicateColumn(f'column "{name}" specified more than once')
+
+
+@dataclass(frozen=True, slots=True)
+class _StreamPlanner:
+    """Plans the operators of one job, bottom-up."""
+
+    catalog: Catalog
+    allocate: Callable[[], int]
+    job: str
+
+    def stream(self, query: logical.LogicalPlan) -> StreamPlan:
+        """The operators that keep `query`'s answer."""
+        match query:
+            case logical.Scan():
+                return self._scan(query)
+            case logical.Values():
+                return self._values(query)
+            case logical.Filter():
+                _check_expressions([query.predicate])
+                input = self.stream(query.input)
+                return derived(plan.Filter(input, query.predicate, underived(input.properties.schema)))
+            case logical.Project():
+                return self._project(query)
+            case logical.Aggregate():
+                return plan_aggregate(query, self.stream(query.input), self.job, self.allocate)
+            case logical.Union():
+                return plan_union([self.stream(each) for each in query.inputs], query.schema)
+            case logical.Sort():  # below the top the order of rows means nothing
+                return self.stream(query.input)
+            case logical.Join():
+                raise _unsupported(f"{_JOIN_NAMES[query.kind]} in a materialized view")
+            case logical.Limit(logical.Sort()):
+                raise _unsupported("ORDER BY with LIMIT in a materialized view")
+            case logical.Limit():
+                clause = "OFFSET" if query.limit is None else "LIMIT"
+                raise _unsupported(f"{clause} in a materialized view")
+            case _:
+                assert_never(query)
+
+    def _scan(self, scan: logical.Scan) -> StreamPlan:
+        relation = self.catalog.relations[scan.relation_id]
+        match relation.kind:
+            case RelationKind.TABLE | RelationKind.MATERIALIZED_VIEW:
+                assert relation.table is not None
+                return self._table_scan(scan, relation, relation.table)
+            case RelationKind.SOURCE:
+                row_id = len(relation.columns) - 1
+                columns = tuple(dict.fromkeys((*scan.columns, row_id)))
+                properties = Properties(
+                    _scan_schema(scan, relation, columns), (columns.index(row_id),), SOME_SHARD, append_only=True
+                )
+                return plan.Source(scan.relation_id, columns, properties)
+            case RelationKind.VIEW:
+                raise InternalError(f"view {relation.qualified_name} was not expanded")
+
+    def _table_scan(self, scan: logical.Scan, relation: Relation, table: TableSchema) -> plan.TableScan:
+        storage_key = [column.index for column in table.key]
+        columns = tuple(dict.fromkeys((*scan.columns, *storage_key, *relation.stream_key)))
+        properties = Properties(
+            _scan_schema(scan, relation, columns),
+            tuple(columns.index(i) for i in relation.stream_key),
+            hash_by(tuple(columns.index(i) for i in table.distribution)),
+            append_only=relation.append_only and not relation.primary_key,
+        )
+        return plan.TableScan(table, columns, properties, progress_table(self.allocate(), self.job))
+
+    def _values(self, values: logical.Values) -> plan.Values:
+        _check_expressions([expression for row in values.rows for expression in row])
+        rows = tuple((*row, Literal(number, BIGINT)) for number, row in enumerate(values.rows))
+        schema = (*values.schema, Field("_row_id", BIGINT, hidden=True))
+        return derived(plan.Values(rows, underived(schema), marker_table(self.allocate(), self.job)))
+
+    def _project(self, project: logical.Project) -> StreamPlan:
+        _check_expressions(project.expressions)
+        input = self.stream(project.input)
+        missing = [ref for ref in _key_references(input) if ref not in project.expressions]
+        hidden = [replace(input.properties.schema[ref.index], hidden=True) for ref in missing]
+        return projected(input, [*project.expressions, *missing], [*project.schema, *hidden])
+
+
+def _key_references(input: StreamPlan) -> list[InputRef]:
+    return [InputRef(i, input.properties.schema[i].type) for i in input.properties.stream_key]
+
+
+def _scan_schema(scan: logical.Scan, relation: Relation, columns: Sequence[ColumnIndex]) -> Schema:
+    """The scan's own columns, then the hidden ones that were added."""
+    added = columns[len(scan.columns) :]
+    return (*scan.schema, *(Field(relation.columns[i].name, relation.columns[i].type, hidden=True) for i in added))
+
+
+def _check_expressions(expressions: Sequence[Expr]) -> None:
+    for expression in expressions:
+        for part in subexpressions(expression):
+            if isinstance(part, Call) and part.function in _NON_DETERMINISTIC:
+                raise _unsupported(f"{part.function}() in a materialized view", hint="Its answer must not change by itself.")
+            if isinstance(part, Parameter):
+                raise InvalidTableDefinition("a materialized view cannot have parameters")
+
+
+_JOIN_NAMES = {
+    logical.JoinKind.INNER: "JOIN",
+    logical.JoinKind.LEFT: "LEFT JOIN",
+    logical.JoinKind.RIGHT: "RIGHT JOIN",
+    logical.JoinKind.FULL: "FULL JOIN",
+    logical.JoinKind.CROSS: "CROSS JOIN",
+}
+
+
+def _unsupported(construct: str, hint: str = _INSTEAD) -> FeatureNotSupported:
+    return FeatureNotSupported(f"{construct} is not supported yet", hint=hint)

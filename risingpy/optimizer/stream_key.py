@@ -1,0 +1,60 @@
+"""The stream key of every operator's output: the columns by which its changes are told apart.
+
+For one value of the stream key the changes alternate: an insert, then a delete of just that row, and so on. A view
+is stored by its stream key, so every operator must have one; `stream.py` adds the hidden columns that a key
+needs and the query does not select. (The article in `seeds/` on the computational model; reference/risingwave.md, 2.1.)
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from risingpy.executors.expression.nodes import Expr, InputRef
+from risingpy.optimizer.plan import (
+    ColumnIndex,
+    Dml,
+    Exchange,
+    Filter,
+    HashAgg,
+    LocalAgg,
+    Materialize,
+    Project,
+    SimpleAgg,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+)
+
+
+def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
+    """Output positions of the stream key; `plan`'s inputs have their properties, `plan` itself need not."""
+    match plan:
+        case TableScan() | Dml() | Source():  # the relation's own, which the catalog knows
+            return plan.properties.stream_key
+        case Values():  # the row's number, which the planner adds as the last column
+            return (len(plan.properties.schema) - 1,)
+        case Filter() | Exchange() | Materialize():  # the same rows
+            return plan.input.properties.stream_key
+        case Project():  # the input's, which must have been selected
+            return tuple(_position(plan.expressions, index) for index in plan.input.properties.stream_key)
+        case HashAgg():  # one row per group
+            return tuple(range(len(plan.group_key)))
+        case SimpleAgg():  # one row
+            return ()
+        case LocalAgg():  # differences, not changes: they have no key
+            return ()
+        case Union():  # whatever tells rows apart within an input, and which input it is
+            keys = {index for each in plan.inputs for index in each.properties.stream_key}
+            return (*sorted(keys), len(plan.properties.schema) - 1)
+        case _:
+            assert_never(plan)
+
+
+def _position(expressions: tuple[Expr, ...], index: ColumnIndex) -> ColumnIndex:
+    """Where a projection puts the input's column `index`."""
+    for position, expression in enumerate(expressions):
+        if isinstance(expression, InputRef) and expression.index == index:
+            return position
+    raise ValueError(f"the projection drops column {index} of the stream key")
