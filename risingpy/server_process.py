@@ -1,0 +1,91 @@
+"""A real `risingpy serve` in a process of its own, on a free port: for the demo, the benchmarks and the tests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+HOST = "127.0.0.1"
+START_SECONDS = 60
+STOP_SECONDS = 30
+_READY = re.compile(r"psql -h (\S+) -p (\d+)")
+
+
+class ServerProcess:
+    """Starts in the constructor and accepts connections when that returns."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        engine: str = "spark",
+        parallelism: int = 2,
+        port: int = 0,
+        log_level: str = "warning",
+        environ: dict[str, str] | None = None,
+    ) -> None:
+        self.data_dir = data_dir
+        self.port = 0
+        self.output: list[str] = []
+        options = {"data-dir": data_dir, "port": port, "parallelism": parallelism, "engine": engine}
+        flags = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+        command = [sys.executable, "-m", "risingpy.cli", "serve", *flags, "--log-level", log_level]
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environ,
+        )
+        self._ready = threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+        if not self._ready.wait(START_SECONDS) or not self.port:
+            self.kill()
+            raise RuntimeError("the server did not start:\n" + "".join(self.output))
+        self.ready_seconds = time.monotonic() - self.started
+
+    def connect(self, **options: Any) -> Connection[Any]:
+        """A psycopg connection, in autocommit."""
+        import psycopg
+
+        return psycopg.connect(host=HOST, port=self.port, user="root", dbname="dev", autocommit=True, **options)
+
+    def kill(self) -> None:
+        """kill -9: nothing is flushed and nobody is told."""
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> int:
+        """SIGTERM; returns the exit code. Kills it if that takes longer than STOP_SECONDS, and raises TimeoutExpired."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            return self.process.wait(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with contextlib.suppress(ValueError):  # the pipe was closed under us
+            for line in self.process.stdout:
+                self.output.append(line)
+                found = _READY.search(line)
+                if found:
+                    self.port = int(found[2])
+                    self._ready.set()
+        self._ready.set()

@@ -1,0 +1,127 @@
+"""kill -9 at a random moment, again and again: nothing acknowledged is lost, nothing is invented, views stay right.
+
+Two clients write random rows of their own, and each knows what the server has acknowledged. The one statement that
+was under way when the server died may have happened or not, but only as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from risingpy.server_process import ServerProcess
+
+ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "3"))
+SEED = int(os.environ.get("RISINGPY_CRASH_SEED", "1"))
+KEYS = 200  # per client: few, so that updates and deletes meet rows
+VIEWS = {
+    "totals": "SELECT grp, count(*) AS n, sum(v) AS s, min(v) AS lo, max(v) AS hi FROM t GROUP BY grp",
+    "overall": "SELECT count(*) AS n, sum(v) AS s FROM t",
+    "positive": "SELECT id, v * 2 AS w FROM t WHERE v > 0",
+    "chained": "SELECT n, count(*) AS groups FROM totals GROUP BY n",
+}
+Rows = dict[int, tuple[int, int]]
+
+
+@dataclass
+class Client:
+    """Writes rows whose ids are its own, and knows which the server must have."""
+
+    number: int
+    random: random.Random
+    rows: Rows = field(default_factory=dict)
+    under_way: Rows | None = None
+    acknowledged: int = 0
+
+    def run(self, server: ServerProcess) -> None:
+        """Writes until the connection breaks."""
+        try:
+            with server.connect() as connection:
+                while True:
+                    self.one_statement(connection)
+        except psycopg.Error:
+            return
+
+    def one_statement(self, connection: psycopg.Connection[Any]) -> None:
+        statement, after = self.choose()
+        self.under_way = after
+        connection.execute(statement)
+        self.rows, self.under_way = after, None
+        self.acknowledged += 1
+
+    def choose(self) -> tuple[str, Rows]:
+        pick = self.random.random()
+        after = dict(self.rows)
+        if pick < 0.5:
+            new = {self.key(): (self.random.randrange(5), self.random.randrange(-50, 50)) for _ in range(5)}
+            after.update(new)
+            values = ", ".join(f"({key}, {grp}, {v})" for key, (grp, v) in new.items())
+            return f"INSERT INTO t VALUES {values}", after
+        grp = self.random.randrange(5)
+        mine = f"grp = {grp} AND id % 2 = {self.number}"
+        if pick < 0.8:
+            after.update({key: (g, v + 7) for key, (g, v) in after.items() if g == grp})
+            return f"UPDATE t SET v = v + 7 WHERE {mine}", after
+        after = {key: (g, v) for key, (g, v) in after.items() if g != grp}
+        return f"DELETE FROM t WHERE {mine}", after
+
+    def key(self) -> int:
+        return self.random.randrange(KEYS) * 2 + self.number
+
+    def settle(self, found: Rows) -> None:
+        """Checks what the server has of this client's rows after the crash, and takes it as the truth."""
+        assert found in (self.rows, self.under_way), _difference(found, self.rows, self.under_way)
+        self.rows, self.under_way = found, None
+
+
+def _difference(found: Rows, acknowledged: Rows, under_way: Rows | None) -> str:
+    lost = acknowledged.items() - found.items()
+    invented = found.items() - acknowledged.items()
+    return f"lost {sorted(lost)[:5]}, invented {sorted(invented)[:5]}, under way: {under_way is not None}"
+
+
+@pytest.mark.timeout(60 + 40 * ROUNDS)
+def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
+    chance = random.Random(SEED)
+    clients = [Client(number, random.Random(SEED * 10 + number)) for number in range(2)]
+    server = ServerProcess(tmp_path / "data")
+    try:
+        with server.connect() as connection:
+            connection.execute("CREATE TABLE t (id BIGINT PRIMARY KEY, grp INT, v INT)")
+            for name, query in VIEWS.items():
+                connection.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
+        for _ in range(ROUNDS):
+            threads = [threading.Thread(target=client.run, args=(server,)) for client in clients]
+            for thread in threads:
+                thread.start()
+            time.sleep(chance.uniform(0.05, 3.0))
+            server.kill()
+            for thread in threads:
+                thread.join()
+            server = ServerProcess(tmp_path / "data")
+            check(server, clients)
+        assert all(client.acknowledged for client in clients)
+    finally:
+        server.kill()
+
+
+def check(server: ServerProcess, clients: list[Client]) -> None:
+    with server.connect() as connection:
+        connection.execute("FLUSH")
+        for client in clients:
+            mine = connection.execute(f"SELECT id, grp, v FROM t WHERE id % 2 = {client.number}").fetchall()
+            client.settle({key: (grp, v) for key, grp, v in mine})
+        for name, query in VIEWS.items():
+            assert _answer(connection, f"SELECT * FROM {name}") == _answer(connection, query), name
+
+
+def _answer(connection: psycopg.Connection[Any], query: str) -> list[object]:
+    return sorted(connection.execute(query).fetchall(), key=str)
