@@ -19,7 +19,7 @@ from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlE
 
 _TOKEN = re.compile(
     r"(?P<time>\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d*)?)?)"
-    r"|(?P<date>\d{1,6}[-/.]\d{1,2}[-/.]\d{1,6}|\d{1,4}-[A-Za-z]{3,9}-\d{1,4})"
+    r"|(?P<date>\d{1,8}[-/.]\d{1,2}[-/.]\d{1,8}|\d{1,4}-[A-Za-z]{3,9}-\d{1,4})"
     r"|(?P<number>\d+(?:\.\d+)?)"
     r"|(?P<offset>[+-]\d{1,2}(?::\d{2}(?::\d{2})?|\d{2})?)"
     r"|(?P<word>[A-Za-z]+(?:/[A-Za-z_]+(?:[-+/][A-Za-z_0-9]+)*)?)"

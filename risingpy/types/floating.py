@@ -62,8 +62,9 @@ def format_double(value: float) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     shown = repr(value)
-    if 2.0**53 <= abs(value) < 1e24 and _is_midpoint(shown, value, math.nextafter(value, math.inf * value)):
-        shown = f"{value:.16e}"
+    if 2.0**53 <= abs(value) < 1e24:
+        inner, outer = math.nextafter(value, 0.0), math.nextafter(value, math.copysign(math.inf, value))
+        shown = _avoid_midpoint(shown, value, inner, outer)
     return _with_exponent_from(shown, 15)
 
 
@@ -74,29 +75,34 @@ def format_real(value: float) -> str:
     single = np.float32(value)
     shown = np.format_float_scientific(single, unique=True)
     if 2.0**24 <= abs(value) < 1e12:
+        inner = float(np.nextafter(single, np.float32(0)))
         outer = float(np.nextafter(single, np.float32(math.copysign(math.inf, value))))
-        if _is_midpoint(shown, value, outer):
-            shown = f"{value:.8e}"
+        shown = _avoid_midpoint(shown, value, inner, outer)
     return _with_exponent_from(shown, 6)
 
 
-def _is_midpoint(shown: str, value: float, outer: float) -> bool:
-    """True if `shown` lies exactly halfway from `value`, a whole number, to one of its neighbours."""
-    if not math.isfinite(outer):
-        return False
-    mantissa, _, exponent = shown.partition("e")
+def _avoid_midpoint(shown: str, value: float, inner: float, outer: float) -> str:
+    """`shown`, or the shortest longer decimal that is not halfway to a neighbour."""
+    digits = len(shown.partition("e")[0].strip("-").replace(".", "").rstrip("0"))
+    while _is_midpoint(shown, value, inner, outer):
+        shown = f"{value:.{digits}e}"  # the nearest decimal of one digit more
+        digits += 1
+    return shown
+
+
+def _is_midpoint(shown: str, value: float, inner: float, outer: float) -> bool:
+    """True if `shown` lies exactly halfway from `value`, a whole number, to its neighbour toward or away from zero."""
+    mantissa, _, exponent = shown.lstrip("-").partition("e")
     whole, _, fraction = mantissa.partition(".")
     shift = int(exponent or 0) - len(fraction)
-    digits = int(whole + fraction)
+    digits, rest = int(whole + fraction) * 10 ** max(shift, 0), 0
     if shift < 0:
         digits, rest = divmod(digits, 10**-shift)
-        if rest:
-            return False
-        shift = 0
-    away = abs(digits * 10**shift - int(value))
-    step = abs(int(outer) - int(value))
-    # Below a power of two the step is half as wide.
-    return away != 0 and step in (2 * away, 4 * away)
+    if rest:
+        return False
+    away = digits - abs(int(value))
+    neighbour = outer if away > 0 else inner
+    return away != 0 and 2 * abs(away) == abs(int(neighbour) - int(value))
 
 
 def _with_exponent_from(shown: str, limit: int) -> str:

@@ -34,7 +34,7 @@ _MONTHS = {
 _TOKEN = re.compile(
     r"(?P<clock>[+-]?\d+:\d{1,2}(?::\d{1,2})?(?:\.\d*)?)"
     r"|(?P<years>[+-]?\d+-\d{1,2}(?!\d))"
-    r"|(?P<number>[+-]?\s*(?:\d+\.?\d*|\.\d+))"
+    r"|(?P<number>(?:[+-]\s*)?(?:\d+\.?\d*|\.\d+))"
     r"|(?P<word>[A-Za-z]+)"
     r"|(?P<blank>[\s@,]+)",
     re.ASCII,
@@ -51,13 +51,18 @@ _BINARY = np.dtype([("micros", ">i8"), ("days", ">i4"), ("months", ">i4")])
 class _Sum:
     """The fields found so far. A fraction of a month becomes days, of a day microseconds; a month has 30 days."""
 
-    __slots__ = ("days", "fields", "micros", "months")
+    __slots__ = ("days", "micros", "months", "seen")
 
     def __init__(self) -> None:
-        self.months = self.days = self.micros = self.fields = 0
+        self.months = self.days = self.micros = 0
+        self.seen: set[tuple[int, int, int]] = set()
 
     def add(self, number: Fraction, unit: str) -> bool:
-        self.fields += 1
+        """False if there is no such unit, or if it was there before."""
+        scale = (_MICROS.get(unit, 0), _DAYS.get(unit, 0), _MONTHS.get(unit, 0))
+        if scale in self.seen:
+            return False
+        self.seen.add(scale)
         if unit in _MICROS:
             self.micros += round(number * _MICROS[unit])
         elif unit in _DAYS:
@@ -89,7 +94,7 @@ def parse(type_: SqlType, text: str, time_zone: str) -> pa.MonthDayNano:
     total = _Sum()
     stripped = text.strip()
     ok = _read_iso(total, stripped) if stripped.startswith("P") and _ISO.fullmatch(stripped) else _read(total, stripped)
-    if not ok or not total.fields:
+    if not ok or not total.seen:
         raise InvalidTextRepresentation(f'invalid input syntax for type interval: "{text}"', sqlstate="22007")
     return total.value(text)
 
@@ -110,10 +115,11 @@ def _read(total: _Sum, text: str) -> bool:
                     return False
                 pending = Fraction(re.sub(r"\s", "", value))
             case "clock" | "years":
-                if pending is not None:
-                    total.add(pending, "day")
-                    pending = None
-                _add_clock(total, value) if ":" in value else _add_years(total, value)
+                if pending is not None and not total.add(pending, "day"):
+                    return False
+                pending = None
+                if not (_add_clock(total, value) if ":" in value else _add_years(total, value)):
+                    return False
             case "word":
                 word = value.lower()
                 if word == "ago" and pending is None:
@@ -123,28 +129,31 @@ def _read(total: _Sum, text: str) -> bool:
                 pending = None
             case _:
                 pass
-    if pending is not None:
-        total.add(pending, "second")
+    if pending is not None and not total.add(pending, "second"):
+        return False
     if ago:
         total.months, total.days, total.micros = -total.months, -total.days, -total.micros
     return True
 
 
-def _add_clock(total: _Sum, value: str) -> None:
+def _add_clock(total: _Sum, value: str) -> bool:
     """hh:mm, hh:mm:ss.f, or mm:ss.f."""
     sign = -1 if value.startswith("-") else 1
     parts = value.lstrip("+-").split(":")
     if len(parts) == 2 and "." in parts[1]:
         parts.insert(0, "0")
     for part, unit in zip(parts, ("hour", "minute", "second"), strict=False):
-        total.add(sign * Fraction(part.removesuffix(".") or "0"), unit)
+        if not total.add(sign * Fraction(part.removesuffix(".") or "0"), unit):
+            return False
+    return True
 
 
-def _add_years(total: _Sum, value: str) -> None:
+def _add_years(total: _Sum, value: str) -> bool:
     sign = -1 if value.startswith("-") else 1
     years, months = value.lstrip("+-").split("-")
     total.months += sign * (12 * int(years) + int(months))
-    total.fields += 1
+    total.seen.add((0, 0, 1))
+    return True
 
 
 def _read_iso(total: _Sum, text: str) -> bool:
@@ -155,7 +164,8 @@ def _read_iso(total: _Sum, text: str) -> bool:
             field = _ISO_FIELD.match(part, at)
             if field is None or field[2] not in units:
                 return False
-            total.add(Fraction(field[1]), units[field[2]])
+            if not total.add(Fraction(field[1]), units[field[2]]):
+                return False
             at = field.end()
     return True
 
