@@ -83,7 +83,7 @@ def plan_materialized_view(
     table_id = allocate()
     ordered = _split_order(query)
     streamed = _StreamPlanner(catalog, allocate, name).stream(ordered.query)
-    input, sort_keys = _stored_columns(streamed, ordered)
+    input, sort_keys = _stored_columns(streamed, ordered, len(output_names))
     columns = _column_descs(input.properties.schema, output_names)
     if not brings_together(input.properties.distribution, input.properties.stream_key):
         input = exchange(input, input.properties.stream_key)
@@ -132,11 +132,16 @@ def _split_order(query: logical.LogicalPlan) -> _OrderedQuery:
             return _OrderedQuery(query, width)
 
 
-def _stored_columns(streamed: StreamPlan, ordered: _OrderedQuery) -> tuple[StreamPlan, tuple[SortKey, ...]]:
-    """Keeps what the view shows, and what its storage key needs; visible columns first."""
+def _stored_columns(
+    streamed: StreamPlan, ordered: _OrderedQuery, visible: int
+) -> tuple[StreamPlan, tuple[SortKey, ...]]:
+    """Keeps the `visible` columns that the view shows, then what its storage key needs besides.
+
+    A query that names its hidden columns (`SELECT _row_id`) shows them.
+    """
     schema = streamed.properties.schema
     keys = [key for i, key in enumerate(ordered.keys) if key.index not in {k.index for k in ordered.keys[:i]}]
-    kept = [i for i in range(ordered.width) if not schema[i].hidden]
+    kept = [i for i in range(ordered.width) if visible == ordered.width or not schema[i].hidden]
     kept += [i for i in (*(key.index for key in keys), *streamed.properties.stream_key) if i not in kept]
     kept = list(dict.fromkeys(kept))
     return select_columns(streamed, kept), tuple(replace(key, index=kept.index(key.index)) for key in keys)
@@ -255,7 +260,8 @@ def _check_expressions(expressions: Sequence[Expr]) -> None:
     for expression in expressions:
         for part in subexpressions(expression):
             if isinstance(part, Call) and part.function in _NON_DETERMINISTIC:
-                raise _unsupported(f"{part.function}() in a materialized view", hint="Its answer must not change by itself.")
+                hint = "A view's answer must not change by itself."
+                raise _unsupported(f"{part.function}() in a materialized view", hint)
             if isinstance(part, Parameter):
                 raise InvalidTableDefinition("a materialized view cannot have parameters")
 

@@ -20,6 +20,7 @@ from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
 from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import SINGLE, brings_together, hash_by
+from risingpy.optimizer.explain_tree import call_text, column_names
 from risingpy.optimizer.logical import AggCall, Field
 from risingpy.optimizer.plan import (
     AggState,
@@ -100,7 +101,7 @@ class _StreamCalls:
         if argument.type.kind is TypeKind.REAL:  # summed as double, as PostgreSQL does
             widened = Cast(InputRef(call.args[0], argument.type), DOUBLE)
             call = replace(call, args=(len(self.input.properties.schema),))
-            self.input = append_columns(self.input, [widened], [Field(argument.name, DOUBLE, hidden=True)])
+            self.input = append_columns(self.input, [widened], [Field(f"{argument.name}::double", DOUBLE, hidden=True)])
         total = self._position(replace(call, function="sum", type=_sum_type(self.input, call)))
         count = self._position(replace(call, function="count", type=BIGINT))
         sum_of, count_of = self._reference(total), self._reference(count)
@@ -246,14 +247,8 @@ class _Aggregation:
         return tuple(states)
 
     def _call_names(self) -> list[str]:
-        return [call_text(call, self.input.properties.schema) for call in self.calls]
-
-
-def call_text(call: AggCall, schema: logical.Schema) -> str:
-    """`sum(price)`, `count`, `count(x) filter(late)`, as EXPLAIN shows a call."""
-    arguments = ", ".join(schema[i].name for i in call.args)
-    text = f"{call.function}({arguments})" if call.args else call.function
-    return text if call.filter is None else f"{text} filter({schema[call.filter].name})"
+        columns = column_names(self.input.properties.schema)
+        return [call_text(call, columns) for call in self.calls]
 
 
 def exchange(input: StreamPlan, columns: tuple[ColumnIndex, ...]) -> Exchange:

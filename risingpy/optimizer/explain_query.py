@@ -1,0 +1,114 @@
+"""EXPLAIN of queries: the logical plan, and the batch plan that answers a SELECT.
+
+Stream plans are in `explain_stream.py`, how a tree is printed in `explain_tree.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from risingpy.executors.expression.nodes import Expr
+from risingpy.optimizer.explain_tree import (
+    ExplainFormat,
+    ExplainNode,
+    FieldValue,
+    call_text,
+    column_names,
+    render,
+)
+from risingpy.optimizer.expression_text import expression_text
+from risingpy.optimizer.logical import (
+    Aggregate,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    LogicalPlan,
+    Project,
+    Scan,
+    Sort,
+    SortKey,
+    Union,
+    Values,
+)
+
+
+def explain_logical(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
+    """The lines of EXPLAIN (LOGICAL)."""
+    return render(_node(plan, "Logical"), explain_format)
+
+
+def explain_batch(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
+    """The lines of EXPLAIN of a SELECT: DuckDB runs the plan, so this is the logical plan after the rules."""
+    return render(_node(plan, "Batch"), explain_format)
+
+
+def _node(plan: LogicalPlan, prefix: str) -> ExplainNode:
+    name, fields = _described(plan)
+    return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix) for child in inputs(plan)))
+
+
+def inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
+    """The inputs of an operator, left to right."""
+    match plan:
+        case Scan() | Values():
+            return ()
+        case Filter() | Project() | Aggregate() | Sort() | Limit():
+            return (plan.input,)
+        case Join():
+            return (plan.left, plan.right)
+        case Union():
+            return plan.inputs
+        case _:
+            assert_never(plan)
+
+
+def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
+    """The operator's name and parameters."""
+    match plan:
+        case Scan():
+            return "Scan", {"table": plan.name, "columns": column_names(plan.schema)}
+        case Values():
+            return "Values", {"rows": [f"[{', '.join(_texts(row, []))}]" for row in plan.rows]}
+        case Filter():
+            return "Filter", {"predicate": expression_text(plan.predicate, column_names(plan.input.schema))}
+        case Project():
+            return "Project", {"exprs": _texts(plan.expressions, column_names(plan.input.schema))}
+        case Aggregate():
+            columns = column_names(plan.input.schema)
+            group_key = [columns[i] for i in plan.group_key]
+            return "Agg", {"group_key": group_key, "aggs": [call_text(call, columns) for call in plan.calls]}
+        case Join():
+            return "Join", _join_fields(plan)
+        case Union():
+            return "Union", {"all": "true"}
+        case Sort():
+            return "Sort", {"order": sort_texts(plan.keys, column_names(plan.schema))}
+        case Limit():
+            given = {"limit": plan.limit, "offset": plan.offset}
+            return "Limit", {k: expression_text(v, []) for k, v in given.items() if v is not None}
+        case _:
+            assert_never(plan)
+
+
+def _join_fields(join: Join) -> dict[str, FieldValue]:
+    fields: dict[str, FieldValue] = {"type": join.kind.value}
+    if join.condition is not None and join.kind is not JoinKind.CROSS:
+        fields["on"] = expression_text(join.condition, column_names((*join.left.schema, *join.right.schema)))
+    return fields
+
+
+def _texts(expressions: Sequence[Expr], columns: Sequence[str]) -> list[str]:
+    return [expression_text(expression, columns) for expression in expressions]
+
+
+def sort_texts(keys: Sequence[SortKey], columns: Sequence[str]) -> list[str]:
+    """`a ASC`, `b DESC NULLS LAST`: the place of NULLs only where it is not PostgreSQL's default."""
+    return [order_text(columns[k.index], descending=k.descending, nulls_first=k.nulls_first) for k in keys]
+
+
+def order_text(column: str, *, descending: bool, nulls_first: bool) -> str:
+    """One sort column."""
+    text = f"{column} {'DESC' if descending else 'ASC'}"
+    return text if nulls_first == descending else f"{text} NULLS {'FIRST' if nulls_first else 'LAST'}"

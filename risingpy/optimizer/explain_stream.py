@@ -1,0 +1,206 @@
+"""EXPLAIN of stream plans, in the manner of RisingWave: the tree, and with VERBOSE what was derived for each operator.
+
+VERBOSE adds per operator: stream key, distribution, append-only, the stage and fragment that runs it, and its state
+tables, each as `id kind: key columns in order → value columns`. DISTSQL prints the plan fragment by fragment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from risingpy.optimizer.explain_query import order_text
+from risingpy.optimizer.explain_tree import (
+    ExplainFormat,
+    ExplainNode,
+    FieldValue,
+    call_text,
+    column_names,
+    render,
+)
+from risingpy.optimizer.expression_text import expression_text
+from risingpy.optimizer.fragments import children
+from risingpy.optimizer.graph import Fragment, Job
+from risingpy.optimizer.logical import Schema
+from risingpy.optimizer.plan import (
+    AggState,
+    Distribution,
+    DistributionKind,
+    Dml,
+    Exchange,
+    Filter,
+    HashAgg,
+    LocalAgg,
+    Materialize,
+    Project,
+    SimpleAgg,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+)
+from risingpy.storage.table_schema import TableSchema
+
+
+def explain_stream(
+    root: StreamPlan,
+    verbose: bool = False,
+    *,
+    job: Job | None = None,
+    explain_format: ExplainFormat = ExplainFormat.TEXT,
+) -> list[str]:
+    """The lines of EXPLAIN CREATE MATERIALIZED VIEW or CREATE TABLE. With `job`, VERBOSE tells stages and fragments."""
+    fragments = {id(fragment.root): fragment for fragment in job.fragments} if job is not None else {}
+    return render(_Explainer(verbose, fragments).tree(root, None), explain_format)
+
+
+def explain_fragments(job: Job, verbose: bool = False) -> list[str]:
+    """The lines of EXPLAIN (DISTSQL): each fragment with its stage, those that the clients read first."""
+    lines: list[str] = []
+    for fragment in reversed(job.fragments):
+        lines.append(f"Fragment {fragment.fragment_id} (stage {fragment.stage})")
+        lines += render(_Explainer(verbose, {}, fragment).tree(fragment.root, None), ExplainFormat.TEXT)
+        lines.append("")
+    tables = (job.table, *job.state_tables)
+    return lines + [f"Table {table.table_id} {table.name} {{ {table_text(table)} }}" for table in tables]
+
+
+class _Explainer:
+    """Turns operators into tree nodes. `only`: the one fragment whose operators are shown."""
+
+    def __init__(self, verbose: bool, fragments: dict[int, Fragment], only: Fragment | None = None) -> None:
+        self._verbose = verbose
+        self._fragments = fragments
+        self._only = only
+        self._inputs = iter(only.inputs if only is not None else ())
+
+    def tree(self, plan: StreamPlan, fragment: Fragment | None) -> ExplainNode:
+        fragment = self._fragments.get(id(plan), fragment)
+        name, fields = _described(plan)
+        if self._only is not None and isinstance(plan, Exchange):
+            return ExplainNode(name, {**fields, "from_fragment": str(next(self._inputs).fragment_id)})
+        details = _details(plan, fragment) if self._verbose else ()
+        return ExplainNode(name, fields, details, tuple(self.tree(child, fragment) for child in children(plan)))
+
+
+def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
+    """The operator's name and parameters."""
+    match plan:
+        case TableScan():
+            return "StreamTableScan", {"table": plan.upstream.name, "columns": column_names(plan.properties.schema)}
+        case Dml():
+            return "StreamDml", {"columns": column_names(plan.properties.schema)}
+        case Source():
+            return "StreamSource", {"columns": column_names(plan.properties.schema)}
+        case Values():
+            return "StreamValues", {"rows": [f"[{', '.join(expression_text(e, []) for e in r)}]" for r in plan.rows]}
+        case Filter():
+            return "StreamFilter", {"predicate": expression_text(plan.predicate, _input_names(plan))}
+        case Project():
+            columns = _input_names(plan)
+            return "StreamProject", {"exprs": [expression_text(e, columns) for e in plan.expressions]}
+        case LocalAgg() | HashAgg() | SimpleAgg():
+            return _described_agg(plan)
+        case Union():
+            return "StreamUnion", {"all": "true"}
+        case Exchange():
+            return "StreamExchange", {"dist": distribution_text(plan.properties.distribution, _input_names(plan))}
+        case Materialize():
+            return "StreamMaterialize", _materialize_fields(plan)
+        case _:
+            assert_never(plan)
+
+
+def _described_agg(plan: LocalAgg | HashAgg | SimpleAgg) -> tuple[str, dict[str, FieldValue]]:
+    if isinstance(plan, LocalAgg) or not plan.from_partials:
+        columns = _input_names(plan)
+        aggs = [call_text(call, columns) for call in plan.calls]
+    else:  # the calls of the first phase name what this one adds up
+        first = 0 if isinstance(plan, SimpleAgg) else len(plan.group_key)
+        aggs = [f"merge({field.name})" for field in plan.properties.schema[first:]]
+    fields: dict[str, FieldValue] = {"aggs": aggs}
+    if not isinstance(plan, SimpleAgg):
+        names = column_names(plan.input.properties.schema)
+        fields = {"group_key": [names[i] for i in plan.group_key], **fields}
+    if plan.input.properties.append_only:
+        return f"{_AGG_NAMES[type(plan)]} [append_only]", fields
+    return _AGG_NAMES[type(plan)], fields
+
+
+_AGG_NAMES: dict[type[StreamPlan], str] = {
+    LocalAgg: "StreamLocalAgg",
+    HashAgg: "StreamHashAgg",
+    SimpleAgg: "StreamSimpleAgg",
+}
+
+
+def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
+    schema = plan.properties.schema
+    names = column_names(schema)
+    return {
+        "columns": [f"{n}(hidden)" if f.hidden else n for n, f in zip(names, schema, strict=True)],
+        "stream_key": [names[i] for i in plan.properties.stream_key],
+        "pk_columns": [names[key.index] for key in plan.table.key],
+        "pk_conflict": plan.conflict.value,
+    }
+
+
+def _input_names(plan: Filter | Project | LocalAgg | HashAgg | SimpleAgg | Exchange) -> list[str]:
+    return column_names(plan.input.properties.schema)
+
+
+def _details(plan: StreamPlan, fragment: Fragment | None) -> tuple[str, ...]:
+    """What VERBOSE adds."""
+    properties = plan.properties
+    names = column_names(properties.schema)
+    parts = [f"distribution: {distribution_text(properties.distribution, names)}"]
+    if not isinstance(plan, LocalAgg) and not (isinstance(plan, Exchange) and isinstance(plan.input, LocalAgg)):
+        parts.insert(0, f"stream key: [{', '.join(names[i] for i in properties.stream_key)}]")
+    if properties.append_only:
+        parts.append("append-only")
+    if fragment is not None and not isinstance(plan, Exchange):
+        parts.append(f"stage {fragment.stage}, fragment {fragment.fragment_id}")
+    return (", ".join(parts), *_table_details(plan))
+
+
+def _table_details(plan: StreamPlan) -> list[str]:
+    match plan:
+        case TableScan():
+            return [f"table {plan.progress.table_id} progress: {table_text(plan.progress)}"]
+        case Values():
+            return [f"table {plan.marker.table_id} marker: {table_text(plan.marker)}"]
+        case HashAgg() | SimpleAgg():
+            first = len(plan.properties.schema) - len(plan.calls)
+            return _agg_details(plan.states, plan.properties.schema[first:])
+        case Materialize():
+            return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
+        case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
+            return []
+        case _:
+            assert_never(plan)
+
+
+def _agg_details(states: Sequence[AggState], calls: Schema) -> list[str]:
+    return [
+        f"table {state.table.table_id} {'materialized input' if state.materialized_input else 'value state'}"
+        f" of {call.name}: {table_text(state.table)}"
+        for state, call in zip(states, calls, strict=True)
+    ]
+
+
+def table_text(table: TableSchema) -> str:
+    """`key: [v1 ASC], value: [sum], distribution: [v1], read prefix: 1`"""
+    names = [column.name for column in table.columns]
+    key = [order_text(names[k.index], descending=k.descending, nulls_first=k.nulls_first) for k in table.key]
+    value = [names[i] for i in table.value_columns]
+    distribution = [names[i] for i in table.distribution]
+    parts = {"key": key, "value": value, "distribution": distribution}
+    return ", ".join([*(f"{k}: [{', '.join(v)}]" for k, v in parts.items()), f"read prefix: {table.read_prefix}"])
+
+
+def distribution_text(distribution: Distribution, columns: Sequence[str]) -> str:
+    """`Single`, `HashShard(a, b)`, `SomeShard`."""
+    if distribution.kind is not DistributionKind.HASH:
+        return str(distribution.kind.value)
+    return f"{distribution.kind.value}({', '.join(columns[i] for i in distribution.columns)})"

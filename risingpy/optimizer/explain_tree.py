@@ -1,0 +1,84 @@
+"""A plan as EXPLAIN shows it: a tree of named operators with fields, as text or as JSON.
+
+    StreamMaterialize { columns: [v1, n], stream_key: [v1], pk_columns: [v1], pk_conflict: NoCheck }
+    └─StreamHashAgg { group_key: [v1], aggs: [count] }
+      │   stream key: [v1], distribution: HashShard(v1)
+      └─…
+
+The lines behind `│` are an operator's details, which EXPLAIN (VERBOSE) adds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from risingpy.optimizer.logical import AggCall, Schema
+
+FieldValue = str | list[str]
+
+
+class ExplainFormat(Enum):
+    """The value is the name in EXPLAIN (FORMAT …)."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainNode:
+    """One operator: its name, its parameters, further details, its inputs."""
+
+    name: str
+    fields: dict[str, FieldValue] = field(default_factory=dict)
+    details: tuple[str, ...] = ()
+    children: tuple[ExplainNode, ...] = ()
+
+
+def render(node: ExplainNode, explain_format: ExplainFormat) -> list[str]:
+    """The lines of the answer to EXPLAIN."""
+    if explain_format is ExplainFormat.JSON:
+        return json.dumps(_json(node), indent=2, ensure_ascii=False).splitlines()
+    return _lines(node)
+
+
+def _json(node: ExplainNode) -> dict[str, object]:
+    document: dict[str, object] = {"name": node.name, "fields": node.fields}
+    if node.details:
+        document["details"] = list(node.details)
+    return {**document, "children": [_json(child) for child in node.children]}
+
+
+def _lines(node: ExplainNode) -> list[str]:
+    lines = [_headline(node)]
+    bar = "│   " if node.children else "    "
+    lines += [bar + detail for detail in node.details]
+    for number, child in enumerate(node.children, 1):
+        first, *others = _lines(child)
+        is_last = number == len(node.children)
+        lines.append(("└─" if is_last else "├─") + first)
+        lines += [("  " if is_last else "│ ") + line for line in others]
+    return lines
+
+
+def _headline(node: ExplainNode) -> str:
+    if not node.fields:
+        return node.name
+    parts = [f"{name}: [{', '.join(v)}]" if isinstance(v, list) else f"{name}: {v}" for name, v in node.fields.items()]
+    return f"{node.name} {{ {', '.join(parts)} }}"
+
+
+def column_names(schema: Schema) -> list[str]:
+    """A name for every column; columns that share one are told apart by their position: `a#2`."""
+    names = [column.name for column in schema]
+    return [name if names.count(name) == 1 else f"{name}#{i}" for i, name in enumerate(names)]
+
+
+def call_text(call: AggCall, columns: Sequence[str]) -> str:
+    """`sum(price)`, `count`, `count(distinct x) filter(late)`."""
+    distinct = "distinct " if call.distinct else ""
+    arguments = ", ".join(columns[i] for i in call.args)
+    text = f"{call.function}({distinct}{arguments})" if call.args else call.function
+    return text if call.filter is None else f"{text} filter({columns[call.filter]})"

@@ -1,0 +1,72 @@
+"""Expressions as EXPLAIN prints them: close to SQL, with the input's column names.
+
+    Call("gt", (InputRef(2), Literal(0)))  =>  (dep_delay > 0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.executors.expression.signatures import SCALAR_SIGNATURES
+
+_INFIX = {s.function: s.name for s in SCALAR_SIGNATURES if len(s.args) == 2 and not s.name[0].isalpha()}
+_INFIX |= {"and": "AND", "or": "OR", "is_distinct_from": "IS DISTINCT FROM"}
+_INFIX |= {"is_not_distinct_from": "IS NOT DISTINCT FROM", "ne": "<>", "like": "LIKE", "ilike": "ILIKE"}
+_INFIX |= {"not_like": "NOT LIKE", "not_ilike": "NOT ILIKE"}
+_PREFIX = {s.function: s.name for s in SCALAR_SIGNATURES if len(s.args) == 1 and not s.name[0].isalpha()}
+_PREFIX |= {"not": "NOT "}
+_POSTFIX = {s.function: s.name.replace("_", " ") for s in SCALAR_SIGNATURES if s.name.startswith("IS_")}
+
+
+def expression_text(expression: Expr, columns: Sequence[str]) -> str:
+    """`columns` are the names of the input's columns, by position."""
+    match expression:
+        case InputRef():
+            return columns[expression.index]
+        case Literal():
+            return _literal_text(expression)
+        case Parameter():
+            return f"${expression.index}"
+        case Cast():
+            return f"{expression_text(expression.arg, columns)}::{expression.type}"
+        case Call():
+            return _call_text(expression.function, [expression_text(arg, columns) for arg in expression.args])
+        case Case():
+            branches = " ".join(
+                f"WHEN {expression_text(condition, columns)} THEN {expression_text(result, columns)}"
+                for condition, result in expression.branches
+            )
+            return f"CASE {branches} ELSE {expression_text(expression.default, columns)} END"
+        case _:
+            assert_never(expression)
+
+
+def _literal_text(literal: Literal) -> str:
+    match literal.value:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if literal.value else "false"
+        case int() | float():
+            return str(literal.value)
+        case str():
+            quoted = literal.value.replace("'", "''")
+            return f"'{quoted}'"
+        case bytes():
+            return f"'\\x{literal.value.hex()}'::bytea"
+        case _:
+            return f"'{literal.value}'::{literal.type}" if not literal.type.is_numeric else str(literal.value)
+
+
+def _call_text(function: str, args: list[str]) -> str:
+    if function in _INFIX and len(args) == 2:
+        return f"({args[0]} {_INFIX[function]} {args[1]})"
+    if function in _PREFIX and len(args) == 1:
+        return f"({_PREFIX[function]}{args[0]})"
+    if function in _POSTFIX and len(args) == 1:
+        return f"({args[0]} {_POSTFIX[function]})"
+    if function == "in":
+        return f"({args[0]} IN ({', '.join(args[1:])}))"
+    return f"{function}({', '.join(args)})"
