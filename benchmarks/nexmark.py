@@ -1,6 +1,6 @@
 """Seeded Nexmark events: bids, auctions and persons, as Arrow tables.
 
-The shapes follow Nexmark's generator (46 bids to 3 auctions and 1 person; hot auctions and bidders draw most bids), with
+The shapes follow Nexmark's generator (46 bids to 3 auctions and 1 person; hot auctions draw most bids), with
 columns cut to what the benchmark queries read.
 """
 

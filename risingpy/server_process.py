@@ -70,7 +70,7 @@ class ServerProcess:
         self.process.wait()
 
     def stop(self) -> int:
-        """SIGTERM; returns the exit code. Kills it if that takes longer than STOP_SECONDS, and raises TimeoutExpired."""
+        """SIGTERM; returns the exit code. After STOP_SECONDS it is killed, and TimeoutExpired raised."""
         if self.process.poll() is None:
             self.process.terminate()
         try:

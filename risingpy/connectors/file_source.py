@@ -80,9 +80,7 @@ def read_rows(
     arrays: list[pa.ChunkedArray | pa.Array] = [pa.repeat(pa.scalar(1, pa.int8()), rows)]
     for name, sql_type in columns:
         index = table.schema.get_field_index(name)
-        arrays.append(
-            pa.nulls(rows, sql_type.arrow) if index < 0 else pc.cast(table.column(index), sql_type.arrow)
-        )
+        arrays.append(pa.nulls(rows, sql_type.arrow) if index < 0 else pc.cast(table.column(index), sql_type.arrow))
     first = (ordinal << ROW_ID_BITS) + start
     arrays.append(pa.array(np.arange(first, first + rows, dtype=np.int64)))
     return pa.table(arrays, names=["op", *(f"c{k}" for k in range(len(columns) + 1))])

@@ -55,7 +55,9 @@ def load_flights() -> pa.Table:
         SELECT row_number() OVER () :: BIGINT AS id, carrier, flight :: INT AS flight, tailnum, origin, dest,
                dep_delay :: INT AS dep_delay, arr_delay :: INT AS arr_delay, air_time :: INT AS air_time,
                distance :: INT AS distance,
-               make_timestamp(year :: BIGINT, month :: BIGINT, day :: BIGINT, hour :: BIGINT, minute :: BIGINT, 0.0) AS at
+               make_timestamp(
+                   year :: BIGINT, month :: BIGINT, day :: BIGINT, hour :: BIGINT, minute :: BIGINT, 0.0
+               ) AS at
         FROM raw
         """
     ).to_arrow_table()
@@ -111,8 +113,10 @@ def _change(connection: Connection[Any], judge: duckdb.DuckDBPyConnection, say: 
         durable = time.perf_counter()
         connection.execute(PROBE)
         visible = time.perf_counter()
-        say(f"{statement.split()[0]} of {rows:,} rows in {durable - began:.2f} s, visible {visible - durable:.2f} s later "
-            f"({rows / (visible - began):,.0f} rows/s)")  # fmt: skip
+        say(
+            f"{statement.split()[0]} of {rows:,} rows in {durable - began:.2f} s, "
+            f"visible after {visible - durable:.2f} s more ({rows / (visible - began):,.0f} rows/s)"
+        )
         judge.execute(statement.replace(" / ", " // "))  # DuckDB's division of integers is //
 
 

@@ -306,9 +306,7 @@ def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaSt
     relation = replace(catalog.relations[relation_id], status=status)
     return replace(
         state,
-        catalog=replace(
-            catalog, version=catalog.version + 1, relations={**catalog.relations, relation_id: relation}
-        ),
+        catalog=replace(catalog, version=catalog.version + 1, relations={**catalog.relations, relation_id: relation}),
     )
 
 

@@ -17,7 +17,7 @@ from risingpy.meta import ddl
 from risingpy.meta.barriers import BarrierLoop, GraphChange
 from risingpy.meta.dml_log import DmlLog, TableChange
 from risingpy.meta.epoch_runner import EpochRunner
-from risingpy.meta.source_offsets import SourceOffsets
+from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, RowIds, without_unfinished_jobs
 from risingpy.meta.table_locks import TableLocks
@@ -59,6 +59,7 @@ class Database:
         self._locks = TableLocks()
         self._states = states
         self._initial = state
+        self._sources = SourceOffsets()
         self._loop: BarrierLoop
 
     def start(self, runner: EpochRunner) -> None:
@@ -69,7 +70,7 @@ class Database:
             states=self._states,
             store=self._store,
             runner=runner,
-            sources=SourceOffsets(),
+            sources=self._sources,
         )
         self._log = DmlLog(log_directory(self.data_dir), self._initial.committed.lsn, self._loop.wake)
         self._loop.start(self._log)
@@ -128,15 +129,18 @@ class Database:
         self._loop.wait_until(lambda state: state.committed.lsn >= lsn, cancelled)
 
     def flush(self, cancelled: threading.Event | None = None) -> int:
-        """Waits until everything logged so far is in every view; returns the epoch."""
+        """Waits until everything that was logged, and that the sources had, is in every view; returns the epoch."""
         lsn = self._log.last_lsn
-        return self._loop.wait_until(lambda state: state.committed.lsn >= lsn, cancelled).committed.epoch
+        target = self._sources.newest(self.state)
+        self._loop.wake()
+        state = self._loop.wait_until(
+            lambda state: state.committed.lsn >= lsn and reached(state.committed.offsets, target), cancelled
+        )
+        return state.committed.epoch
 
     # Writes
 
-    def table_lock(
-        self, table_id: int, cancelled: threading.Event | None = None
-    ) -> AbstractContextManager[None]:
+    def table_lock(self, table_id: int, cancelled: threading.Event | None = None) -> AbstractContextManager[None]:
         """Holds a table alone: for statements that read before they write. Reentrant in a thread."""
         return self._locks.of(table_id).exclusive(cancelled)
 
@@ -187,9 +191,7 @@ class Database:
 
     def create_source(self, source: ddl.NewSource, *, if_not_exists: bool = False) -> bool:
         """Creates an external source; False if it exists and `if_not_exists`."""
-        return self._create(
-            source.schema_name, source.name, if_not_exists, lambda state: ddl.add_source(state, source)
-        )
+        return self._create(source.schema_name, source.name, if_not_exists, lambda state: ddl.add_source(state, source))
 
     def create_materialized_view(
         self,

@@ -196,9 +196,7 @@ def add_schema(state: MetaState, name: str) -> MetaState:
     return _with_schemas(state, (*state.catalog.schemas, name))
 
 
-def drop_schema(
-    state: MetaState, name: str, *, if_exists: bool, cascade: bool
-) -> tuple[MetaState, tuple[str, ...]]:
+def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) -> tuple[MetaState, tuple[str, ...]]:
     """(`state` without the schema, notices)."""
     if name not in state.catalog.schemas:
         if if_exists:
@@ -314,9 +312,7 @@ def _check_unchanged(state: MetaState, bound: Iterable[Relation]) -> None:
 
 def _with_job(state: MetaState, relation: Relation, planned: StreamJobPlan, allocate: IdAllocator) -> MetaState:
     job = cut(relation.relation_id, planned, state.graph(), allocate)
-    state = replace(
-        state, jobs={**state.jobs, job.job_id: job}, graph_version=state.graph_version + 1
-    )
+    state = replace(state, jobs={**state.jobs, job.job_id: job}, graph_version=state.graph_version + 1)
     return _with_relation(state, relation, allocate)
 
 
@@ -334,6 +330,4 @@ def _with_relation(state: MetaState, relation: Relation, allocate: IdAllocator) 
 
 
 def _with_schemas(state: MetaState, schemas: tuple[str, ...]) -> MetaState:
-    return replace(
-        state, catalog=replace(state.catalog, version=state.catalog.version + 1, schemas=schemas)
-    )
+    return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, schemas=schemas))

@@ -83,5 +83,3 @@ class DmlLog:
 
     def close(self) -> None:
         self._log.close()
-
-

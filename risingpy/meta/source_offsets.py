@@ -17,7 +17,7 @@ Offsets = Mapping[int, Mapping[str, int]]
 
 
 class SourceOffsets:
-    """Finds new rows of the sources that running jobs read. Used by the barrier loop's thread only."""
+    """Finds new rows of the sources that running jobs read. Used by the barrier loop's thread but for `newest`."""
 
     def poll_seconds(self, state: MetaState) -> float | None:
         """How long the loop may sleep: without end if no job reads a source."""
@@ -26,6 +26,13 @@ class SourceOffsets:
     def available(self, state: MetaState) -> bool:
         """True if some source has rows beyond the committed offsets."""
         return any(True for relation in _sources_in_use(state) for _ in _new_ranges(relation, state.committed.offsets))
+
+    def newest(self, state: MetaState) -> Offsets:
+        """Where the sources in use end now. May be called from any thread."""
+        return {
+            relation.relation_id: {split: end for split, _, end in _new_ranges(relation, {})}
+            for relation in _sources_in_use(state)
+        }
 
     def next_ranges(self, state: MetaState, most_rows: int) -> tuple[tuple[SplitRange, ...], Offsets, int]:
         """(ranges, offsets after them, rows): whole files as long as they fit, at least a part of one if any is new."""
@@ -71,3 +78,12 @@ def _sources_below(plan: StreamPlan) -> Iterator[int]:
     for child in below:
         if child is not None:
             yield from _sources_below(child)
+
+
+def reached(committed: Offsets, target: Offsets) -> bool:
+    """True if every split of `target` is committed up to its offset."""
+    return all(
+        committed.get(source, {}).get(split, 0) >= end
+        for source, splits in target.items()
+        for split, end in splits.items()
+    )

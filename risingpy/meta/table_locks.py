@@ -1,6 +1,7 @@
 """Locks of tables: many writers of new rows, or one statement that reads before it writes.
 
-INSERT and COPY only append to the log, so they share a table. UPDATE, DELETE, DROP and transactions that write hold it alone.
+INSERT and COPY only append to the log, so they share a table. UPDATE, DELETE, DROP and
+transactions that write hold it alone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Spark's Python daemon, warmed: what every task needs is imported before the daemon forks a worker.
 
-Named by `spark.python.daemon.module`. Nothing here may open a file, a connection or a thread: forked workers would share it.
+Named by `spark.python.daemon.module`. Nothing here may open a file, a connection or a thread:
+forked workers would share it.
 """
 
 import duckdb  # noqa: F401

@@ -37,7 +37,7 @@ class EpochSource(DataSource):
     def schema(self) -> str:
         return ROW_SCHEMA
 
-    def streamReader(self, schema: StructType) -> EpochStreamReader:  # noqa: N802 (Spark's name)
+    def streamReader(self, schema: StructType) -> EpochStreamReader:
         return EpochStreamReader(self.options["data_dir"], self.options["channel"], int(self.options["committed"]))
 
 
@@ -50,10 +50,10 @@ class EpochStreamReader(DataSourceStreamReader):
         self._committed = committed
         self._waiter: EpochWaiter | None = None
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+    def initialOffset(self) -> dict[str, int]:
         return {"epoch": self._committed}
 
-    def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, int]:  # noqa: N802
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, int]:
         if self._waiter is None:
             self._waiter = EpochWaiter(self._channel)
         seen = int(start["epoch"]) if start else self._committed
