@@ -96,7 +96,8 @@ def _file_settings(file: Path | None, environ: Mapping[str, str]) -> dict[str, t
         raise ConfigError(f"{path} is not TOML: {error}") from error
     for name in settings:
         if name not in OPTIONS:
-            raise ConfigError(f'{path}: unknown key "{name}"{_suggestion(name, OPTIONS)}; keys are {", ".join(OPTIONS)}')
+            suggestion = _suggestion(name, OPTIONS)
+            raise ConfigError(f'{path}: unknown key "{name}"{suggestion}; keys are {", ".join(OPTIONS)}')
     return {name: (value, f"{path}: {name}") for name, value in settings.items()}
 
 

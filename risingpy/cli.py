@@ -1,0 +1,156 @@
+"""The command `risingpy`: start the database, run SQL against it, run sqllogictest suites.
+
+Exit codes: 0 for success, 1 for what failed (a statement, a suite, the server), 2 for a wrong command line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from risingpy.config import (
+    DEFAULT_PORT,
+    ENGINES,
+    LOG_LEVELS,
+    TASK_TRIES,
+    ConfigError,
+    default_parallelism,
+    load_serve_config,
+)
+from risingpy.sqllogictest.modes import Mode
+
+DEFAULT_SLT_JOBS = 4  # files wait for the server's epochs most of the time
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="risingpy")
+def main() -> None:
+    """RisingPy, a streaming database: SQL over the Postgres protocol, views that stay fresh."""
+
+
+@main.command()
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the database lives [risingpy-data].")
+@click.option("--host", help="Address to listen on [127.0.0.1].")
+@click.option("--port", type=int, help=f"Port to listen on [{DEFAULT_PORT}].")
+@click.option("--master", help=f"Spark master [local[PARALLELISM,{TASK_TRIES}]].")
+@click.option("--parallelism", type=int, help=f"Shards of the state, and tasks of a stage [{default_parallelism()}].")
+@click.option("--log-level", type=click.Choice(LOG_LEVELS), help="How much to log [info].")
+@click.option("--engine", type=click.Choice(ENGINES), hidden=True, help="What runs the epochs.")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings file [risingpy.toml, if there is one].")
+def serve(config: Path | None, **flags: object) -> None:
+    """Start the database.
+
+    Every option can also be set as RISINGPY_DATA_DIR, RISINGPY_PORT, … in the environment, or as data_dir, port, …
+    in the settings file. The command line wins over the environment, and that over the file.
+    """
+    try:
+        settings = load_serve_config(flags, os.environ, config)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+    # Imported late, as everything heavy is: `risingpy --help` must not load Spark.
+    from risingpy.server import serve as run_server
+
+    sys.exit(run_server(settings))
+
+
+@main.command()
+@click.option("-c", "--command", "commands", multiple=True, help="Statements to run; may be given several times.")
+@click.option("--host", default="localhost", show_default=True)
+@click.option("--port", default=DEFAULT_PORT, show_default=True)
+@click.option("--dbname", default="dev", show_default=True)
+@click.option("--user", default="root", show_default=True)
+@click.argument("files", nargs=-1, type=click.File("r", encoding="utf-8"))
+def sql(commands: tuple[str, ...], host: str, port: int, dbname: str, user: str, files: tuple[click.File, ...]) -> None:
+    """Run statements, files of them (- for standard input), and print the results."""
+    import psycopg
+
+    from risingpy.sql_command import error_lines, run_sql
+
+    if not commands and not files:
+        raise click.UsageError("give a statement with -c, or a file (- for standard input)")
+    try:
+        for text in [*commands, *(file.read() for file in files)]:  # type: ignore[attr-defined]
+            run_sql(_conninfo(host, port, dbname, user), text, sys.stdout)
+    except psycopg.Error as error:
+        for line in error_lines(error):
+            click.echo(line, err=True)
+        sys.exit(1)
+
+
+@main.command()
+@click.option(
+    "--mode",
+    "modes",
+    type=click.Choice([mode.value for mode in Mode]),
+    multiple=True,
+    default=["batch"],
+    show_default=True,
+    help="Who answers: SELECT, a view made before the data, one made after, PostgreSQL. May be given several times.",
+)
+@click.option("--host", default="localhost", show_default=True)
+@click.option("--port", default=DEFAULT_PORT, show_default=True)
+@click.option("--dbname", default="dev", show_default=True)
+@click.option("--user", default="root", show_default=True)
+@click.option("--jobs", type=click.IntRange(1), default=DEFAULT_SLT_JOBS, show_default=True, help="Files at a time.")
+@click.option("--timeout", default=120.0, show_default=True, help="Seconds that one statement may take.")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write the results as JUnit XML.")
+@click.option("--update", is_flag=True, help="Write the rows that come into the files.")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+def slt(
+    modes: tuple[str, ...],
+    host: str,
+    port: int,
+    dbname: str,
+    user: str,
+    jobs: int,
+    timeout: float,
+    junit: Path | None,
+    update: bool,
+    paths: tuple[Path, ...],
+) -> None:
+    """Run sqllogictest suites: files, directories, or all that come with RisingPy.
+
+    Mode oracle starts a PostgreSQL of its own and needs no server.
+    """
+    from risingpy.sqllogictest.client import connect_with_psycopg
+    from risingpy.sqllogictest.jobs import SUITES, find_files, run_files
+    from risingpy.sqllogictest.junit import write_junit
+    from risingpy.sqllogictest.oracle import OracleUnavailable, running_postgresql
+    from risingpy.sqllogictest.report import failure_lines, file_line, summary_line
+    from risingpy.sqllogictest.results import FileResult
+
+    try:
+        files = find_files(paths or [SUITES])
+    except FileNotFoundError as error:
+        raise click.UsageError(str(error)) from error
+    results: list[FileResult] = []
+    total = len(files) * len(modes)
+
+    def show(result: FileResult) -> None:
+        results.append(result)
+        click.echo(file_line(result, len(results), total))
+        for line in failure_lines(result):
+            click.echo(line)
+
+    try:
+        for mode in map(Mode, dict.fromkeys(modes)):
+            server = nullcontext(_conninfo(host, port, dbname, user))
+            with running_postgresql() if mode is Mode.ORACLE else server as conninfo:
+                connect = connect_with_psycopg(conninfo, timeout=timeout)
+                run_files(files, connect, mode, jobs=jobs, update=update, on_result=show)
+    except OracleUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(summary_line(results))
+    if junit is not None:
+        write_junit(results, junit)
+    sys.exit(0 if all(result.passed for result in results) else 1)
+
+
+def _conninfo(host: str, port: int, dbname: str, user: str) -> str:
+    from psycopg.conninfo import make_conninfo
+
+    return make_conninfo(host=host, port=port, dbname=dbname, user=user)

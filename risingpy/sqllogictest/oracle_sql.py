@@ -1,0 +1,52 @@
+"""Says a statement of ours to PostgreSQL.
+
+    CREATE MATERIALIZED VIEW v AS …   =>  CREATE VIEW v AS …          (always fresh, as ours are)
+    CREATE TABLE t (…) APPEND ONLY    =>  CREATE TABLE t (…)
+    FLUSH                             =>  nothing
+
+What PostgreSQL has no word for (SHOW TABLES, DESCRIBE, CREATE SOURCE, our settings) it is not asked.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from risingpy.sqllogictest.execution import Untranslatable
+from risingpy.sqllogictest.sql_text import first_words, tokens
+
+_CREATE_VIEW = re.compile(r"\s*CREATE\s+MATERIALIZED\s+VIEW\b(\s+IF\s+NOT\s+EXISTS\b)?", re.IGNORECASE)
+_DROP_VIEW = re.compile(r"\s*DROP\s+MATERIALIZED\s+VIEW\b", re.IGNORECASE)
+_OUR_SETTINGS = frozenset({"VISIBILITY_MODE", "QUERY_MODE"})
+
+
+def to_postgresql(sql: str) -> str | None:
+    """The statement in PostgreSQL's words; None if there is nothing to do there. Raises Untranslatable."""
+    words = first_words(sql, 3)
+    match words:
+        case ["FLUSH", *_]:
+            return None
+        case ["DESCRIBE" | "DESC" | "EXPLAIN", *_]:
+            raise Untranslatable(f"PostgreSQL answers {words[0]} in its own way")
+        case ["CREATE" | "DROP", "SOURCE", *_]:
+            raise Untranslatable("PostgreSQL has no sources")
+        case ["SET", setting, *_] if setting in _OUR_SETTINGS:
+            raise Untranslatable(f"PostgreSQL has no setting {setting.lower()}")
+        case ["SHOW", what, *_] if what in _OUR_SETTINGS or what in _SHOWN:
+            raise Untranslatable(f"PostgreSQL has no SHOW {what}")
+    if made := _CREATE_VIEW.match(sql):
+        return ("CREATE OR REPLACE VIEW" if made.group(1) else "CREATE VIEW") + sql[made.end() :]
+    if dropped := _DROP_VIEW.match(sql):
+        return "DROP VIEW" + sql[dropped.end() :]
+    return _without_append_only(sql) if words[:2] == ["CREATE", "TABLE"] else sql
+
+
+_SHOWN = frozenset({"TABLES", "MATERIALIZED", "VIEWS", "SOURCES", "COLUMNS", "CREATE", "PARAMETERS", "SCHEMAS", "JOBS"})
+
+
+def _without_append_only(sql: str) -> str:
+    found = list(tokens(sql))
+    for first, second in pairwise(found):
+        if (first.depth, first.text, second.text) == (0, "APPEND", "ONLY"):
+            return sql[: first.start] + sql[second.start + len("ONLY") :]
+    return sql
