@@ -1,0 +1,184 @@
+"""A cursor over a statement's tokens: the words of utility statements, and sqlglot for the queries inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from risingpy.errors import FeatureNotSupported, SyntaxError_
+from risingpy.frontend.parser.ast import ColumnName, Expression, ObjectName, Query, TypeName
+from risingpy.frontend.parser.dialect import QueryParser, RisingPyDialect
+from risingpy.frontend.parser.expression_parser import TYPE_TEXT
+from risingpy.frontend.parser.keywords import RESERVED
+
+T = TypeVar("T")
+
+_STRINGS = (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING)
+_NO_WORDS = (*_STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER)
+_DIALECT = RisingPyDialect()
+
+
+class Cursor:
+    """Reads one statement. `accept` takes words if they come next; `expect` insists; the rest read one thing each."""
+
+    def __init__(self, tokens: list[Token], sql: str) -> None:
+        self._sql = sql
+        self._parser = QueryParser(dialect=_DIALECT)
+        self._parser.start(tokens, sql)
+
+    @property
+    def at_end(self) -> bool:
+        return self._parser._index >= self._parser._tokens_size
+
+    @property
+    def position(self) -> int:
+        """Of the next token, in characters from 1."""
+        return (self._parser._prev.end + 2) if self.at_end else self._parser._curr.start + 1
+
+    @property
+    def word(self) -> str:
+        """The next token in upper case; empty at the end and for strings and quoted names."""
+        token = self._parser._curr
+        return "" if self.at_end or token.token_type in _NO_WORDS else token.text.upper()
+
+    def peek(self, count: int) -> list[str]:
+        """The next tokens in upper case, without taking them."""
+        parser = self._parser
+        return [token.text.upper() for token in parser._tokens[parser._index : parser._index + count]]
+
+    def accept(self, *words: str) -> bool:
+        """Takes `words` (in upper case) if all of them come next."""
+        start = self._parser._index
+        for word in words:
+            if self.word != word:
+                self._parser._retreat(start)
+                return False
+            self._parser._advance()
+        return True
+
+    def expect(self, *words: str) -> None:
+        for word in words:
+            if not self.accept(word):
+                self.fail()
+
+    def one_of(self, *words: str) -> str:
+        """The word that comes next, which must be one of these."""
+        word = self.word
+        if word not in words:
+            self.fail()
+        self._parser._advance()
+        return word
+
+    def fail(self) -> NoReturn:
+        """Syntax error at the next token."""
+        self._parser.raise_error("unexpected")
+        raise AssertionError("raise_error returns never")
+
+    def fail_with(self, message: str, position: int) -> NoReturn:
+        """Syntax error that says more than "at or near"."""
+        raise SyntaxError_(message, position=position)
+
+    def unsupported(self, what: str) -> NoReturn:
+        raise FeatureNotSupported(f"{what} is not supported", position=self.position)
+
+    def finish(self) -> None:
+        """The statement must end here."""
+        if not self.at_end:
+            self.fail()
+
+    def any_word(self) -> str:
+        """Whatever word comes next, a quoted one too, folded."""
+        token = self._parser._curr
+        if self.at_end or not (token.text[:1].isalpha() or token.text[:1] == "_" or token.token_type in _STRINGS):
+            self.fail()
+        self._parser._advance()
+        return token.text if token.token_type in (TokenType.IDENTIFIER, *_STRINGS) else token.text.lower()
+
+    def name(self) -> ColumnName:
+        """An identifier."""
+        token = self._parser._curr
+        quoted = token.token_type is TokenType.IDENTIFIER
+        begins_word = token.text[:1].isalpha() or token.text[:1] == "_"
+        if self.at_end or token.token_type in _STRINGS or not (quoted or begins_word):
+            self.fail()
+        if not quoted and token.text.lower() in RESERVED:
+            self.fail()
+        self._parser._advance()
+        return ColumnName(token.text if quoted else fold(token.text), token.start + 1)
+
+    def object_name(self) -> ObjectName:
+        """`name` or `schema.name`; a third part, the database, is dropped."""
+        first = self.name()
+        parts = [first.name]
+        while self.accept("."):
+            parts.append(self.any_word())
+        if len(parts) > 3:
+            self.fail()
+        return ObjectName(parts[-1], parts[-2] if len(parts) > 1 else None, first.position)
+
+    def string(self) -> str:
+        token = self._parser._curr
+        if self.at_end or token.token_type not in _STRINGS:
+            self.fail()
+        self._parser._advance()
+        return token.text
+
+    def value(self) -> str:
+        """A setting's or an option's value: a string, a number or a word, as text."""
+        token = self._parser._curr
+        if self.at_end or token.token_type in (TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA):
+            self.fail()
+        self._parser._advance()
+        if token.text in ("-", "+") and self._parser._curr.token_type is TokenType.NUMBER:
+            self._parser._advance()
+            return token.text.removeprefix("+") + self._parser._prev.text
+        return token.text
+
+    def comma_separated(self, read: Callable[[], T]) -> tuple[T, ...]:
+        items = [read()]
+        while self.accept(","):
+            items.append(read())
+        return tuple(items)
+
+    def in_parentheses(self, read: Callable[[], T]) -> tuple[T, ...]:
+        self.expect("(")
+        items = self.comma_separated(read)
+        self.expect(")")
+        return items
+
+    def type_name(self) -> TypeName:
+        position = self.position
+        tree = self._parser._parse_types()
+        if tree is None:
+            self.fail()
+        return TypeName(str(tree.meta[TYPE_TEXT]), position)
+
+    def query(self) -> Query:
+        tree, text, position = self._tree(self._parser.parse_query)
+        return Query(tree, text, position)
+
+    def expression(self) -> Expression:
+        return Expression(*self._tree(self._parser._parse_disjunction))
+
+    def default_expression(self) -> Expression:
+        """What may follow DEFAULT: no AND, OR, NOT or IS outside of parentheses, so that NOT NULL can come next."""
+        return Expression(*self._tree(self._parser._parse_comparison))
+
+    def result_item(self) -> Expression:
+        """An item of a RETURNING list."""
+        return Expression(*self._tree(self._parser._parse_expression))
+
+    def _tree(self, parse: Callable[[], exp.Expr | None]) -> tuple[exp.Expr, str, int]:
+        position = self.position
+        tree = parse()
+        if tree is None:
+            self.fail()
+        return tree, self._sql[position - 1 : self._parser._prev.end + 1], position
+
+
+def fold(name: str) -> str:
+    """An unquoted identifier's name: ASCII letters in lower case, as PostgreSQL with a UTF-8 database."""
+    return "".join(c.lower() if c.isascii() else c for c in name)

@@ -1,0 +1,144 @@
+"""Our dialect of sqlglot: RisingWave's, with PostgreSQL's operators, every position kept, and nothing guessed.
+
+sqlglot parses SELECT's clauses; expressions go through `ExpressionParser`. Functions stay `Anonymous` nodes with
+the name as written, so that the signature table alone decides what a name means.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.risingwave import RisingWave
+from sqlglot.errors import ParseError
+from sqlglot.parser import Parser as BaseParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.frontend.parser.expression_parser import ExpressionParser
+
+COMMA_JOIN = "comma"  # meta key of a Join written as a comma
+
+
+class UnexpectedToken(ParseError):
+    """What sqlglot could not parse; `token` is None at the end of the input."""
+
+    def __init__(self, token: Token | None, message: str) -> None:
+        super().__init__(message)
+        self.token = token
+
+
+class QueryParser(ExpressionParser):
+    """Parses queries. One instance parses one statement's tokens (`start`), then is driven by its methods."""
+
+    QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        token: BaseParser.QUERY_MODIFIER_PARSERS[token]
+        for token in (
+            TokenType.WHERE,
+            TokenType.GROUP_BY,
+            TokenType.HAVING,
+            TokenType.WINDOW,
+            TokenType.ORDER_BY,
+            TokenType.LIMIT,
+            TokenType.FETCH,
+            TokenType.OFFSET,
+            TokenType.FOR,
+        )
+    }
+
+    def start(self, tokens: list[Token], sql: str) -> None:
+        """Begins with `tokens`, whose positions refer to `sql`."""
+        self.reset()
+        self.sql = sql
+        self._tokens = tokens
+        self._tokens_size = len(tokens)
+        self._index = -1
+        self._advance()
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        # The token that follows what could be parsed is the one PostgreSQL names.
+        raise UnexpectedToken(self._curr if self._index < self._tokens_size else None, message)
+
+    def parse_query(self) -> exp.Expr:
+        """SELECT, VALUES, WITH, TABLE or a parenthesized query, with set operations, ORDER BY and LIMIT."""
+        if self._curr.token_type is TokenType.L_PAREN:
+            tree = self._parse_set_operations(self._parse_paren())
+        else:
+            tree = self._parse_select()
+        query: exp.Expr | None = self._parse_query_modifiers(tree)
+        if not isinstance(query, exp.Query | exp.Values):
+            self.raise_error("query expected")
+        assert query is not None
+        return query
+
+    PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Any]] = {TokenType.PARAMETER: lambda self: self._parse_parameter()}
+
+    def _parse_parameter(self) -> exp.Parameter:
+        token = self._prev
+        if token.text != "$" or self._curr.token_type is not TokenType.NUMBER or not self._curr.text.isdigit():
+            self._retreat(self._index - 1)
+            self.raise_error("parameters are written $1")
+        self._advance()
+        return self._at(exp.Parameter(this=exp.Literal.number(self._prev.text)), token)
+
+    def _parse_statement(self) -> exp.Expr | None:
+        # sqlglot asks for statements inside of WITH; only queries may stand there.
+        if self._curr.text.upper() in ("INSERT", "UPDATE", "DELETE"):
+            raise FeatureNotSupported(
+                f"{self._curr.text.upper()} with WITH is not supported", position=self._curr.start + 1
+            )
+        return self.parse_query()
+
+    def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        # DuckDB's `FROM t` and `SUMMARIZE t` are no SQL of ours.
+        if self._curr.token_type in (TokenType.FROM, TokenType.SUMMARIZE, TokenType.DESCRIBE):
+            return None
+        token = self._curr
+        tree = super()._parse_select_query(*args, **kwargs)
+        if tree is not None and "start" not in tree.meta:
+            tree.update_positions(token)
+        return tree
+
+    def _parse_limit(
+        self, this: exp.Expr | None = None, top: bool = False, skip_limit_token: bool = False
+    ) -> exp.Expr | None:
+        return None if top else super()._parse_limit(this, skip_limit_token=skip_limit_token)
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
+        comma = self._curr.token_type is TokenType.COMMA
+        token = self._curr
+        index = self._index
+        join = super()._parse_join(*args, **kwargs)
+        if join is None:
+            if comma:
+                # sqlglot gives up on `FROM a,` silently: say what follows the comma.
+                self._retreat(index + 1)
+                self.raise_error("table expected after the comma")
+            return None
+        join.update_positions(token)
+        if comma:
+            join.meta[COMMA_JOIN] = True
+        elif join.args.get("kind") != "CROSS" and not any(join.args.get(key) for key in ("on", "using", "method")):
+            self.raise_error("ON or USING expected")
+        return join
+
+    def _parse_table_parts(self, *args: Any, **kwargs: Any) -> Any:
+        token = self._curr
+        table = super()._parse_table_parts(*args, **kwargs)
+        if table is not None:
+            table.update_positions(token)
+        return table
+
+
+class RisingPyDialect(RisingWave):
+    """The dialect of RisingPy; used through `parse` only."""
+
+    class Tokenizer(RisingWave.Tokenizer):
+        COMMANDS: ClassVar[set[TokenType]] = set()  # SHOW, EXPLAIN and the like are ours to parse
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            word: token
+            for word, token in RisingWave.Tokenizer.KEYWORDS.items()
+            if word not in ("==", "||/", "|/", "^@", "BEGIN", "END TRANSACTION")
+        }
+
+    Parser = QueryParser

@@ -1,0 +1,145 @@
+"""INSERT, UPDATE, DELETE and COPY."""
+
+from __future__ import annotations
+
+from risingpy.frontend.parser.ast import (
+    Assignment,
+    ColumnName,
+    Copy,
+    CopyDirection,
+    Delete,
+    Expression,
+    Insert,
+    Query,
+    Update,
+)
+from risingpy.frontend.parser.cursor import Cursor
+
+
+def parse_insert(cursor: Cursor) -> Insert:
+    cursor.expect("INSERT", "INTO")
+    table = cursor.object_name()
+    alias = cursor.name().name if cursor.accept("AS") else None
+    columns: tuple[ColumnName, ...] | None = None
+    if cursor.word == "(" and cursor.peek(2)[1:] not in (["SELECT"], ["WITH"], ["VALUES"], ["("]):
+        columns = cursor.in_parentheses(cursor.name)
+    if cursor.word == "OVERRIDING":
+        cursor.unsupported("OVERRIDING")
+    source: Query | None = None
+    if not cursor.accept("DEFAULT", "VALUES"):
+        source = cursor.query()
+    if cursor.word == "ON":
+        cursor.unsupported("ON CONFLICT")
+    return Insert(table, alias, columns, source, _parse_returning(cursor))
+
+
+def parse_update(cursor: Cursor) -> Update:
+    cursor.expect("UPDATE")
+    cursor.accept("ONLY")
+    table = cursor.object_name()
+    alias = _parse_alias(cursor, "SET")
+    cursor.expect("SET")
+    groups = cursor.comma_separated(lambda: _parse_assignments(cursor))
+    if cursor.word == "FROM":
+        cursor.unsupported("UPDATE … FROM")
+    where = cursor.expression() if cursor.accept("WHERE") else None
+    assignments = tuple(assignment for group in groups for assignment in group)
+    return Update(table, alias, assignments, where, _parse_returning(cursor))
+
+
+def _parse_assignments(cursor: Cursor) -> tuple[Assignment, ...]:
+    if cursor.word != "(":
+        column = cursor.name()
+        cursor.expect("=")
+        return (Assignment(column, _parse_value(cursor)),)
+    columns = cursor.in_parentheses(cursor.name)
+    cursor.expect("=")
+    row = cursor.accept("ROW")
+    if not row and cursor.peek(2)[1:] in (["SELECT"], ["WITH"], ["VALUES"]):
+        cursor.unsupported("UPDATE with a subquery for several columns")
+    values = cursor.in_parentheses(lambda: _parse_value(cursor))
+    if len(values) != len(columns):
+        cursor.fail_with("number of columns does not match number of values", columns[0].position)
+    return tuple(Assignment(column, value) for column, value in zip(columns, values, strict=True))
+
+
+def _parse_value(cursor: Cursor) -> Expression | None:
+    return None if cursor.accept("DEFAULT") else cursor.expression()
+
+
+def parse_delete(cursor: Cursor) -> Delete:
+    cursor.expect("DELETE", "FROM")
+    cursor.accept("ONLY")
+    table = cursor.object_name()
+    alias = _parse_alias(cursor, "WHERE", "USING", "RETURNING")
+    if cursor.word == "USING":
+        cursor.unsupported("DELETE … USING")
+    where = cursor.expression() if cursor.accept("WHERE") else None
+    return Delete(table, alias, where, _parse_returning(cursor))
+
+
+def _parse_alias(cursor: Cursor, *following: str) -> str | None:
+    if cursor.accept("AS"):
+        return cursor.name().name
+    if cursor.at_end or cursor.word in following:
+        return None
+    return cursor.name().name
+
+
+def _parse_returning(cursor: Cursor) -> tuple[Expression, ...] | None:
+    return cursor.comma_separated(cursor.result_item) if cursor.accept("RETURNING") else None
+
+
+def parse_copy(cursor: Cursor) -> Copy:
+    cursor.expect("COPY")
+    table = columns = query = None
+    if cursor.accept("("):
+        query = cursor.query()
+        cursor.expect(")")
+    else:
+        table = cursor.object_name()
+        columns = cursor.in_parentheses(cursor.name) if cursor.word == "(" else None
+    if query is None and cursor.accept("FROM"):
+        direction = CopyDirection.FROM_STDIN
+        if not cursor.accept("STDIN"):
+            cursor.unsupported("COPY FROM a file or program")
+    else:
+        cursor.expect("TO")
+        direction = CopyDirection.TO_STDOUT
+        if not cursor.accept("STDOUT"):
+            cursor.unsupported("COPY TO a file or program")
+    cursor.accept("WITH")
+    in_parentheses = cursor.word == "("
+    options = cursor.in_parentheses(lambda: _parse_option(cursor)) if in_parentheses else _parse_old_options(cursor)
+    if cursor.word == "WHERE":
+        cursor.unsupported("COPY … WHERE")
+    return Copy(table, columns, query, direction, options)
+
+
+def _parse_option(cursor: Cursor) -> tuple[str, str]:
+    name = cursor.any_word().lower()
+    if cursor.word in (",", ")"):
+        return name, "true"
+    if cursor.word == "(":
+        return name, ", ".join(cursor.in_parentheses(cursor.any_word))
+    return name, cursor.value()
+
+
+def _parse_old_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
+    """`CSV HEADER DELIMITER AS ';'`, as psql's \\copy still sends it."""
+    options: list[tuple[str, str]] = []
+    while True:
+        if cursor.accept("CSV"):
+            options.append(("format", "csv"))
+        elif cursor.accept("BINARY"):
+            options.append(("format", "binary"))
+        elif cursor.accept("HEADER"):
+            options.append(("header", "true"))
+        elif cursor.word in ("DELIMITER", "NULL", "QUOTE", "ESCAPE", "ENCODING"):
+            name = cursor.any_word().lower()
+            cursor.accept("AS")
+            options.append((name, cursor.string()))
+        elif cursor.word == "FORCE":
+            cursor.unsupported("COPY … FORCE")
+        else:
+            return tuple(options)

@@ -1,0 +1,384 @@
+"""Expressions, with PostgreSQL's precedence and with the position of every operator.
+
+From the loosest: OR · AND · NOT · IS · comparison (not associative) · BETWEEN IN LIKE ILIKE (not associative) · all
+other operators · + - · * / % · ^ · AT TIME ZONE · COLLATE · unary + - · :: and []. Source: PostgreSQL 15's gram.y.
+sqlglot's own methods of these names are lax (it takes what many dialects write) and lose positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from sqlglot import exp
+from sqlglot.parsers.risingwave import RisingWaveParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from risingpy.frontend.parser.keywords import RESERVED
+
+START = "start"  # meta key: where a node's own token begins, counted in characters from 0
+TYPE_TEXT = "type_text"  # meta key of a DataType: the type as written
+
+_COMPARISON: dict[TokenType, type[exp.Binary]] = {
+    TokenType.EQ: exp.EQ,
+    TokenType.NEQ: exp.NEQ,
+    TokenType.LT: exp.LT,
+    TokenType.LTE: exp.LTE,
+    TokenType.GT: exp.GT,
+    TokenType.GTE: exp.GTE,
+}
+_LIKE: dict[TokenType, type[exp.Expr]] = {TokenType.LIKE: exp.Like, TokenType.ILIKE: exp.ILike}
+_OTHER: dict[TokenType, type[exp.Expr]] = {
+    TokenType.DPIPE: exp.DPipe,
+    TokenType.AMP: exp.BitwiseAnd,
+    TokenType.PIPE: exp.BitwiseOr,
+    TokenType.HASH: exp.BitwiseXor,
+    TokenType.RLIKE: exp.RegexpLike,
+    TokenType.IRLIKE: exp.RegexpILike,
+}
+_SHIFT = {TokenType.LT: exp.BitwiseLeftShift, TokenType.GT: exp.BitwiseRightShift}
+_TERM: dict[TokenType, type[exp.Expr]] = {TokenType.PLUS: exp.Add, TokenType.DASH: exp.Sub}
+_FACTOR: dict[TokenType, type[exp.Expr]] = {TokenType.STAR: exp.Mul, TokenType.SLASH: exp.Div, TokenType.MOD: exp.Mod}
+_POWER: dict[TokenType, type[exp.Expr]] = {TokenType.CARET: exp.Pow}
+_BOOLEAN_TESTS = {"TRUE": exp.true, "FALSE": exp.false}
+_PREDICATES = (TokenType.BETWEEN, TokenType.IN, TokenType.LIKE, TokenType.ILIKE, TokenType.SIMILAR_TO)
+# Operators of arrays, JSON and the like, which sqlglot parses for the binder to name in its refusal.
+_EXOTIC = RisingWaveParser.RANGE_PARSERS.keys() - {TokenType.FOR, TokenType.GLOB, TokenType.IS, *_OTHER, *_PREDICATES}
+_NOT_OPERATORS = (TokenType.RLIKE, TokenType.IRLIKE, TokenType.LIKE, TokenType.ILIKE)
+
+E = TypeVar("E", bound=exp.Expr)
+Operand = Callable[[], exp.Expr | None]
+
+
+class ExpressionParser(RisingWaveParser):
+    """sqlglot's parser with its expression levels replaced."""
+
+    FUNCTIONS: ClassVar[dict[str, Any]] = {}
+    NO_PAREN_FUNCTIONS: ClassVar[dict[TokenType, Any]] = {}
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        "ANY": RisingWaveParser.NO_PAREN_FUNCTION_PARSERS["ANY"],
+        "CASE": lambda self: self._parse_case(),
+        **{
+            name.upper(): lambda self: self._parse_niladic()
+            for name in (
+                *("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"),
+                *("current_user", "current_role", "session_user", "user", "current_catalog", "current_schema"),
+            )
+        },
+    }
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        "CAST": lambda self: self._parse_cast(True),
+        "EXTRACT": lambda self: self._parse_extract_call(),
+        "POSITION": lambda self: self._parse_position_call(),
+        "SUBSTRING": lambda self: self._parse_substring_call(),
+        "TRIM": lambda self: self._parse_trim_call(),
+    }
+    TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {}
+
+    # -- the levels of precedence ---------------------------------------------------------------------------------
+
+    def _parse_assignment(self) -> exp.Expr | None:
+        return self._parse_disjunction()
+
+    def _parse_disjunction(self) -> exp.Expr | None:
+        return self._left_associative({TokenType.OR: exp.Or}, self._parse_conjunction)
+
+    def _parse_conjunction(self) -> exp.Expr | None:
+        return self._left_associative({TokenType.AND: exp.And}, self._parse_equality)
+
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+        token = self._curr
+        if token.token_type is TokenType.NOT and token.text != "!":
+            self._advance()
+            return self._at(exp.Not(this=self._needed(self._parse_equality)), token)
+        return self._parse_is_tests(self._parse_comparison())
+
+    def _parse_is_tests(self, this: exp.Expr | None) -> exp.Expr | None:
+        while this is not None:
+            token = self._curr
+            if self._match(TokenType.ISNULL):
+                this = self._at(exp.Is(this=this, expression=exp.Null()), token)
+            elif self._match(TokenType.NOTNULL):
+                this = self._at(exp.Not(this=self._at(exp.Is(this=this, expression=exp.Null()), token)), token)
+            elif self._match(TokenType.IS):
+                this = self._parse_is_test(this, token)
+            else:
+                break
+        return this
+
+    def _parse_is_test(self, this: exp.Expr, token: Token) -> exp.Expr:
+        negated = self._match(TokenType.NOT)
+        if self._match_text_seq("DISTINCT", "FROM"):
+            right = self._needed(self._parse_bitwise)
+            kind = exp.NullSafeEQ if negated else exp.NullSafeNEQ
+            return self._at(kind(this=this, expression=right), token)
+        if self._match(TokenType.NULL):
+            test = exp.Is(this=this, expression=exp.Null())
+        elif self._match_text_seq("UNKNOWN"):
+            test = exp.Is(this=this, expression=exp.var("UNKNOWN"))
+        elif self._curr.text.upper() in _BOOLEAN_TESTS:
+            test = exp.Is(this=this, expression=_BOOLEAN_TESTS[self._curr.text.upper()]())
+            self._advance()
+        else:
+            self.raise_error("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM expected")
+        self._at(test, token)
+        return self._at(exp.Not(this=test), token) if negated else test
+
+    def _parse_comparison(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        left = this or self._parse_range()
+        token = self._curr
+        if left is None or token.token_type not in _COMPARISON:
+            return left
+        self._advance()
+        right = self._needed(self._parse_range)
+        if self._curr.token_type in _COMPARISON:
+            self.raise_error("comparisons do not associate")
+        return self._at(_COMPARISON[token.token_type](this=left, expression=right), token)
+
+    def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
+        left = this or self._parse_bitwise()
+        while left is not None:
+            token = self._curr
+            negated = token.token_type is TokenType.NOT and self._next.token_type in _PREDICATES
+            kind = self._next.token_type if negated else token.token_type
+            if kind not in _PREDICATES:
+                if kind not in _EXOTIC:
+                    break
+                self._advance()
+                left = self._at(self.RANGE_PARSERS[kind](self, left), token)
+                continue
+            self._advance(2 if negated else 1)
+            left = self._parse_predicate(left, kind, token)
+            left = self._at(exp.Not(this=left), token) if negated else left
+        return left
+
+    def _parse_predicate(self, left: exp.Expr, kind: TokenType, token: Token) -> exp.Expr:
+        if kind is TokenType.BETWEEN:
+            symmetric = self._match_text_seq("SYMMETRIC")
+            self._match_text_seq("ASYMMETRIC")
+            low = self._needed(self._parse_bitwise)
+            self._expect(TokenType.AND)
+            high = self._needed(self._parse_bitwise)
+            return self._at(exp.Between(this=left, low=low, high=high, symmetric=symmetric or None), token)
+        if kind is TokenType.IN:
+            if self._curr.token_type is not TokenType.L_PAREN:
+                self.raise_error("( expected")
+            return self._at(self._parse_in(left), token)
+        right = self._needed(self._parse_bitwise)
+        if kind is TokenType.SIMILAR_TO:
+            return self._at(exp.SimilarTo(this=left, expression=right), token)
+        node = self._at(_LIKE[kind](this=left, expression=right), token)
+        if self._match(TokenType.ESCAPE):
+            return self._at(exp.Escape(this=node, expression=self._needed(self._parse_bitwise)), token)
+        return node
+
+    def _parse_bitwise(self) -> exp.Expr | None:
+        left = self._parse_term()
+        while left is not None:
+            token = self._curr
+            following = self._next
+            adjacent = following.start == token.end + 1
+            if token.token_type in _OTHER:
+                self._advance()
+                left = _OTHER[token.token_type](this=left, expression=self._needed(self._parse_term))
+            elif token.token_type in _SHIFT and following.token_type is token.token_type and adjacent:
+                self._advance(2)
+                left = _SHIFT[token.token_type](this=left, expression=self._needed(self._parse_term))
+            elif token.text == "!" and following.token_type in _NOT_OPERATORS and adjacent:
+                self._advance(2)
+                kind = _OTHER.get(following.token_type) or _LIKE[following.token_type]
+                left = exp.Not(this=self._at(kind(this=left, expression=self._needed(self._parse_term)), token))
+            elif token.token_type in self.JSON_OPERATORS:
+                self._advance()
+                left = self.JSON_OPERATORS[token.token_type](self, left, self._needed(self._parse_term))
+            else:
+                break
+            self._at(left, token)
+        return left
+
+    def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
+        return self._left_associative(_TERM, self._parse_factor)
+
+    def _parse_factor(self, parse_mod: bool = True) -> exp.Expr | None:
+        return self._left_associative(_FACTOR, self._parse_exponent)
+
+    def _parse_exponent(self) -> exp.Expr | None:
+        return self._left_associative(_POWER, self._parse_zoned)
+
+    def _parse_zoned(self) -> exp.Expr | None:
+        this = self._parse_collated()
+        while this is not None:
+            token = self._curr
+            if not self._match_text_seq("AT", "TIME", "ZONE"):
+                break
+            this = self._at(exp.AtTimeZone(this=this, zone=self._needed(self._parse_collated)), token)
+        return this
+
+    def _parse_collated(self) -> exp.Expr | None:
+        this = self._parse_unary()
+        token = self._curr
+        if this is not None and self._match(TokenType.COLLATE):
+            this = self._at(exp.Collate(this=this, expression=self._needed(self._parse_column)), token)
+        return this
+
+    def _parse_unary(self) -> exp.Expr | None:
+        token = self._curr
+        match token.token_type:
+            case TokenType.DASH:
+                self._advance()
+                return self._at(exp.Neg(this=self._needed(self._parse_unary)), token)
+            case TokenType.PLUS:
+                self._advance()
+                return self._needed(self._parse_unary)
+            case TokenType.RLIKE:  # ~ in front
+                self._advance()
+                return self._at(exp.BitwiseNot(this=self._needed(self._parse_unary)), token)
+            case _:
+                this = self._parse_type()
+                return None if this is None else self._at(this, token, only_if_missing=True)
+
+    # -- primaries ------------------------------------------------------------------------------------------------
+
+    def _parse_primary(self) -> exp.Expr | None:
+        token = self._curr
+        primary = super()._parse_primary()
+        if isinstance(primary, exp.Concat):  # 'a' 'b', on two lines
+            primary = exp.Literal.string("".join(part.name for part in primary.expressions))
+        return None if primary is None else self._at(primary, token, only_if_missing=True)
+
+    def _parse_id_var(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        return None if self._is_reserved() else super()._parse_id_var(*args, **kwargs)
+
+    def _parse_column_parts_fast(self) -> exp.Column | exp.Dot | None:
+        return None if self._is_reserved() else super()._parse_column_parts_fast()
+
+    def _is_reserved(self) -> bool:
+        token = self._curr
+        if token.token_type is TokenType.IDENTIFIER or self._prev.token_type is TokenType.DOT:
+            return False
+        return token.text.lower() in RESERVED
+
+    def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Interval | None:
+        token = self._curr
+        if token.token_type is not TokenType.INTERVAL or self._next.token_type is not TokenType.STRING:
+            return None
+        self._advance(2)
+        interval = exp.Interval(this=self._at(exp.Literal.string(self._prev.text), self._prev))
+        if self._curr.token_type is TokenType.VAR and self._curr.text.upper() in self.dialect.VALID_INTERVAL_UNITS:
+            interval.set("unit", exp.var(self._curr.text.upper()))
+            self._advance()
+        return self._at(interval, token)
+
+    def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        first = self._index
+        token = self._curr
+        kind = super()._parse_types(*args, **kwargs)
+        if kind is not None and self._index > first:
+            words = [_as_written(t) for t in self._tokens[first : self._index]]
+            kind.meta[TYPE_TEXT] = " ".join(words)
+            self._at(kind, token)
+        return kind
+
+    def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:
+        token = self._curr
+        node = super()._parse_column_ops(this)
+        if node is not None and node is not this and token.token_type is TokenType.DCOLON:
+            self._at(node, token)
+        return node
+
+    def _parse_case(self) -> exp.Expr | None:
+        token = self._prev
+        operand = None if self._curr.text.upper() == "WHEN" else self._needed(self._parse_disjunction)
+        branches = []
+        while self._match(TokenType.WHEN):
+            condition = self._needed(self._parse_disjunction)
+            self._expect(TokenType.THEN)
+            branches.append(exp.If(this=condition, true=self._needed(self._parse_disjunction)))
+        if not branches:
+            self.raise_error("WHEN expected")
+        default = self._needed(self._parse_disjunction) if self._match(TokenType.ELSE) else None
+        self._expect(TokenType.END)
+        return self._at(exp.Case(this=operand, ifs=branches, default=default), token)
+
+    # -- functions with a syntax of their own ----------------------------------------------------------------------
+
+    def _parse_niladic(self) -> exp.Expr:
+        token = self._prev
+        call = exp.Anonymous(this=token.text)
+        if self._match(TokenType.L_PAREN):
+            call.set("expressions", self._parse_csv(self._parse_disjunction))
+            self._match_r_paren()
+        return self._at(call, token)
+
+    def _parse_extract_call(self) -> exp.Expr:
+        field = self._curr
+        self._advance()
+        self._expect(TokenType.FROM)
+        name = exp.var(field.text.lower())
+        return exp.Extract(this=self._at(name, field), expression=self._needed(self._parse_disjunction))
+
+    def _parse_position_call(self) -> exp.Expr:
+        needle = self._needed(self._parse_bitwise)
+        if self._match(TokenType.COMMA):  # as a function: position(text, needle)
+            return exp.Anonymous(this="position", expressions=[needle, self._needed(self._parse_disjunction)])
+        self._expect(TokenType.IN)
+        return exp.Anonymous(this="position", expressions=[self._needed(self._parse_bitwise), needle])
+
+    def _parse_substring_call(self) -> exp.Expr:
+        args = self._parse_csv(self._parse_disjunction)
+        if len(args) != 1:
+            return exp.Anonymous(this="substring", expressions=args)
+        start: exp.Expr | None = None
+        length: exp.Expr | None = None
+        while start is None or length is None:
+            if start is None and self._match(TokenType.FROM):
+                start = self._needed(self._parse_disjunction)
+            elif length is None and self._match(TokenType.FOR):
+                length = self._needed(self._parse_disjunction)
+            else:
+                break
+        if length is not None and start is None:
+            start = exp.Literal.number(1)
+        return exp.Anonymous(this="substring", expressions=[*args, *(a for a in (start, length) if a is not None)])
+
+    def _parse_trim_call(self) -> exp.Expr:
+        names = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
+        name = names.get(self._curr.text.upper())
+        if name is not None:
+            self._advance()
+        args = [] if self._match(TokenType.FROM) else self._parse_csv(self._parse_disjunction)
+        if len(args) == 1 and self._match(TokenType.FROM):
+            args = [*self._parse_csv(self._parse_disjunction), *args]
+        elif not args:
+            args = self._parse_csv(self._parse_disjunction)
+        return exp.Anonymous(this=name or "btrim", expressions=args)
+
+    # -- tools ----------------------------------------------------------------------------------------------------
+
+    def _left_associative(self, kinds: dict[TokenType, type[exp.Expr]], operand: Operand) -> exp.Expr | None:
+        left = operand()
+        while left is not None and self._curr.token_type in kinds:
+            token = self._curr
+            self._advance()
+            left = self._at(kinds[token.token_type](this=left, expression=self._needed(operand)), token)
+        return left
+
+    def _needed(self, operand: Operand) -> exp.Expr:
+        this = operand()
+        if this is None:
+            self.raise_error("expression expected")
+        assert this is not None
+        return this
+
+    def _expect(self, token_type: TokenType) -> None:
+        if not self._match(token_type):
+            self.raise_error(f"{token_type.name} expected")
+
+    def _at(self, node: E, token: Token, *, only_if_missing: bool = False) -> E:
+        if not (only_if_missing and START in node.meta):
+            node.meta[START] = token.start
+        return node
+
+
+def _as_written(token: Token) -> str:
+    return '"' + token.text.replace('"', '""') + '"' if token.token_type is TokenType.IDENTIFIER else token.text

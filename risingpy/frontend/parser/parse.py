@@ -1,0 +1,103 @@
+"""From text to statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from risingpy.errors import SqlError, SyntaxError_
+from risingpy.frontend.parser.ast import Expression, ParsedStatement, Query
+from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.dialect import RisingPyDialect, UnexpectedToken
+from risingpy.frontend.parser.statements import parse_statement
+
+T = TypeVar("T")
+_DIALECT = RisingPyDialect()
+_UNTERMINATED = re.compile(r"Missing (.+) from \d+:(\d+)")
+
+
+def parse(sql: str) -> list[ParsedStatement]:
+    """The statements of a text; none for a text of blanks, comments and semicolons.
+
+    Raises SyntaxError_ with PostgreSQL's wording, and FeatureNotSupported for statements that exist elsewhere;
+    positions count characters of `sql` from 1.
+    """
+    statements = []
+    for tokens, semicolon in _split(_tokenize(sql)):
+        statement = _guarded(tokens, semicolon, sql, parse_statement)
+        start, end = tokens[0].start, tokens[-1].end + 1
+        statements.append(ParsedStatement(statement, sql[start:end], start))
+    return statements
+
+
+def parse_query(sql: str) -> Query:
+    """One query, such as the stored text of a view."""
+    return _guarded(_tokenize(sql), None, sql, Cursor.query)
+
+
+def parse_expression(sql: str) -> Expression:
+    """One expression, such as the stored text of a column's default."""
+    return _guarded(_tokenize(sql), None, sql, Cursor.expression)
+
+
+def _tokenize(sql: str) -> list[Token]:
+    try:
+        return list(_DIALECT.tokenize(sql))
+    except TokenError as error:
+        raise _unterminated(sql, str(error.__cause__)) from None
+
+
+def _unterminated(sql: str, cause: str) -> SyntaxError_:
+    found = _UNTERMINATED.search(cause)
+    if found is None:
+        start = sql.rfind("/*")
+        return SyntaxError_(f'unterminated /* comment at or near "{sql[start:]}"', position=start + 1)
+    delimiter, start = found.group(1), int(found.group(2))
+    if delimiter == '"':
+        what = "quoted identifier"
+    elif delimiter.startswith("$"):
+        what = "dollar-quoted string"
+    else:
+        what = "quoted string"
+    return SyntaxError_(f'unterminated {what} at or near "{sql[start:]}"', position=start + 1)
+
+
+def _split(tokens: list[Token]) -> list[tuple[list[Token], Token | None]]:
+    """Each statement's tokens and the semicolon that ends it; empty statements are left out."""
+    parts: list[tuple[list[Token], Token | None]] = []
+    part: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            parts.append((part, token))
+            part = []
+        else:
+            part.append(token)
+    parts.append((part, None))
+    return [(part, semicolon) for part, semicolon in parts if part]
+
+
+def _guarded(tokens: list[Token], following: Token | None, sql: str, read: Callable[[Cursor], T]) -> T:
+    if not tokens:
+        raise SyntaxError_("syntax error at end of input", position=len(sql) + 1)
+    cursor = Cursor(tokens, sql)
+    try:
+        result = read(cursor)
+        cursor.finish()
+    except UnexpectedToken as error:
+        raise _syntax_error(error.token or following, tokens[-1], sql) from None
+    except RecursionError:
+        raise SqlError(
+            "stack depth limit exceeded", sqlstate="54001", hint="The statement nests its expressions too deeply."
+        ) from None
+    return result
+
+
+def _syntax_error(token: Token | None, last: Token, sql: str) -> SyntaxError_:
+    if token is None:
+        return SyntaxError_("syntax error at end of input", position=last.end + 2)
+    text = sql[token.start : token.end + 1]
+    return SyntaxError_(f'syntax error at or near "{text}"', position=token.start + 1)

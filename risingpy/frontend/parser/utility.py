@@ -1,0 +1,180 @@
+"""Statements about the session and the catalog: SHOW, SET, BEGIN and their like."""
+
+from __future__ import annotations
+
+from risingpy.frontend.parser.ast import (
+    Begin,
+    Commit,
+    Deallocate,
+    Describe,
+    Discard,
+    Flush,
+    NoOperation,
+    Rollback,
+    SetVariable,
+    Show,
+    ShowKind,
+    ShowVariable,
+    Statement,
+)
+from risingpy.frontend.parser.cursor import Cursor
+
+_WITH_NAME = (
+    *(ShowKind.COLUMNS, ShowKind.CREATE_TABLE, ShowKind.CREATE_VIEW),
+    *(ShowKind.CREATE_MATERIALIZED_VIEW, ShowKind.CREATE_SOURCE),
+)
+_WITHOUT_SCHEMA = (ShowKind.SCHEMAS, ShowKind.DATABASES, ShowKind.PARAMETERS, ShowKind.JOBS)
+
+
+def parse_show(cursor: Cursor) -> Statement:
+    cursor.expect("SHOW")
+    for kind in ShowKind:
+        if cursor.accept(*kind.value.upper().split()):
+            return _parse_show_kind(cursor, kind)
+    if cursor.accept("TRANSACTION", "ISOLATION", "LEVEL"):
+        return ShowVariable("transaction_isolation")
+    position = cursor.position
+    return ShowVariable(_parse_variable(cursor), position)
+
+
+def _parse_show_kind(cursor: Cursor, kind: ShowKind) -> Show:
+    name = schema = None
+    if kind in _WITH_NAME:
+        if kind is ShowKind.COLUMNS:
+            cursor.one_of("FROM", "IN")
+        name = cursor.object_name()
+    elif kind is ShowKind.INDEXES:
+        if cursor.accept("FROM") or cursor.accept("ON"):
+            name = cursor.object_name()
+    elif kind not in _WITHOUT_SCHEMA and (cursor.accept("FROM") or cursor.accept("IN")):
+        schema = cursor.name().name
+    like = cursor.string() if cursor.accept("LIKE") else None
+    return Show(kind, name, schema, like)
+
+
+def parse_describe(cursor: Cursor) -> Describe:
+    cursor.one_of("DESCRIBE", "DESC")
+    return Describe(cursor.object_name())
+
+
+def parse_flush(cursor: Cursor) -> Flush:
+    cursor.expect("FLUSH")
+    return Flush()
+
+
+def parse_set(cursor: Cursor) -> Statement:
+    cursor.expect("SET")
+    if cursor.accept("SESSION", "CHARACTERISTICS", "AS", "TRANSACTION") or cursor.accept("TRANSACTION"):
+        _parse_transaction_modes(cursor)
+        return NoOperation("SET")
+    local = cursor.accept("LOCAL")
+    if not local:
+        cursor.accept("SESSION")
+    position = cursor.position
+    if cursor.accept("NAMES"):
+        return SetVariable("client_encoding", _parse_values(cursor), local, position)
+    if cursor.accept("TIME", "ZONE"):
+        return SetVariable("timezone", _parse_values(cursor), local, position)
+    name = _parse_variable(cursor)
+    cursor.one_of("TO", "=")
+    return SetVariable(name, _parse_values(cursor), local, position)
+
+
+def _parse_values(cursor: Cursor) -> tuple[str, ...] | None:
+    if cursor.accept("DEFAULT"):
+        return None
+    return cursor.comma_separated(cursor.value)
+
+
+def _parse_variable(cursor: Cursor) -> str:
+    if cursor.accept("TIME", "ZONE"):
+        return "timezone"
+    name = cursor.any_word()
+    while cursor.accept("."):
+        name += f".{cursor.any_word()}"
+    return name.lower()
+
+
+def parse_reset(cursor: Cursor) -> SetVariable:
+    cursor.expect("RESET")
+    position = cursor.position
+    return SetVariable(_parse_variable(cursor), None, position=position)
+
+
+def parse_begin(cursor: Cursor) -> Begin:
+    cursor.expect("BEGIN")
+    _ = cursor.accept("WORK") or cursor.accept("TRANSACTION")
+    return _parse_transaction_modes(cursor)
+
+
+def parse_start(cursor: Cursor) -> Begin:
+    cursor.expect("START", "TRANSACTION")
+    return _parse_transaction_modes(cursor)
+
+
+def _parse_transaction_modes(cursor: Cursor) -> Begin:
+    read_only: bool | None = None
+    isolation: str | None = None
+    while not cursor.at_end:
+        cursor.accept(",")
+        if cursor.accept("ISOLATION", "LEVEL"):
+            words = [cursor.one_of("READ", "REPEATABLE", "SERIALIZABLE")]
+            if words[0] == "READ":
+                words.append(cursor.one_of("COMMITTED", "UNCOMMITTED"))
+            elif words[0] == "REPEATABLE":
+                words.append(cursor.one_of("READ"))
+            isolation = " ".join(words).lower()
+        elif cursor.accept("READ"):
+            read_only = cursor.one_of("ONLY", "WRITE") == "ONLY"
+        else:
+            cursor.accept("NOT")
+            cursor.expect("DEFERRABLE")
+    return Begin(read_only, isolation)
+
+
+def parse_commit(cursor: Cursor) -> Commit:
+    cursor.one_of("COMMIT", "END")
+    _ = cursor.accept("WORK") or cursor.accept("TRANSACTION")
+    _refuse_chain(cursor)
+    return Commit()
+
+
+def parse_rollback(cursor: Cursor) -> Rollback:
+    cursor.one_of("ROLLBACK", "ABORT")
+    _ = cursor.accept("WORK") or cursor.accept("TRANSACTION")
+    if cursor.word == "TO":
+        cursor.unsupported("ROLLBACK TO SAVEPOINT")
+    _refuse_chain(cursor)
+    return Rollback()
+
+
+def _refuse_chain(cursor: Cursor) -> None:
+    if cursor.accept("AND") and not cursor.accept("NO", "CHAIN"):
+        cursor.unsupported("AND CHAIN")
+    if cursor.word == "PREPARED":
+        cursor.unsupported("two-phase commit")
+
+
+def parse_discard(cursor: Cursor) -> Discard:
+    cursor.expect("DISCARD")
+    return Discard(cursor.one_of("ALL", "PLANS", "SEQUENCES", "TEMPORARY", "TEMP").lower())
+
+
+def parse_deallocate(cursor: Cursor) -> Deallocate:
+    cursor.expect("DEALLOCATE")
+    cursor.accept("PREPARE")
+    return Deallocate(None if cursor.accept("ALL") else cursor.name().name)
+
+
+def parse_close(cursor: Cursor) -> NoOperation:
+    cursor.expect("CLOSE")
+    if not cursor.accept("ALL"):
+        cursor.unsupported("CLOSE of a cursor")
+    return NoOperation("CLOSE CURSOR ALL")
+
+
+def parse_unlisten(cursor: Cursor) -> NoOperation:
+    cursor.expect("UNLISTEN")
+    if not cursor.accept("*"):
+        cursor.name()
+    return NoOperation("UNLISTEN")
