@@ -1,4 +1,4 @@
-"""EXPLAIN: a plan in, its lines out. Queries in `explain_query`, stream jobs in `explain_stream`, layout in `explain_tree`."""
+"""EXPLAIN: a plan in, its lines out. `explain_query`: queries; `explain_stream`: jobs; `explain_tree`: the layout."""
 
 from risingpy.optimizer.explain_query import explain_batch, explain_logical
 from risingpy.optimizer.explain_stream import explain_fragments, explain_stream

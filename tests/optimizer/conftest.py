@@ -1,0 +1,110 @@
+"""A planner's bench: a catalog and a stream graph in memory, filled with hand-made relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import pytest
+
+from risingpy.optimizer import logical
+from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.optimizer.fragments import cut
+from risingpy.optimizer.graph import Job, StreamGraph
+from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view, plan_table
+from risingpy.types import BIGINT, SqlType
+
+
+@dataclass
+class PlannerBench:
+    """Creates relations as the meta service does. Ids count from 1."""
+
+    relations: dict[int, Relation] = field(default_factory=dict)
+    jobs: list[Job] = field(default_factory=list)
+    ids: count[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def catalog(self) -> Catalog:
+        return Catalog(relations=self.relations)
+
+    @property
+    def graph(self) -> StreamGraph:
+        return StreamGraph(1, 2, tuple(self.jobs))
+
+    def allocate(self) -> int:
+        return next(self.ids)
+
+    def table(
+        self, name: str, columns: dict[str, SqlType], key: Sequence[str] = (), *, append_only: bool = False
+    ) -> Relation:
+        """CREATE TABLE; with a generated row id if there is no key."""
+        descs = [ColumnDesc(i, column, type_) for i, (column, type_) in enumerate(columns.items(), 1)]
+        if not key:
+            descs.append(ColumnDesc(len(descs) + 1, "_row_id", BIGINT, hidden=True))
+        primary_key = tuple(list(columns).index(column) for column in key)
+        planned = plan_table(
+            table_id=self.allocate(), name=name, columns=descs, primary_key=primary_key, append_only=append_only
+        )
+        return self.add(RelationKind.TABLE, name, planned, primary_key)
+
+    def view(self, name: str, query: logical.LogicalPlan) -> Relation:
+        """CREATE MATERIALIZED VIEW, with the query's own column names."""
+        return self.add(RelationKind.MATERIALIZED_VIEW, name, self.plan(query, name=name))
+
+    def plan(self, query: logical.LogicalPlan, *, name: str = "mv") -> StreamJobPlan:
+        names = [column.name for column in query.schema if not column.hidden]
+        return plan_materialized_view(query, self.catalog, allocate=self.allocate, name=name, output_names=names)
+
+    def cut(self, planned: StreamJobPlan) -> Job:
+        return cut(planned.table.table_id, planned, self.graph, self.allocate)
+
+    def add(
+        self, kind: RelationKind, name: str, planned: StreamJobPlan, primary_key: tuple[int, ...] = ()
+    ) -> Relation:
+        """Takes a planned relation into the catalog and its job into the graph."""
+        relation = Relation(
+            relation_id=planned.table.table_id,
+            schema_name="public",
+            name=name,
+            kind=kind,
+            columns=planned.columns,
+            definition="",
+            primary_key=primary_key,
+            stream_key=planned.stream_key,
+            append_only=planned.append_only,
+            table=planned.table,
+        )
+        self.jobs.append(self.cut(planned))
+        self.relations[relation.relation_id] = relation
+        return relation
+
+    def source(self, name: str, columns: dict[str, SqlType]) -> Relation:
+        """CREATE SOURCE: its row ids are generated."""
+        descs = [ColumnDesc(i, column, type_) for i, (column, type_) in enumerate(columns.items(), 1)]
+        descs.append(ColumnDesc(len(descs) + 1, "_row_id", BIGINT, hidden=True))
+        relation = Relation(
+            relation_id=self.allocate(),
+            schema_name="public",
+            name=name,
+            kind=RelationKind.SOURCE,
+            columns=tuple(descs),
+            definition="",
+            stream_key=(len(descs) - 1,),
+            append_only=True,
+        )
+        self.relations[relation.relation_id] = relation
+        return relation
+
+    @staticmethod
+    def scan(relation: Relation, *names: str) -> logical.Scan:
+        """Reads the columns called `names`, all that are not hidden if none are given."""
+        visible = names or [column.name for column in relation.columns if not column.hidden]
+        positions = [i for name in visible for i, column in enumerate(relation.columns) if column.name == name]
+        fields = tuple(logical.Field(relation.columns[i].name, relation.columns[i].type) for i in positions)
+        return logical.Scan(relation.relation_id, relation.qualified_name, tuple(positions), fields)
+
+
+@pytest.fixture
+def bench() -> PlannerBench:
+    return PlannerBench()

@@ -1,0 +1,94 @@
+"""Where plans are cut, and when the pieces run."""
+
+from __future__ import annotations
+
+import pytest
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.optimizer import logical, plan
+from risingpy.optimizer.fragments import MAX_INPUTS, nodes_of_fragment
+from risingpy.optimizer.logical import AggCall, Aggregate, Field
+from risingpy.optimizer.plan import DistributionKind
+from risingpy.types import BIGINT, INTEGER
+
+
+def counted(input):
+    return Aggregate(input, (0,), (AggCall("count", (), BIGINT),), (input.schema[0], Field("how_many", BIGINT)))
+
+
+@pytest.fixture
+def t(bench):
+    return bench.table("t", {"a": INTEGER, "b": INTEGER})
+
+
+def test_a_table_is_one_fragment(bench, t) -> None:
+    (job,) = bench.jobs
+    (fragment,) = job.fragments
+    assert (fragment.stage, fragment.inputs, fragment.upstream_tables) == (0, (), ())
+    assert (job.job_id, job.name, job.table, job.state_tables) == (t.relation_id, "t", t.table, ())
+
+
+def test_a_filter_runs_with_its_table(bench, t) -> None:
+    job = bench.cut(bench.plan(bench.scan(t, "a")))
+    (fragment,) = job.fragments
+    assert (fragment.stage, fragment.upstream_tables) == (0, (t.relation_id,))
+
+
+def test_an_exchange_starts_a_stage(bench, t) -> None:
+    job = bench.cut(bench.plan(counted(bench.scan(t, "a"))))
+    below, above = job.fragments
+    assert (below.stage, above.stage) == (0, 1)
+    assert isinstance(below.root, plan.LocalAgg)
+    assert isinstance(above.root, plan.Materialize)
+    (source,) = above.inputs
+    assert source.fragment_id == below.fragment_id
+    assert (source.distribution.kind, source.distribution.columns) == (DistributionKind.HASH, (0,))
+    assert above.upstream_tables == ()
+
+
+def test_a_view_on_a_view_runs_after_it(bench, t) -> None:
+    view = bench.view("v", counted(bench.scan(t, "a")))
+    (fragment,) = bench.cut(bench.plan(bench.scan(view))).fragments
+    assert (fragment.stage, fragment.upstream_tables) == (1, (view.relation_id,))
+    below, above = bench.cut(bench.plan(counted(bench.scan(view, "how_many")))).fragments
+    assert (below.stage, above.stage) == (1, 2)
+
+
+def test_graph_depth(bench, t) -> None:
+    assert bench.graph.depth == 1
+    bench.view("v", counted(bench.scan(t, "a")))
+    assert bench.graph.depth == 2
+
+
+def test_inputs_of_different_stages_meet_at_the_later(bench, t) -> None:
+    view = bench.view("v", counted(bench.scan(t, "a")))
+    union = logical.Union((bench.scan(t, "a"), bench.scan(view, "a")), (Field("a", INTEGER),))
+    *_, last = bench.cut(bench.plan(union)).fragments
+    assert last.stage == 2
+    assert {t.relation_id, view.relation_id} == {
+        table for fragment in bench.cut(bench.plan(union)).fragments for table in fragment.upstream_tables
+    }
+
+
+def test_exchanges_are_numbered_from_left_to_right(bench, t) -> None:
+    counts = counted(bench.scan(t, "a"))
+    union = logical.Union((counts, counts), counts.schema)
+    *feeding, last = bench.cut(bench.plan(union)).fragments
+    assert [source.fragment_id for source in last.inputs] == [fragment.fragment_id for fragment in feeding]
+    assert sum(isinstance(node, plan.Exchange) for node in nodes_of_fragment(last.root)) == len(last.inputs) == 2
+
+
+def test_a_job_owns_all_its_state_tables(bench, t) -> None:
+    calls = (AggCall("max", (1,), INTEGER), AggCall("sum", (1,), BIGINT), AggCall("count", (), BIGINT))
+    fields = (Field("a", INTEGER), Field("x", INTEGER), Field("s", BIGINT), Field("n", BIGINT))
+    planned = bench.plan(Aggregate(bench.scan(t), (0,), calls, fields))
+    job = bench.cut(planned)
+    ids = [table.table_id for table in (job.table, *job.state_tables)]
+    assert len(set(ids)) == len(ids) == 1 + 1 + len(calls)  # the view, the backfill's progress, one per call
+
+
+def test_too_many_inputs_are_refused(bench, t) -> None:
+    counts = counted(bench.scan(t, "a"))
+    union = logical.Union((counts,) * (MAX_INPUTS + 1), counts.schema)
+    with pytest.raises(FeatureNotSupported, match="more than 32 inputs"):
+        bench.cut(bench.plan(union))

@@ -1,0 +1,133 @@
+"""The codec gives back what it was given, and makes nothing but plans."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.optimizer import plan_codec
+from risingpy.optimizer.catalog import Catalog, Relation, RelationKind
+from risingpy.optimizer.graph import StreamGraph
+from risingpy.optimizer.logical import AggCall, Aggregate, Field
+from risingpy.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTEA,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    NUMERIC,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    VARCHAR,
+    numeric,
+)
+
+_TYPES = st.sampled_from([BIGINT, BOOLEAN, DATE, NUMERIC, VARCHAR, numeric(10, 2, declared=True)])
+_PARTS = st.integers(-(2**31), 2**31 - 1)
+_LITERALS = st.one_of(
+    st.builds(Literal, st.none(), _TYPES),
+    st.builds(Literal, st.booleans(), st.just(BOOLEAN)),
+    st.builds(Literal, st.integers(-(2**63), 2**63 - 1), st.just(BIGINT)),
+    st.builds(Literal, st.floats(allow_nan=False), st.just(DOUBLE)),
+    st.builds(Literal, st.decimals(allow_nan=False, allow_infinity=False, places=3), st.just(NUMERIC)),
+    st.builds(Literal, st.text(), st.just(VARCHAR)),
+    st.builds(Literal, st.binary(), st.just(BYTEA)),
+    st.builds(Literal, st.dates(), st.just(DATE)),
+    st.builds(Literal, st.times(), st.just(TIME)),
+    st.builds(Literal, st.datetimes(), st.just(TIMESTAMP)),
+    st.builds(Literal, st.datetimes(timezones=st.just(datetime.UTC)), st.just(TIMESTAMPTZ)),
+    st.builds(
+        Literal, st.tuples(_PARTS, _PARTS, st.integers(-(2**63), 2**63 - 1)).map(pa.MonthDayNano), st.just(INTERVAL)
+    ),
+)
+_LEAVES = _LITERALS | st.builds(InputRef, st.integers(0, 9), _TYPES) | st.builds(Parameter, st.integers(1, 9), _TYPES)
+
+
+def _composed(parts: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+    several = st.lists(parts, max_size=3).map(tuple)
+    branches = st.lists(st.tuples(parts, parts), min_size=1, max_size=2).map(tuple)
+    return (
+        st.builds(Call, st.sampled_from(["add", "lower"]), several, _TYPES)
+        | st.builds(Cast, parts, _TYPES)
+        | st.builds(Case, branches, parts, _TYPES)
+    )
+
+
+@given(st.recursive(_LEAVES, _composed, max_leaves=12))
+def test_expressions_come_back_equal(expression: Expr) -> None:
+    assert plan_codec.decode(plan_codec.encode(expression)) == expression
+
+
+@given(_LITERALS)
+def test_values_come_back_with_their_python_type(literal: Literal) -> None:
+    assert type(plan_codec.decode(plan_codec.encode(literal)).value) is type(literal.value)
+
+
+def test_nan_is_kept() -> None:
+    value = plan_codec.decode(plan_codec.encode(Literal(float("nan"), DOUBLE))).value
+    assert value != value
+
+
+def test_equal_values_have_equal_bytes() -> None:
+    one, other = (Literal(Decimal("1.50"), numeric(10, 2)) for _ in range(2))
+    assert plan_codec.encode(one) == plan_codec.encode(other)
+
+
+def test_a_job_and_its_graph(bench) -> None:
+    t = bench.table("t", {"a": INTEGER, "b": INTEGER})
+    calls = (AggCall("max", (1,), INTEGER), AggCall("avg", (1,), NUMERIC))
+    schema = (Field("a", INTEGER), Field("max", INTEGER), Field("avg", NUMERIC))
+    bench.view("v", Aggregate(bench.scan(t), (0,), calls, schema))
+    graph = bench.graph
+    assert plan_codec.decode(plan_codec.encode(graph)) == graph
+    assert isinstance(plan_codec.decode(memoryview(plan_codec.encode(graph))), StreamGraph)
+
+
+def test_a_catalog() -> None:
+    view = Relation(7, "public", "v", RelationKind.VIEW, (), "CREATE VIEW v AS SELECT 1", query="SELECT 1")
+    catalog = Catalog(version=3, relations={7: view})
+    decoded = plan_codec.decode(plan_codec.encode(catalog))
+    assert decoded == catalog
+    assert isinstance(decoded.relations, Mapping)
+
+
+def test_fields_that_were_added_later_take_their_default() -> None:
+    data = b'{"version":1,"value":{"$":"table_schema.KeyColumn","index":4}}'
+    decoded = plan_codec.decode(data)
+    assert (decoded.index, decoded.descending) == (4, False)
+
+
+def test_another_version_is_refused() -> None:
+    with pytest.raises(ValueError, match="another version"):
+        plan_codec.decode(b'{"version":2,"value":null}')
+
+
+def test_unknown_classes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"unknown class in a plan: os\.system"):
+        plan_codec.decode(b'{"version":1,"value":{"$":"os.system"}}')
+
+
+def test_what_is_no_plan_is_refused() -> None:
+    with pytest.raises(TypeError, match="object cannot be part of a plan"):
+        plan_codec.encode((object(),))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    epoch: int
+
+
+def test_registered_classes_are_plans_too() -> None:
+    plan_codec.register(Mark)
+    assert plan_codec.decode(plan_codec.encode((Mark(3),))) == (Mark(3),)
