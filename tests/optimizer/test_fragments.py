@@ -13,7 +13,8 @@ from risingpy.types import BIGINT, INTEGER
 
 
 def counted(input):
-    return Aggregate(input, (0,), (AggCall("count", (), BIGINT),), (input.schema[0], Field("how_many", BIGINT)))
+    column = input.schema[0]
+    return Aggregate(input, (0,), (AggCall("count", (), BIGINT),), (column, Field(f"{column.name}_count", BIGINT)))
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_a_view_on_a_view_runs_after_it(bench, t) -> None:
     view = bench.view("v", counted(bench.scan(t, "a")))
     (fragment,) = bench.cut(bench.plan(bench.scan(view))).fragments
     assert (fragment.stage, fragment.upstream_tables) == (1, (view.relation_id,))
-    below, above = bench.cut(bench.plan(counted(bench.scan(view, "how_many")))).fragments
+    below, above = bench.cut(bench.plan(counted(bench.scan(view, "a_count")))).fragments
     assert (below.stage, above.stage) == (1, 2)
 
 
