@@ -1,0 +1,103 @@
+"""Sums and extremes per group, compiled: `codes[i]` is the group of row i, `signs[i]` is +1 or -1.
+
+Sums of integers and decimals are kept in 192 bits, as three int64 per group, lowest first; additions carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, types
+
+from risingpy.storage.kernels import compile as _kernel_cache  # noqa: F401  (says where compiled code is kept)
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Signs = npt.NDArray[np.int8]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _input(item: Any) -> Any:
+    return types.Array(item, 1, "C", readonly=True)
+
+
+_CODES, _SIGNS = _input(types.int64), _input(types.int8)
+_OUT = types.Array(types.int64, 1, "C")
+_OUT_FLOATS = types.Array(types.float64, 1, "C")
+
+
+def _compiled(*arguments: Any) -> Callable[[Function], Function]:
+    def decorate(function: Function) -> Function:
+        options = {"cache": True, "nogil": True, "error_model": "numpy"}
+        return cast(Function, njit(types.void(*arguments), **options)(function))
+
+    return decorate
+
+
+@_compiled(_CODES, _SIGNS, _input(types.int64), _OUT)
+def add_integers(codes: Integers, signs: Signs, values: Integers, sums: Integers) -> None:
+    """Adds int64 values to 64-bit sums."""
+    for i in range(len(codes)):
+        sums[codes[i]] += values[i] if signs[i] > 0 else -values[i]
+
+
+@_compiled(_CODES, _SIGNS, _OUT)
+def add_signs(codes: Integers, signs: Signs, sums: Integers) -> None:
+    """Counts rows, a retracted one as -1."""
+    for i in range(len(codes)):
+        sums[codes[i]] += signs[i]
+
+
+@_compiled(_CODES, _SIGNS, _input(types.int64), types.int64, _OUT)
+def add_wide(codes: Integers, signs: Signs, values: Integers, words: int, sums: Integers) -> None:
+    """Adds values of 1 to 3 `words` (int64, lowest first, sign-extended) to 192-bit sums."""
+    for i in range(len(codes)):
+        low = values[words * i]
+        middle = values[words * i + 1] if words > 1 else low >> 63
+        high = values[words * i + 2] if words > 2 else middle >> 63
+        k = 3 * codes[i]
+        if signs[i] > 0:
+            total = sums[k] + low
+            carry = 1 if np.uint64(total) < np.uint64(low) else 0
+            sums[k] = total
+            total = sums[k + 1] + middle
+            overflow = 1 if np.uint64(total) < np.uint64(middle) else 0
+            sums[k + 1] = total + carry
+            if carry == 1 and total == -1:
+                overflow += 1
+            sums[k + 2] += high + overflow
+        else:
+            borrow = 1 if np.uint64(sums[k]) < np.uint64(low) else 0
+            sums[k] -= low
+            underflow = 1 if np.uint64(sums[k + 1]) < np.uint64(middle) else 0
+            rest = sums[k + 1] - middle
+            if borrow == 1 and rest == 0:
+                underflow += 1
+            sums[k + 1] = rest - borrow
+            sums[k + 2] -= high + underflow
+
+
+@_compiled(_CODES, _SIGNS, _input(types.float64), _OUT_FLOATS, _OUT_FLOATS)
+def add_floats(codes: Integers, signs: Signs, values: Floats, sums: Floats, errors: Floats) -> None:
+    """Adds finite values to sums with error terms (double-double: 106 bits; Knuth's two-sum)."""
+    for i in range(len(codes)):
+        k = codes[i]
+        value = values[i] if signs[i] > 0 else -values[i]
+        total = sums[k] + value
+        part = total - sums[k]
+        error = (sums[k] - (total - part)) + (value - part) + errors[k]
+        sums[k] = total + error
+        errors[k] = error - (sums[k] - total)
+
+
+@_compiled(_CODES, _input(types.int64), types.int64, _OUT)
+def extreme_rows(codes: Integers, ranks: Integers, direction: int, rows: Integers) -> None:
+    """Per group, the row of the largest rank (direction 1) or the smallest (-1); `rows` starts as -1."""
+    for i in range(len(codes)):
+        k = codes[i]
+        if rows[k] < 0 or (ranks[i] > ranks[rows[k]] if direction > 0 else ranks[i] < ranks[rows[k]]):
+            rows[k] = i

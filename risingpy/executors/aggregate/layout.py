@@ -1,0 +1,63 @@
+"""What is kept for an aggregate call whose state is a value, and what a LocalAgg sends of it.
+
+Both are the same columns, for a state is a sum of changes:
+
+    call                                  columns
+    count                                 number
+    sum of integers, of numeric(p,s)      low 128 bits of the unscaled sum [, the 64 bits above], number of values
+      (the upper bits where p > 28: a sum of fewer digits cannot leave 128 bits)
+    sum of real and double precision      sum of the finite values, its error, numbers of values, NaN, Infinity, -Infinity
+    sum of interval                       months, days, nanoseconds, number of values
+    min, max (input only grows)           the extreme
+    bool_and, bool_or                     numbers of true and of false
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from risingpy.errors import InternalError
+from risingpy.types import BIGINT, DOUBLE, MAX_PRECISION, SqlType, TypeKind, numeric
+
+# A 128-bit sum of numbers of so many digits overflows after 10^10 rows of one group at the earliest.
+_SAFE_PRECISION = 28
+
+
+class AggregateCall(Protocol):
+    """The part of the planner's AggCall that is needed here; `args` are positions of the input's columns."""
+
+    @property
+    def function(self) -> str: ...
+    @property
+    def args(self) -> tuple[int, ...]: ...
+
+
+def state_types(call: AggregateCall, input_types: Sequence[SqlType]) -> tuple[SqlType, ...]:
+    """The types of a call's state columns; `input_types` are those of the rows that are aggregated."""
+    match call.function:
+        case "count":
+            return (BIGINT,)
+        case "sum":
+            return _sum_types(input_types[call.args[0]])
+        case "min" | "max":
+            return (input_types[call.args[0]],)
+        case "bool_and" | "bool_or":
+            return (BIGINT, BIGINT)
+    raise InternalError(f"no state for the aggregate {call.function}")
+
+
+partial_types = state_types
+
+
+def _sum_types(argument: SqlType) -> tuple[SqlType, ...]:
+    if argument.is_float:
+        return (DOUBLE, DOUBLE, BIGINT, BIGINT, BIGINT, BIGINT)
+    if argument.kind is TypeKind.INTERVAL:
+        return (BIGINT, BIGINT, BIGINT, BIGINT)
+    if argument.kind is TypeKind.NUMERIC:
+        unscaled = numeric(MAX_PRECISION, argument.scale or 0)
+        if (argument.precision or MAX_PRECISION) > _SAFE_PRECISION:
+            return (unscaled, BIGINT, BIGINT)
+        return (unscaled, BIGINT)
+    return (numeric(MAX_PRECISION, 0), BIGINT)
