@@ -1,0 +1,21 @@
+"""The compiled inner loops of the codecs: Numba functions over raw addresses, one pass over a column each.
+
+In: addresses of Arrow buffers and NumPy arrays, as integers. Out: bytes written to buffers that the caller
+sized. Callers: the encodings beside this folder, nobody else; they keep the buffers alive and check types.
+
+* `compile`     how a kernel is compiled, and where its machine code is cached
+* `memory`      loads, stores and copies at an address
+* `sizing`      lengths of encoded rows, and offsets from lengths
+* `keys`        memcomparable keys, writing
+* `key_reading` memcomparable keys, reading
+* `datums`      value encoding: moving datums into rows and out of them
+* `rows`        headers of column-aware rows
+* `grouping`    hashing, grouping and sorting of binary keys
+
+Importing a kernel's module loads its machine code from the cache, or compiles it (about 20 s for all). A
+process that forks workers calls `load` first, so that they inherit the code.
+"""
+
+from risingpy.storage.kernels.compile import load
+
+__all__ = ["load"]

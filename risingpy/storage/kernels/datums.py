@@ -1,0 +1,156 @@
+"""Value encoding: moving datums from columns into rows and back. Layouts: `value_encoding`.
+
+A datum is a column's bytes as Arrow has them: fixed-width ones little-endian, strings bare. `positions` are
+int64, one per row; -1 where the row has no such datum.
+"""
+
+from __future__ import annotations
+
+from risingpy.storage.kernels.compile import inlined, kernel
+from risingpy.storage.kernels.memory import (
+    copy,
+    is_valid,
+    load_i32,
+    load_i64,
+    load_u8,
+    load_u16,
+    load_u32,
+    store_i64,
+    store_u8,
+    store_u16,
+    store_u32,
+)
+
+
+@kernel
+def write_flags(
+    validity: int, bit_offset: int, n: int, width: int, offsets: int, out: int, positions: int, targets: int
+) -> None:
+    """Plain rows: writes a column's flag byte and, for a binary one (`width` 0), its length as u32.
+
+    Sets `targets[i]` to where the datum belongs (-1: NULL) and moves `positions[i]` past it.
+    """
+    for i in range(n):
+        position = load_i64(positions + 8 * i)
+        target = -1
+        if is_valid(validity, bit_offset + i):
+            store_u8(out + position, 1)
+            length = width
+            target = position + 1
+            if width == 0:
+                length = load_i32(offsets + 4 * i + 4) - load_i32(offsets + 4 * i)
+                store_u32(out + target, length)
+                target += 4
+            position = target + length
+        else:
+            store_u8(out + position, 0)
+            position += 1
+        store_i64(targets + 8 * i, target)
+        store_i64(positions + 8 * i, position)
+
+
+@kernel
+def read_flags(
+    data: int, ends: int, n: int, width: int, validity: int, bit_offset: int, positions: int, starts: int, lengths: int
+) -> int:
+    """Plain rows: the inverse of `write_flags`; returns the number of malformed rows.
+
+    `width` is 0 for a binary column, whose `lengths` (int64) are set. A row that `validity` marks as
+    missing reads as NULL.
+    """
+    malformed = 0
+    for i in range(n):
+        start = -1
+        length = 0
+        if is_valid(validity, bit_offset + i):
+            position = load_i64(positions + 8 * i)
+            end = load_i32(ends + 4 * i)
+            flag = load_u8(data + position) if position < end else 2
+            position += 1
+            if flag == 1:
+                length = width
+                if width == 0 and position + 4 <= end:
+                    length = load_u32(data + position)
+                    position += 4
+                elif width == 0:
+                    length = end  # more than there can be
+                start = position
+                position += length
+            if flag > 1 or position > end:
+                malformed += 1
+                start = -1
+                length = 0
+                position = end
+            store_i64(positions + 8 * i, position)
+        store_i64(starts + 8 * i, start)
+        if width == 0:
+            store_i64(lengths + 8 * i, length)
+    return malformed
+
+
+@inlined
+def _move(target: int, source: int, width: int) -> None:
+    """Copies one fixed-width datum."""
+    if width == 8:
+        store_i64(target, load_i64(source))
+    elif width == 4:
+        store_u32(target, load_u32(source))
+    elif width == 16:
+        store_i64(target, load_i64(source))
+        store_i64(target + 8, load_i64(source + 8))
+    elif width == 2:
+        store_u16(target, load_u16(source))
+    else:
+        store_u8(target, load_u8(source))
+
+
+@kernel
+def scatter_fixed(source: int, width: int, n: int, out: int, positions: int) -> None:
+    """Writes row i's datum of 1, 2, 4, 8 or 16 bytes at `out + positions[i]`."""
+    for i in range(n):
+        position = load_i64(positions + 8 * i)
+        if position >= 0:
+            _move(out + position, source + width * i, width)
+
+
+@kernel
+def scatter_binary(data: int, offsets: int, n: int, out: int, positions: int) -> None:
+    """Writes row i's bytes at `out + positions[i]`."""
+    for i in range(n):
+        position = load_i64(positions + 8 * i)
+        if position >= 0:
+            start = load_i32(offsets + 4 * i)
+            copy(out + position, data + start, load_i32(offsets + 4 * i + 4) - start)
+
+
+@kernel
+def gather_fixed(data: int, positions: int, width: int, n: int, out: int, valid: int) -> int:
+    """Reads datums of 1, 2, 4, 8 or 16 bytes into `out`, 0 where missing; returns how many are missing."""
+    missing = 0
+    for i in range(n):
+        position = load_i64(positions + 8 * i)
+        target = out + width * i
+        if position >= 0:
+            _move(target, data + position, width)
+            store_u8(valid + i, 1)
+        else:
+            missing += 1
+            store_u8(valid + i, 0)
+            for k in range(width):
+                store_u8(target + k, 0)
+    return missing
+
+
+@kernel
+def gather_binary(data: int, positions: int, offsets: int, n: int, out: int, valid: int) -> int:
+    """Reads byte strings into `out` at the Arrow `offsets`; returns how many are missing."""
+    missing = 0
+    for i in range(n):
+        position = load_i64(positions + 8 * i)
+        store_u8(valid + i, position >= 0)
+        if position >= 0:
+            offset = load_i32(offsets + 4 * i)
+            copy(out + offset, data + position, load_i32(offsets + 4 * i + 4) - offset)
+        else:
+            missing += 1
+    return missing

@@ -1,0 +1,265 @@
+"""Storage keys: `table_id (u32) | vnode (u16) | key columns`, big-endian, ordered as the columns are.
+
+The promise: for two rows of a table, a < b in the order of its key columns ⇔ encode(a) < encode(b) as bytes.
+Each key column is a tag and, unless NULL, its bytes:
+
+    tag     00 NULL that sorts first    01 value    02 NULL that sorts last
+
+| type                          | bytes after the tag                                     | example (ascending)             |
+|-------------------------------|---------------------------------------------------------|---------------------------------|
+| boolean                       | 1: 0 or 1                                               | true   01 01                    |
+| smallint                      | 2: sign bit flipped                                     | 1      01 8001                  |
+| integer, date                 | 4: sign bit flipped                                     | -1     01 7fffffff              |
+| bigint, time, timestamp(tz)   | 8: sign bit flipped (microseconds)                      | 258    01 8000000000000102      |
+| real                          | 4: IEEE; sign bit flipped if positive, all bits if not  | 1.5    01 bfc00000              |
+| double precision              | 8: as real                                              | -2     01 3fffffffffffffff      |
+| numeric                       | 16: unscaled, sign bit flipped; the scale is the type's | 1.00   01 8000000000000000      |
+|                               |                                                         | of numeric(5,2) 0000000000000064|
+| varchar, bytea                | the bytes, 00 as 00ff, then 0000                        | 'a\\0b' 01 61 00ff 62 0000      |
+| interval                      | 8: days, a month being 30, sign bit flipped; 8: nano-   | 1 mon 2 days  01                |
+|                               | seconds of the day; 4: months, 4: days, as integer      | 8000000000000020                |
+|                               |                                                         | 0000000000000000 80000001 80000002 |
+
+A descending column has all bytes after the tag inverted. -0.0 is written as 0.0, every NaN as the one that
+is larger than all numbers (real 7fc00000, double 7ff8000000000000): PostgreSQL's order. Intervals order as
+PostgreSQL compares them, and keep their months and days to be read back; two that are equal but written
+differently (1 mon, 30 days) have different keys, so a key by which rows are grouped or joined takes
+`canonical` columns.
+
+The vnode is the low byte of `reference_codec.hash_bytes` over the distribution columns' ascending key
+bytes. The hash and these layouts are on-disk format: whoever changes one raises its version.
+
+LMDB takes keys of up to 511 bytes. Longer ones, and those of just 511, are stored as their first 495 bytes
+and a hash of 16 (`long_key_form`), so that 511 bytes mark them. They sort rightly except among keys that
+share those 495 bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.storage.column_buffers import (
+    BinaryOutput,
+    Bytes,
+    ColumnBuffers,
+    CorruptData,
+    Form,
+    Integers,
+    Output,
+    address,
+    buffers_of,
+    fixed_array,
+    physical,
+    whole,
+)
+from risingpy.storage.kernels import grouping, key_reading, keys, sizing
+from risingpy.storage.table_schema import VNODE_COUNT, KeyColumn, TableSchema
+
+FORMAT_VERSION = 1  # of the keys, and of the rows and values beside them
+HASH_VERSION = 1
+MAX_KEY_BYTES = 511  # LMDB 0.9's limit
+LONG_KEY_PREFIX = 495
+PREFIX_BYTES = 6
+
+_NULL_FIRST, _NULL_LAST = 0, 2
+_BYTES = {Form.DECIMAL: 16, Form.INTERVAL: 24}
+_DAY_NANOS = 86_400_000_000_000
+
+
+def table_prefix(table_id: int) -> bytes:
+    """What all keys of a table start with."""
+    return struct.pack(">I", table_id)
+
+
+def vnode_prefix(table_id: int, vnode: int) -> bytes:
+    """What all keys of a table's vnode start with."""
+    return struct.pack(">IH", table_id, vnode)
+
+
+def encode_keys(
+    schema: TableSchema, key_columns: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16]
+) -> pa.BinaryArray:
+    """One key per row. Fewer columns than the key has give prefixes of keys.
+
+    `key_columns` stand in key order and have exactly the schema's Arrow types (TypeError).
+    """
+    order = schema.key[: len(key_columns)]
+    columns = []
+    for key_column, column in zip(order, key_columns, strict=True):
+        expected = schema.columns[key_column.index].type.arrow
+        if column.type != expected:
+            raise TypeError(f"key column {schema.columns[key_column.index].name} is {expected}, not {column.type}")
+        columns.append(buffers_of(column))
+    vnodes = np.ascontiguousarray(vnodes, np.uint16)
+    output, zeros = _key_room(columns, len(vnodes), PREFIX_BYTES)
+    keys.write_prefixes(output.data, len(vnodes), schema.table_id, address(vnodes), address(output.positions))
+    for key_column, column, has_zeros in zip(order, columns, zeros, strict=True):
+        _write_column(column, key_column, has_zeros, output)
+    return output.finish()
+
+
+def compute_vnodes(columns: Sequence[pa.Array], n: int) -> npt.NDArray[np.uint16]:
+    """The vnode of each of n rows by its distribution columns; 0 if there are none.
+
+    Equal values have equal vnodes, whatever the order of the key that they stand in. The types count: 1 as
+    integer and 1 as bigint have different vnodes.
+    """
+    vnodes = np.zeros(n, np.uint16)
+    if not columns:
+        return vnodes
+    buffers = [buffers_of(canonical(column)) for column in columns]
+    output, zeros = _key_room(buffers, n, 0)
+    for column, has_zeros in zip(buffers, zeros, strict=True):
+        _write_column(column, KeyColumn(0), has_zeros, output)
+    encoded = buffers_of(output.finish())
+    grouping.hash_vnodes(encoded.data, encoded.offsets, n, VNODE_COUNT - 1, address(vnodes))
+    return vnodes
+
+
+def canonical(column: pa.Array) -> pa.Array:
+    """`column` with equal intervals made identical: days under 30 and less than a day of time, one sign for all.
+
+    Other types come back as they are: their equal values have equal keys already.
+    """
+    column = whole(column)
+    if physical(column.type).form is not Form.INTERVAL:
+        return column
+    parts = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)[column.offset : column.offset + len(column)]
+    nanos = np.ascontiguousarray(parts[:, 2:]).view(np.int64)[:, 0]
+    days = 30 * parts[:, 0].astype(np.int64) + parts[:, 1] + nanos // _DAY_NANOS
+    rest = nanos % _DAY_NANOS
+    negative = days < 0
+    borrow = negative & (rest > 0)
+    days, rest = days + borrow, rest - _DAY_NANOS * borrow
+    sign = np.where(negative, -1, 1)
+    months = np.minimum(np.abs(days) // 30, 2**31 - 1)
+    result = np.empty((len(column), 4), np.int32)
+    result[:, 0] = sign * months
+    result[:, 1] = sign * (np.abs(days) - 30 * months)
+    result[:, 2:] = rest[:, None].view(np.int32)
+    valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.uint8)
+    return fixed_array(column.type, result.view(np.uint8).reshape(-1), valid)
+
+
+def decode_keys(schema: TableSchema, encoded: pa.BinaryArray) -> list[pa.Array]:
+    """The key columns, in key order, of whole keys. CorruptData if they are no keys of this schema."""
+    data = buffers_of(encoded)
+    positions: Integers = np.empty(data.length, np.int64)
+    key_reading.start_positions(data.offsets, data.length, PREFIX_BYTES, address(positions))
+    return [
+        _read_column(data, schema.columns[key_column.index].type.arrow, key_column, positions)
+        for key_column in schema.key
+    ]
+
+
+def long_key_form(encoded: pa.BinaryArray) -> tuple[pa.BinaryArray, npt.NDArray[np.bool_]]:
+    """The keys as LMDB stores them, and which of them are long and need the whole key in their value."""
+    offsets = np.frombuffer(encoded.buffers()[1], np.int32)[encoded.offset : encoded.offset + len(encoded) + 1]
+    is_long = np.diff(offsets) >= MAX_KEY_BYTES
+    if not is_long.any():
+        return encoded, is_long
+    stored = [_short(key) if len(key) >= MAX_KEY_BYTES else key for key in encoded.to_pylist()]
+    return pa.array(stored, pa.binary()), is_long
+
+
+def _short(key: bytes) -> bytes:
+    """495 bytes and a cryptographic hash: two different long keys must never meet."""
+    return key[:LONG_KEY_PREFIX] + hashlib.blake2b(key, digest_size=MAX_KEY_BYTES - LONG_KEY_PREFIX).digest()
+
+
+def _key_room(columns: Sequence[ColumnBuffers], n: int, prefix: int) -> tuple[Output, list[int]]:
+    """Room for the keys of `columns`, and per column whether it needs escapes."""
+    lengths: Integers = np.full(n, prefix + len(columns), np.int64)
+    zeros = []
+    for column in columns:
+        if column.length != n:
+            raise ValueError(f"{column.length} values for {n} rows")
+        has_zeros = 0
+        if column.form is Form.BINARY:
+            has_zeros = sizing.has_zero_byte(*column.data_range)
+            sizing.add_binary_lengths(
+                column.offsets, column.data, column.validity, column.bit_offset, n, 2, has_zeros, address(lengths)
+            )
+        elif column.validity:
+            width = _BYTES.get(column.form, column.width)
+            sizing.add_fixed_lengths(column.validity, column.bit_offset, n, width, address(lengths))
+        else:
+            lengths += _BYTES.get(column.form, column.width)
+        zeros.append(has_zeros)
+    return Output(lengths), zeros
+
+
+def _tag_and_flip(key_column: KeyColumn) -> tuple[int, int]:
+    return _NULL_FIRST if key_column.nulls_first else _NULL_LAST, -1 if key_column.descending else 0
+
+
+def _write_column(column: ColumnBuffers, key_column: KeyColumn, has_zeros: int, output: Output) -> None:
+    """Appends one column to the keys in `output`."""
+    null_tag, flip = _tag_and_flip(key_column)
+    rows = column.validity, column.bit_offset, column.length
+    target = output.data, address(output.positions)
+    match column.form:
+        case Form.INTEGER:
+            keys.write_integers(column.data, column.width, *rows, null_tag, flip, *target)
+        case Form.FLOAT:
+            keys.write_floats(column.data, column.width, *rows, null_tag, flip, *target)
+        case Form.DECIMAL:
+            keys.write_decimals(column.data, *rows, null_tag, flip, *target)
+        case Form.INTERVAL:
+            keys.write_intervals(column.data, *rows, null_tag, flip, *target)
+        case Form.BINARY:
+            keys.write_binaries(column.data, column.offsets, *rows, null_tag, flip, has_zeros, *target)
+
+
+def _read_column(
+    encoded: ColumnBuffers, arrow_type: pa.DataType, key_column: KeyColumn, positions: Integers
+) -> pa.Array:
+    """Takes one column off the keys."""
+    null_tag, flip = _tag_and_flip(key_column)
+    shape = physical(arrow_type)
+    n = encoded.length
+    valid: Bytes = np.empty(n, np.uint8)
+    source = encoded.data, encoded.offsets + 4, n
+    if shape.form is Form.BINARY:
+        return _read_binaries(encoded, arrow_type, null_tag, flip, positions)
+    out: Bytes = np.empty(n * shape.width, np.uint8)
+    target = address(positions), address(out), address(valid)
+    match shape.form:
+        case Form.INTEGER:
+            malformed = key_reading.read_integers(*source, shape.width, null_tag, flip, *target)
+        case Form.FLOAT:
+            malformed = key_reading.read_floats(*source, shape.width, null_tag, flip, *target)
+        case Form.DECIMAL:
+            malformed = key_reading.read_decimals(*source, null_tag, flip, *target)
+        case Form.INTERVAL:
+            malformed = key_reading.read_intervals(*source, null_tag, flip, *target)
+    _refuse(malformed, arrow_type)
+    return fixed_array(arrow_type, out, valid)
+
+
+def _read_binaries(
+    encoded: ColumnBuffers, arrow_type: pa.DataType, null_tag: int, flip: int, positions: Integers
+) -> pa.Array:
+    n = encoded.length
+    valid: Bytes = np.empty(n, np.uint8)
+    lengths: Integers = np.empty(n, np.int64)
+    malformed = key_reading.measure_binaries(
+        encoded.data, encoded.offsets + 4, n, null_tag, flip, address(positions), address(lengths), address(valid)
+    )
+    _refuse(malformed, arrow_type)
+    output = BinaryOutput(arrow_type, lengths)
+    key_reading.read_binaries(
+        encoded.data, n, flip, output.offsets, address(valid), address(positions), output.data
+    )
+    return output.finish(valid)
+
+
+def _refuse(malformed: int, arrow_type: pa.DataType) -> None:
+    if malformed:
+        raise CorruptData(f"{malformed} stored keys have no valid column of type {arrow_type}")
