@@ -46,9 +46,9 @@ def parse_create(cursor: Cursor) -> Statement:
         if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
         name = cursor.name()
         return CreateSchema(name.name, if_not_exists, name.position)
-    if cursor.word not in _OTHER_OBJECTS:
-        cursor.fail()
-    cursor.unsupported(f"CREATE {cursor.word}")
+    if cursor.word in _OTHER_OBJECTS:
+        cursor.unsupported(f"CREATE {cursor.word}")
+    return cursor.fail()
 
 
 def _parse_create_table(cursor: Cursor) -> CreateTable:

@@ -246,6 +246,11 @@ class ExpressionParser(RisingWaveParser):
             primary = exp.Literal.string("".join(part.name for part in primary.expressions))
         return None if primary is None else self._at(primary, token, only_if_missing=True)
 
+    def _parse_atom(self) -> exp.Expr | None:
+        token = self._curr
+        atom = super()._parse_atom()
+        return None if atom is None else self._at(atom, token, only_if_missing=True)
+
     def _parse_id_var(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         return None if self._is_reserved() else super()._parse_id_var(*args, **kwargs)
 
