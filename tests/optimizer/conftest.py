@@ -108,3 +108,9 @@ class PlannerBench:
 @pytest.fixture
 def bench() -> PlannerBench:
     return PlannerBench()
+
+
+@pytest.fixture(scope="session")
+def make_bench() -> type[PlannerBench]:
+    """For tests that need a new bench for every example."""
+    return PlannerBench

@@ -1,0 +1,193 @@
+"""Whatever query is planned, executors can run it: random logical plans against the rules of stream plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from risingpy.executors.aggregate import partial_types
+from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
+from risingpy.optimizer import logical, plan
+from risingpy.optimizer.distribution import brings_together
+from risingpy.optimizer.fragments import all_state_tables, children
+from risingpy.optimizer.logical import AggCall, Field, LogicalPlan, SortKey
+from risingpy.optimizer.plan import DistributionKind, StreamPlan
+from risingpy.optimizer.plan_codec import decode, encode
+from risingpy.optimizer.projection import subexpressions
+from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR
+
+COLUMNS = {"i": INTEGER, "big": BIGINT, "text": VARCHAR, "flag": BOOLEAN}
+Draw = Callable[[st.SearchStrategy], object]
+
+
+def relations(bench) -> list:
+    """Tables of every kind of key, a view of groups, a view of one row, a source."""
+    made = [
+        bench.table("rows", COLUMNS),
+        bench.table("keyed", COLUMNS, ["text", "i"]),
+        bench.table("log", COLUMNS, append_only=True),
+        bench.source("events", COLUMNS),
+    ]
+    groups = aggregate(bench.scan(made[0]), (2, 0), (AggCall("count", (), BIGINT), AggCall("bool_or", (3,), BOOLEAN)))
+    made.append(bench.view("groups", logical.Project(groups, refs(groups, (1, 2, 0, 3)), fields(*COLUMNS))))
+    one = aggregate(
+        bench.scan(made[0]),
+        (),
+        tuple(AggCall(*call) for call in (("min", (0,), INTEGER), ("count", (), BIGINT), ("max", (2,), VARCHAR))),
+    )
+    flag = Call("gt", (InputRef(1, BIGINT), Literal(0, BIGINT)), BOOLEAN)
+    made.append(bench.view("one", logical.Project(one, (*refs(one, (0, 1, 2)), flag), fields(*COLUMNS))))
+    return made
+
+
+def fields(*names: str) -> tuple[Field, ...]:
+    return tuple(Field(name, COLUMNS[name]) for name in names)
+
+
+def refs(query: LogicalPlan, positions: tuple[int, ...]) -> tuple[Expr, ...]:
+    return tuple(InputRef(i, query.schema[i].type) for i in positions)
+
+
+def aggregate(query: LogicalPlan, group_key: tuple[int, ...], calls: tuple[AggCall, ...]) -> logical.Aggregate:
+    names = [query.schema[i] for i in group_key] + [Field(f"call_{i}", call.type) for i, call in enumerate(calls)]
+    return logical.Aggregate(query, group_key, calls, tuple(names))
+
+
+def draw_query(draw: Draw, bench, made: list, depth: int) -> LogicalPlan:
+    """A query whose columns have the types of COLUMNS, in that order."""
+    kind = draw(st.sampled_from(["scan", "filter", "project", "group", "global", "distinct", "union", "sort"]))
+    if depth == 0 or kind == "scan":
+        if draw(st.integers(0, 9)) == 0:
+            row = (Literal(1, INTEGER), Literal(None, BIGINT), Literal("x", VARCHAR), Literal(True, BOOLEAN))
+            return logical.Values((row, row), fields(*COLUMNS))
+        return bench.scan(draw(st.sampled_from(made)))
+    query = draw_query(draw, bench, made, depth - 1)
+    match kind:
+        case "filter":
+            return logical.Filter(query, InputRef(3, BOOLEAN))
+        case "project":
+            doubled = Call("add", (InputRef(1, BIGINT), InputRef(1, BIGINT)), BIGINT)
+            return logical.Project(query, (InputRef(0, INTEGER), doubled, *refs(query, (2, 3))), query.schema)
+        case "group":
+            return draw_group(draw, query)
+        case "global":
+            calls = (AggCall("max", (0,), INTEGER), AggCall("sum", (0,), BIGINT), AggCall("min", (2,), VARCHAR))
+            return aggregate(query, (), (*calls, AggCall("bool_and", (3,), BOOLEAN)))
+        case "distinct":
+            return aggregate(query, (0, 1, 2, 3), ())
+        case "union":
+            return logical.Union((query, draw_query(draw, bench, made, depth - 1)), query.schema)
+        case _:
+            return logical.Sort(query, (SortKey(draw(st.integers(0, 3)), descending=draw(st.booleans())),))
+
+
+def draw_group(draw: Draw, query: LogicalPlan) -> LogicalPlan:
+    number = draw(st.sampled_from(["count", "sum", "max"]))
+    call = {
+        "count": AggCall("count", (), BIGINT),
+        "sum": AggCall("sum", (0,), BIGINT, filter=3),
+        "max": AggCall("max", (1,), BIGINT),
+    }[number]
+    grouped = aggregate(query, draw(st.sampled_from([(0, 2, 3), (2, 0, 3)])), (call,))
+    by_type = {grouped.schema[i].type: i for i in range(3)}
+    order = (by_type[INTEGER], 3, by_type[VARCHAR], by_type[BOOLEAN])
+    return logical.Project(grouped, refs(grouped, order), fields(*COLUMNS))
+
+
+@given(st.data())
+def test_every_plan_is_well_formed(make_bench, data) -> None:
+    bench = make_bench()
+    query = draw_query(data.draw, bench, relations(bench), data.draw(st.integers(1, 4)))
+    named = tuple(Field(f"column_{i}", field.type) for i, field in enumerate(query.schema))
+    query = logical.Project(query, refs(query, (0, 1, 2, 3)), named)
+    planned = bench.plan(query)
+    check(planned.root)
+    assert [column.type for column in planned.columns[:4]] == list(COLUMNS.values())
+    assert planned.stream_key == planned.root.properties.stream_key
+    tables = [table.table_id for table in all_state_tables(planned.root)]
+    assert len(set(tables)) == len(tables)
+    job = bench.cut(planned)
+    stages = {fragment.fragment_id: fragment.stage for fragment in job.fragments}
+    for fragment in job.fragments:
+        assert all(stages[source.fragment_id] < fragment.stage for source in fragment.inputs)
+    assert job.fragments[-1].root == planned.root
+    assert decode(encode(job)) == job
+
+
+def check(node: StreamPlan) -> None:
+    """The rules of plans that executors rely on."""
+    for child in children(node):
+        check(child)
+    properties = node.properties
+    width = len(properties.schema)
+    assert len(set(properties.stream_key)) == len(properties.stream_key)
+    assert all(0 <= i < width for i in (*properties.stream_key, *properties.distribution.columns))
+    if properties.distribution.kind is DistributionKind.HASH:
+        assert properties.distribution.columns
+    for state in all_state_tables(node) if not children(node) else ():
+        assert set(state.distribution) <= {key.index for key in state.key}
+    match node:
+        case plan.Filter():
+            check_expressions((node.predicate,), node.input)
+        case plan.Project():
+            check_expressions(node.expressions, node.input)
+            assert [e.type for e in node.expressions] == [field.type for field in properties.schema]
+        case plan.HashAgg() | plan.SimpleAgg():
+            check_agg(node)
+        case plan.LocalAgg():
+            check_local_agg(node)
+        case plan.Union():
+            check_union(node)
+        case plan.Materialize():
+            check_materialize(node)
+
+
+def check_expressions(expressions: tuple[Expr, ...], input: StreamPlan) -> None:
+    for expression in expressions:
+        for part in subexpressions(expression):
+            if isinstance(part, InputRef):
+                assert input.properties.schema[part.index].type == part.type
+
+
+def check_agg(node: plan.HashAgg | plan.SimpleAgg) -> None:
+    group_key = node.group_key if isinstance(node, plan.HashAgg) else ()
+    assert len(node.states) == len(node.calls)
+    assert node.calls[node.row_count].function == "count"
+    assert brings_together(node.input.properties.distribution, group_key)
+    columns = node.input.properties.schema
+    for call, state in zip(node.calls, node.states, strict=True):
+        types = [column.type for column in state.table.columns]
+        assert types[: len(group_key)] == [columns[i].type for i in group_key]
+        assert state.table.read_prefix == len(group_key)
+        assert state.table.distribution == node.properties.distribution.columns
+        if state.materialized_input:
+            assert types == [columns[i].type for i in state.input_columns]
+            assert set(node.input.properties.stream_key) <= set(state.input_columns)
+        elif node.from_partials:
+            assert types[len(group_key) :] == [columns[i].type for i in call.args]
+
+
+def check_local_agg(node: plan.LocalAgg) -> None:
+    types = [column.type for column in node.input.properties.schema]
+    expected = [types[i] for i in node.group_key]
+    expected += [type_ for call in node.calls for type_ in partial_types(call, types)]
+    assert [column.type for column in node.properties.schema] == [*expected, BIGINT]
+
+
+def check_union(node: plan.Union) -> None:
+    types = [column.type for column in node.properties.schema]
+    for each in node.inputs:
+        assert [column.type for column in each.properties.schema] == types[:-1]
+        assert set(each.properties.stream_key) <= set(node.properties.stream_key)
+
+
+def check_materialize(node: plan.Materialize) -> None:
+    table, given_ = node.table, node.input.properties
+    key = {column.index for column in table.key}
+    assert set(given_.stream_key) <= key
+    assert brings_together(given_.distribution, given_.stream_key)
+    assert table.distribution == given_.distribution.columns
+    assert [column.type for column in table.columns] == [column.type for column in given_.schema]
+    assert sorted({*key, *table.value_columns}) == list(range(len(table.columns)))
