@@ -1,0 +1,25 @@
+"""What executors read of an epoch that is neither state nor another executor's output."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pyarrow as pa
+
+
+class EpochInput(Protocol):
+    """One epoch's input, for one shard."""
+
+    epoch: int
+
+    def first_epoch_of(self, job_id: int) -> bool:
+        """True if the job runs for the first time in this epoch."""
+        ...
+
+    def log_changes(self, table_id: int) -> pa.Table | None:
+        """The epoch's logged changes of a table (`op`, `c0`…), in log order, of every shard; None if there are none."""
+        ...
+
+    def source_rows(self, source_id: int) -> pa.Table | None:
+        """This shard's part of the epoch's new rows of a source (`op`, `c0`…); None if there are none."""
+        ...

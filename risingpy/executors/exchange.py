@@ -1,0 +1,68 @@
+"""How a delta travels to the shards of the next stage: split by distribution, as Arrow IPC payloads.
+
+A payload is addressed by (shard, port). `port = fragment_id · 64 + k`: below 32, k is an exchange input of the
+fragment; from 32 on, k − 32 is one of its upstream tables, whose changes were made in an earlier stage on the same shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.storage.key_encoding import compute_vnodes
+from risingpy.storage.table_schema import VNODE_COUNT
+
+PORTS_PER_FRAGMENT = 64
+FIRST_TABLE_PORT = 32
+MAX_PAYLOAD_BYTES = 8 << 20  # half of what a Spark row of ours may hold: a slice's estimate can be off
+
+
+def input_port(fragment_id: int, index: int) -> int:
+    """The port of a fragment's exchange input."""
+    return fragment_id * PORTS_PER_FRAGMENT + index
+
+
+def table_port(fragment_id: int, index: int) -> int:
+    """The port of the changes of a fragment's upstream table."""
+    return fragment_id * PORTS_PER_FRAGMENT + FIRST_TABLE_PORT + index
+
+
+def split_by_shard(delta: pa.Table, columns: tuple[int, ...], shards: int) -> Iterator[tuple[int, pa.Table]]:
+    """(shard, its rows) of a delta, by the vnode of the columns at these positions; shards without rows are left out.
+
+    Without columns everything goes to the shard of vnode 0.
+    """
+    if not delta.num_rows:
+        return
+    if shards == 1 or not columns:
+        yield 0, delta
+        return
+    arrays = [delta.column(f"c{index}").combine_chunks() for index in columns]
+    owners = compute_vnodes(arrays, delta.num_rows).astype(np.int64) * shards // VNODE_COUNT
+    order = np.argsort(owners, kind="stable")
+    bounds = np.searchsorted(owners[order], np.arange(shards + 1))
+    for shard in range(shards):
+        first, last = bounds[shard], bounds[shard + 1]
+        if first == last:
+            continue
+        rows = order[first:last]
+        yield shard, delta if len(rows) == delta.num_rows else delta.take(pa.array(rows))
+
+
+def to_payloads(delta: pa.Table) -> Iterator[bytes]:
+    """The delta as one or more Arrow IPC streams, none above MAX_PAYLOAD_BYTES unless a single row is."""
+    pieces = max(1, -(-delta.nbytes // MAX_PAYLOAD_BYTES))
+    step = max(1, -(-delta.num_rows // pieces))
+    for start in range(0, delta.num_rows, step):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, delta.schema) as writer:
+            writer.write_table(delta.slice(start, step).combine_chunks())
+        yield sink.getvalue().to_pybytes()
+
+
+def from_payload(payload: bytes | pa.Buffer) -> pa.Table:
+    """The rows of a payload, without copying them."""
+    with pa.ipc.open_stream(payload) as reader:
+        return reader.read_all()

@@ -1,0 +1,247 @@
+"""Runs the fragments of a stage on a shard, and all stages of all shards where no shuffle is needed.
+
+A fragment's inputs are payloads of earlier stages, changes of tables that fragments of the same task (or, passed on,
+of an earlier stage on the same shard) materialized, and the epoch's own input. Its output goes to the fragment that has
+it as an exchange input, and, if it is a relation, to every fragment that scans it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from risingpy.executors.build import build_fragment
+from risingpy.executors.change_chunk import empty_chunk
+from risingpy.executors.epoch_input import EpochInput
+from risingpy.executors.exchange import (
+    PORTS_PER_FRAGMENT,
+    from_payload,
+    input_port,
+    split_by_shard,
+    table_port,
+    to_payloads,
+)
+from risingpy.optimizer.graph import ExchangeSource, Fragment, StreamGraph
+from risingpy.optimizer.plan import Exchange, Materialize, TableScan
+from risingpy.storage.shard_store import EpochTransaction, ShardStore
+
+Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
+
+
+class FragmentFailed(Exception):
+    """A job's own computation failed; the same would happen again."""
+
+    def __init__(self, job_id: int, fragment_id: int, error: BaseException) -> None:
+        super().__init__(job_id, fragment_id, error)
+        self.job_id = job_id
+        self.fragment_id = fragment_id
+        self.error = error
+
+    def __str__(self) -> str:
+        return f"fragment {self.fragment_id} of job {self.job_id} failed: {type(self.error).__name__}: {self.error}"
+
+
+@dataclass(slots=True)
+class StageReport:
+    """What happened in a task: failed expressions per job, rows in and out per fragment, progress of backfills.
+
+    `backfill`: per job, rows read from upstream snapshots and whether all its scans of this task are through.
+    """
+
+    errors: dict[int, int] = field(default_factory=dict)
+    rows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    backfill: dict[int, tuple[int, bool]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class StageOutput:
+    """The payloads for later stages, and the report."""
+
+    payloads: list[Payload] = field(default_factory=list)
+    report: StageReport = field(default_factory=StageReport)
+
+
+def run_stage(
+    graph: StreamGraph,
+    stage: int,
+    shard: int,
+    transaction: EpochTransaction,
+    epoch_input: EpochInput,
+    payloads: Iterable[tuple[int, bytes | pa.Buffer]],
+) -> StageOutput:
+    """Runs the fragments of `stage`; their state changes are in `transaction` then, which the caller commits.
+
+    Raises FragmentFailed if a fragment's computation fails.
+    """
+    routes = _routes_of(graph)
+    received: dict[int, list[pa.Table]] = defaultdict(list)
+    output = StageOutput()
+    for port, payload in payloads:
+        if routes.stage_of[port // PORTS_PER_FRAGMENT] == stage:
+            received[port].append(from_payload(payload))
+        else:
+            output.payloads.append((shard, port, _as_bytes(payload)))
+    changes: dict[int, pa.Table] = {}
+    for fragment in routes.fragments[stage]:
+        delta = _run_fragment(routes, fragment, shard, transaction, epoch_input, received, changes, output.report)
+        if delta.num_rows:
+            output.payloads.extend(_send(routes, fragment, delta, shard, graph.shards))
+    return output
+
+
+def run_epoch_in_process(
+    graph: StreamGraph,
+    stores: Sequence[ShardStore],
+    epoch: int,
+    epoch_inputs: Sequence[EpochInput],
+    *,
+    committed: int,
+) -> list[StageReport]:
+    """Runs all stages on all shards, one after the other, and commits every shard; one transaction per shard."""
+    reports: list[StageReport] = []
+    arrived: list[list[tuple[int, bytes]]] = [[] for _ in stores]
+    with ExitStack() as stack:
+        transactions = [stack.enter_context(store.begin(epoch, 0, committed=committed)) for store in stores]
+        for stage in range(graph.depth):
+            leaving: list[list[tuple[int, bytes]]] = [[] for _ in stores]
+            for shard, transaction in enumerate(transactions):
+                output = run_stage(graph, stage, shard, transaction, epoch_inputs[shard], arrived[shard])
+                reports.append(output.report)
+                for target, port, payload in output.payloads:
+                    leaving[target].append((port, payload))
+            arrived = leaving
+        for transaction in transactions:
+            transaction.commit()
+    return reports
+
+
+@dataclass(frozen=True, slots=True)
+class _Routes:
+    """A graph's fragments by stage, in an order in which upstreams come first, and where their output goes."""
+
+    graph: StreamGraph
+    fragments: tuple[tuple[Fragment, ...], ...]
+    stage_of: Mapping[int, int]
+    consumer: Mapping[int, tuple[int, ExchangeSource]]  # by producing fragment: (port, how to spread the rows)
+    later_readers: Mapping[int, tuple[int, ...]]  # by table: ports of fragments of later stages that scan it
+    empty_inputs: Mapping[int, tuple[pa.Table, ...]]  # by fragment: an empty chunk per exchange input
+
+
+_last_routes: list[_Routes] = []  # of the graph that ran last: comparing or hashing whole graphs would cost more
+
+
+def _routes_of(graph: StreamGraph) -> _Routes:
+    if not _last_routes or _last_routes[0].graph is not graph:
+        _last_routes[:] = [_make_routes(graph)]
+    return _last_routes[0]
+
+
+def _make_routes(graph: StreamGraph) -> _Routes:
+    every = [fragment for job in graph.jobs for fragment in job.fragments]
+    stage_of = {fragment.fragment_id: fragment.stage for fragment in every}
+    writer_stage = {f.root.table.table_id: f.stage for f in every if isinstance(f.root, Materialize)}
+    consumer: dict[int, tuple[int, ExchangeSource]] = {}
+    readers: dict[int, list[int]] = defaultdict(list)
+    for fragment in every:
+        for index, source in enumerate(fragment.inputs):
+            consumer[source.fragment_id] = (input_port(fragment.fragment_id, index), source)
+        for index, table_id in enumerate(fragment.upstream_tables):
+            if fragment.stage > writer_stage[table_id]:
+                readers[table_id].append(table_port(fragment.fragment_id, index))
+    fragments = tuple(tuple(f for f in every if f.stage == stage) for stage in range(graph.depth))
+    return _Routes(
+        graph=graph,
+        fragments=fragments,
+        stage_of=stage_of,
+        consumer=consumer,
+        later_readers={table: tuple(ports) for table, ports in readers.items()},
+        empty_inputs={fragment.fragment_id: _empty_inputs(fragment) for fragment in every},
+    )
+
+
+def _run_fragment(
+    routes: _Routes,
+    fragment: Fragment,
+    shard: int,
+    transaction: EpochTransaction,
+    epoch_input: EpochInput,
+    received: Mapping[int, list[pa.Table]],
+    changes: dict[int, pa.Table],
+    report: StageReport,
+) -> pa.Table:
+    """Runs one fragment; notes the changes of the relation that it writes in `changes`."""
+    inputs = [
+        _concatenated(received.get(input_port(fragment.fragment_id, index)), empty)
+        for index, empty in enumerate(routes.empty_inputs[fragment.fragment_id])
+    ]
+    upstream: dict[int, pa.Table] = {}
+    for index, table_id in enumerate(fragment.upstream_tables):
+        passed_on = received.get(table_port(fragment.fragment_id, index))
+        if table_id in changes:
+            upstream[table_id] = changes[table_id]
+        elif passed_on:
+            upstream[table_id] = pa.concat_tables(passed_on)
+    try:
+        executor = build_fragment(fragment, transaction, epoch_input, shard, routes.graph.shards, fragment.job_id)
+        delta = executor.run(inputs, upstream)
+    except OSError:
+        raise  # the disk's fault, not the job's
+    except Exception as error:
+        raise FragmentFailed(fragment.job_id, fragment.fragment_id, error) from error
+    if isinstance(fragment.root, Materialize):
+        changes[fragment.root.table.table_id] = delta
+    _note(report, fragment, executor.errors, executor.backfill)
+    rows_in = sum(table.num_rows for table in (*inputs, *upstream.values()))
+    report.rows[fragment.fragment_id] = (rows_in, delta.num_rows)
+    return delta
+
+
+def _note(report: StageReport, fragment: Fragment, errors: int, backfill: tuple[int, bool] | None) -> None:
+    if errors:
+        report.errors[fragment.job_id] = report.errors.get(fragment.job_id, 0) + errors
+    if backfill is not None:
+        rows, finished = report.backfill.get(fragment.job_id, (0, True))
+        report.backfill[fragment.job_id] = (rows + backfill[0], finished and backfill[1])
+
+
+def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int, shards: int) -> Iterator[Payload]:
+    if fragment.fragment_id in routes.consumer:
+        port, source = routes.consumer[fragment.fragment_id]
+        for target, rows in split_by_shard(delta, source.distribution.columns, shards):
+            for payload in to_payloads(rows):
+                yield target, port, payload
+    if isinstance(fragment.root, Materialize):
+        for port in routes.later_readers.get(fragment.root.table.table_id, ()):
+            for payload in to_payloads(delta):
+                yield shard, port, payload
+
+
+def _empty_inputs(fragment: Fragment) -> tuple[pa.Table, ...]:
+    return tuple(
+        empty_chunk([column.type for column in exchange.properties.schema]) for exchange in _exchanges(fragment.root)
+    )
+
+
+def _exchanges(plan: object) -> Iterator[Exchange]:
+    if isinstance(plan, Exchange):
+        yield plan
+        return
+    if isinstance(plan, TableScan):
+        return
+    for child in getattr(plan, "inputs", None) or (getattr(plan, "input", None),):
+        if child is not None:
+            yield from _exchanges(child)
+
+
+def _concatenated(tables: list[pa.Table] | None, empty: pa.Table) -> pa.Table:
+    if not tables:
+        return empty
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+
+
+def _as_bytes(payload: bytes | pa.Buffer) -> bytes:
+    return payload if isinstance(payload, bytes) else payload.to_pybytes()
