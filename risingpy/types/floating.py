@@ -95,14 +95,18 @@ def _is_midpoint(shown: str, value: float, inner: float, outer: float) -> bool:
     mantissa, _, exponent = shown.lstrip("-").partition("e")
     whole, _, fraction = mantissa.partition(".")
     shift = int(exponent or 0) - len(fraction)
-    digits, rest = int(whole + fraction) * 10 ** max(shift, 0), 0
+    scale: int = 10 ** abs(shift)
+    digits, rest = int(whole + fraction), 0
     if shift < 0:
-        digits, rest = divmod(digits, 10**-shift)
+        digits, rest = divmod(digits, scale)
+    else:
+        digits *= scale
     if rest:
         return False
     away = digits - abs(int(value))
     neighbour = outer if away > 0 else inner
-    return away != 0 and 2 * abs(away) == abs(int(neighbour) - int(value))
+    step: int = abs(int(neighbour) - int(value))
+    return away != 0 and 2 * abs(away) == step
 
 
 def _with_exponent_from(shown: str, limit: int) -> str:

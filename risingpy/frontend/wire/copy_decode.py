@@ -1,0 +1,190 @@
+"""COPY FROM STDIN in text and CSV format: bytes → Arrow batches, without a Python loop over rows.
+
+The data is cut into blocks of whole rows. pyarrow.csv splits a block into string columns, escapes are undone and types
+parsed a column at a time. Where that could differ from PostgreSQL's reading, or fails, the block goes through
+copy_rows.py instead, which is exact and says what is wrong where.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from risingpy.errors import SqlError
+from risingpy.frontend.wire.copy_rows import decode_rows, row_end, split_rows
+from risingpy.frontend.wire.session_protocol import CopyFormat, CopyOptions, Field
+from risingpy.types.forms import parse_column
+
+_BLOCK_BYTES = 1 << 20
+_MAX_ROW_BYTES = 1 << 30
+_END_OF_DATA = re.compile(rb"(?:\A|(?<=\n))\\\.(?:\r?\n|\r?\Z)")
+# An escape that is not one of those which the columnar path undoes.
+_OTHER_ESCAPE = r"\\[^\\bfnrtv]|\\$"
+_ESCAPES = (("\\b", "\b"), ("\\f", "\f"), ("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t"), ("\\v", "\v"))
+
+
+class DelimitedDecoder:
+    """Turns the client's CopyData, cut anywhere, into batches with the fields' types and the names c0, c1, …"""
+
+    def __init__(self, relation: str, fields: Sequence[Field], options: CopyOptions, time_zone: str) -> None:
+        self._relation = relation
+        self._fields = fields
+        self._options = options
+        self._time_zone = time_zone
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._wanted = _BLOCK_BYTES
+        self._line = 1
+        self._header_pending = options.header
+        self._ended = False
+
+    def feed(self, data: bytes) -> Iterator[pa.RecordBatch]:
+        """Takes a CopyData message; gives the rows that are complete, once there are enough of them."""
+        if self._ended:
+            return
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= self._wanted:
+            yield from self._decode(last=False)
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """The rows that are left."""
+        if not self._ended:
+            yield from self._decode(last=True)
+
+    def _decode(self, *, last: bool) -> Iterator[pa.RecordBatch]:
+        data = b"".join(self._parts)
+        end = self._rows_end(data)
+        marker = _END_OF_DATA.search(data) if b"\\." in data else None
+        if marker is not None and (marker.end() < len(data) or last or data.endswith(b"\n")):
+            # Everything after the line `\.` is ignored.
+            data = data[: marker.start()]
+            end, last, self._ended = len(data), True, True
+        block = data if last else data[:end]
+        rest = b"" if last else data[end:]
+        self._parts, self._size = [rest], len(rest)
+        self._wanted = max(_BLOCK_BYTES, 2 * len(rest))
+        if len(rest) > _MAX_ROW_BYTES:
+            raise SqlError("a row of COPY data is too long", sqlstate="54000")
+        if self._header_pending and block:
+            header_end = row_end(block, 0, self._options)
+            skipped = len(block) if header_end < 0 else header_end + 1
+            self._line += block.count(b"\n", 0, skipped)
+            block = block[skipped:]
+            self._header_pending = False
+        if block:
+            yield self._decode_block(block)
+            self._line += block.count(b"\n")
+
+    def _rows_end(self, data: bytes) -> int:
+        """The length of the leading whole rows."""
+        options = self._options
+        if options.format is CopyFormat.TEXT:
+            end = data.rfind(b"\n")
+            while end > 0 and _trailing_backslashes(data, end) % 2:
+                end = data.rfind(b"\n", 0, end)
+            return end + 1
+        if options.escape != options.quote and options.escape.encode() in data:
+            end = start = 0
+            while (start := row_end(data, end, options) + 1) > 0:
+                end = start
+            return end
+        # A newline ends a row where the number of quotes before it is even.
+        raw = np.frombuffer(data, np.uint8)
+        newlines = np.flatnonzero(raw == 10)
+        quotes = np.flatnonzero(raw == ord(options.quote))
+        outside = newlines[np.searchsorted(quotes, newlines) % 2 == 0]
+        return int(outside[-1]) + 1 if len(outside) else 0
+
+    def _decode_block(self, block: bytes) -> pa.RecordBatch:
+        if self._is_ordinary(block):
+            try:
+                return self._decode_columns(block)
+            except (SqlError, pa.ArrowInvalid):
+                pass  # the exact path finds out what is wrong, and where
+        rows = split_rows(block, self._options, self._line)
+        return decode_rows(rows, self._relation, self._fields, self._options, self._time_zone)
+
+    def _is_ordinary(self, block: bytes) -> bool:
+        """False if pyarrow.csv might split the block otherwise than PostgreSQL does."""
+        if b"\0" in block or not self._fields:
+            return False
+        returns = block.count(b"\r")
+        if returns and not returns == block.count(b"\r\n") == block.count(b"\n"):
+            return False
+        if self._options.format is CopyFormat.TEXT:
+            delimiter = self._options.delimiter.encode()
+            return not (b"\\\n" in block or b"\\\r" in block or b"\\" + delimiter in block or block.endswith(b"\\"))
+        if self._options.escape != self._options.quote and self._options.escape.encode() in block:
+            return False
+        quote = self._options.quote.encode()
+        return quote not in block or self._quotes_are_regular(block, ord(quote))
+
+    def _quotes_are_regular(self, block: bytes, quote: int) -> bool:
+        """True if each opening quote begins a field (or doubles the one before it) and each closing one ends it."""
+        raw = np.frombuffer(block, np.uint8)
+        places = np.flatnonzero(raw == quote)
+        if len(places) % 2:
+            return False
+        borders = np.array([ord(self._options.delimiter), 10, 13, quote], np.uint8)
+        before = raw[np.maximum(places[0::2] - 1, 0)]
+        after = raw[np.minimum(places[1::2] + 1, len(raw) - 1)]
+        opens = np.isin(before, borders) | (places[0::2] == 0)
+        closes = np.isin(after, borders) | (places[1::2] == len(raw) - 1)
+        return bool(opens.all() and closes.all())
+
+    def _decode_columns(self, block: bytes) -> pa.RecordBatch:
+        names = [f"c{index}" for index in range(len(self._fields))]
+        options = self._options
+        is_csv = options.format is CopyFormat.CSV
+        table = csv.read_csv(
+            io.BytesIO(block),
+            read_options=csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
+            parse_options=csv.ParseOptions(
+                delimiter=options.delimiter,
+                quote_char=options.quote if is_csv else False,
+                double_quote=is_csv,
+                escape_char=False,
+                newlines_in_values=is_csv,
+                ignore_empty_lines=False,
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=[options.null],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        arrays = []
+        for field, column in zip(self._fields, table.columns, strict=True):
+            texts = column.combine_chunks()
+            if not is_csv and b"\\" in block:
+                texts = _unescape(texts)
+            arrays.append(parse_column(field.type, texts, time_zone=self._time_zone))
+        return pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def _trailing_backslashes(data: bytes, end: int) -> int:
+    start = end
+    while start > 0 and data[start - 1] == 0x5C:
+        start -= 1
+    return end - start
+
+
+def _unescape(texts: pa.Array) -> pa.Array:
+    """Undoes the escapes that COPY TO writes; raises ArrowInvalid where there are others."""
+    if not pc.any(pc.match_substring(texts, "\\")).as_py():
+        return texts
+    # A pair of backslashes stands aside as NUL, which no text holds, while the others are undone.
+    texts = pc.replace_substring(texts, "\\\\", "\0")
+    if pc.any(pc.match_substring_regex(texts, _OTHER_ESCAPE)).as_py():
+        raise pa.ArrowInvalid("escapes beyond the ordinary")
+    for escape, character in _ESCAPES:
+        texts = pc.replace_substring(texts, escape, character)
+    return pc.replace_substring(texts, "\0", "\\")

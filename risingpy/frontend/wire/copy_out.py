@@ -1,0 +1,126 @@
+"""COPY … TO STDOUT: rows as text, CSV or binary, one CopyData message each (psycopg and others rely on that).
+
+Whole batches are encoded at once, as in data_row.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.frontend.wire import messages
+from risingpy.frontend.wire.copy_binary import HEADER, TRAILER
+from risingpy.frontend.wire.data_row import as_binary, encode_batch, join_pieces
+from risingpy.frontend.wire.fields import BINARY, TEXT, encode_column
+from risingpy.frontend.wire.portal import RowStream
+from risingpy.frontend.wire.session_protocol import CopyFormat, CopyOptions, CopyOut, Field
+
+if TYPE_CHECKING:
+    from risingpy.frontend.wire.connection import Connection, Context
+
+_SLICE_ROWS = 16_384
+_SLICE_BYTES = 32 << 20
+_ESCAPES = (("\\", "\\\\"), ("\b", "\\b"), ("\f", "\\f"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"), ("\v", "\\v"))
+
+
+def send_copy(connection: Connection, ctx: Context, copy: CopyOut, rows: RowStream) -> int:
+    """Runs the copy-out mode; returns how many rows went."""
+    binary = copy.options.format is CopyFormat.BINARY
+    write = connection.wfile.write
+    write(messages.copy_response(messages.COPY_OUT_RESPONSE, len(copy.fields), binary=binary))
+    if binary:
+        write(messages.message(messages.COPY_DATA, HEADER))
+    elif copy.options.header:
+        write(messages.message(messages.COPY_DATA, header_line(copy.fields, copy.options)))
+    count = 0
+    time_zone = ctx.session.time_zone()
+    try:
+        for batch in rows.take(None):
+            for piece in encode_copy(batch, copy.fields, copy.options, time_zone):
+                write(piece)
+            count += batch.num_rows
+    finally:
+        rows.close()
+    if binary:
+        write(messages.message(messages.COPY_DATA, TRAILER))
+    write(messages.message(messages.COPY_DONE))
+    return count
+
+
+def encode_copy(
+    batch: pa.RecordBatch, fields: Sequence[Field], options: CopyOptions, time_zone: str
+) -> Iterator[bytes | memoryview]:
+    """The batch's rows as CopyData messages, in pieces to be written one after the other."""
+    if options.format is CopyFormat.BINARY:
+        yield from encode_batch(batch, fields, [BINARY] * len(fields), time_zone, kind=messages.COPY_DATA)
+        return
+    step = max(1, min(_SLICE_ROWS, _SLICE_BYTES * max(batch.num_rows, 1) // max(1, batch.nbytes)))
+    for start in range(0, batch.num_rows, step):
+        part = batch.slice(start, step)
+        texts = [_escaped(field, column, options, time_zone, alone=len(fields) == 1)
+                 for field, column in zip(fields, part.columns, strict=True)]  # fmt: skip
+        yield _rows(texts, options, part.num_rows)
+
+
+def _rows(texts: Sequence[pa.Array], options: CopyOptions, count: int) -> memoryview:
+    delimiter, newline = pa.scalar(options.delimiter.encode()), pa.scalar(b"\n")
+    pieces: list[pa.Array] = []
+    length = np.full(count, 4 + max(len(texts), 1), np.int64)  # itself, delimiters and newline
+    for index, text in enumerate(texts):
+        length += pc.binary_length(text).to_numpy(zero_copy_only=False)
+        pieces += [text] if index == 0 else [delimiter, text]
+    header = np.empty(count, [("kind", "S1"), ("length", ">i4")])
+    header["kind"] = messages.COPY_DATA
+    header["length"] = length
+    return join_pieces([as_binary(header), *pieces, newline])
+
+
+def _escaped(field: Field, column: pa.Array, options: CopyOptions, time_zone: str, *, alone: bool) -> pa.Array:
+    """A column as COPY shows it, NULLs included: binary, without NULLs."""
+    encoded = encode_column(field, column, TEXT, time_zone)
+    assert not isinstance(encoded, np.ndarray)
+    texts = encoded.cast(pa.string())
+    if options.format is CopyFormat.CSV:
+        texts = _quote_csv(texts, options, alone=alone)
+    else:
+        texts = _escape_text(texts, options.delimiter)
+    return pc.fill_null(texts, options.null).cast(pa.binary())
+
+
+def _escape_text(texts: pa.Array, delimiter: str) -> pa.Array:
+    escapes = _ESCAPES if delimiter == "\t" else (*_ESCAPES, (delimiter, "\\" + delimiter))
+    special = "[" + "".join(re.escape(character) for character, _ in escapes) + "]"
+    if not pc.any(pc.match_substring_regex(texts, special)).as_py():
+        return texts
+    for character, escape in escapes:
+        texts = pc.replace_substring(texts, character, escape)
+    return texts
+
+
+def _quote_csv(texts: pa.Array, options: CopyOptions, *, alone: bool) -> pa.Array:
+    special = "[" + re.escape(options.delimiter) + re.escape(options.quote) + "\\r\\n]"
+    needed = pc.or_(pc.match_substring_regex(texts, special), pc.equal(texts, options.null))
+    if alone:
+        needed = pc.or_(needed, pc.equal(texts, "\\."))
+    if not pc.any(needed).as_py():
+        return texts
+    inner = texts
+    if options.escape != options.quote:
+        inner = pc.replace_substring(inner, options.escape, options.escape * 2)
+    inner = pc.replace_substring(inner, options.quote, options.escape + options.quote)
+    quoted = pc.binary_join_element_wise(options.quote, inner, options.quote, "")
+    return pc.if_else(needed, quoted, texts)
+
+
+def header_line(fields: Sequence[Field], options: CopyOptions) -> bytes:
+    """The columns' names as a row."""
+    names = pa.array([field.name for field in fields], pa.string())
+    shown = _quote_csv(names, options, alone=len(fields) == 1) if options.format is CopyFormat.CSV else names
+    if options.format is CopyFormat.TEXT:
+        shown = _escape_text(names, options.delimiter)
+    return options.delimiter.join(shown.to_pylist()).encode() + b"\n"

@@ -1,0 +1,187 @@
+"""COPY's text and CSV formats, row by row, exactly as PostgreSQL reads them (src/backend/commands/copyfromparse.c).
+
+This is the specification, and the path for what the fast one (copy_decode.py) does not decide: escapes across rows,
+quotes inside fields, malformed lines. Its errors name relation, line and column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from risingpy.errors import BadCopyFileFormat, SqlError
+from risingpy.frontend.wire.payload import decode_text
+from risingpy.frontend.wire.session_protocol import CopyFormat, CopyOptions, Field
+from risingpy.types.forms import parse_text
+
+_MAX_SHOWN = 100  # characters of a value in an error's context
+_TEXT_LINE = re.compile(rb"(?:[^\\\n]|\\[^\n]|\\\n)*", re.DOTALL)
+_ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
+_NAMED = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+
+
+@dataclass(frozen=True, slots=True)
+class RawRow:
+    """One row's bytes, and the number of the line where it ends."""
+
+    line: int
+    data: bytes
+
+
+def split_rows(block: bytes, options: CopyOptions, first_line: int) -> Iterator[RawRow]:
+    """The rows of a block that holds whole rows (the last may lack its newline)."""
+    line = first_line - 1
+    at = 0
+    crlf: bool | None = None
+    while at < len(block):
+        end = row_end(block, at, options)
+        data = block[at : len(block) if end < 0 else end]
+        at = len(block) if end < 0 else end + 1
+        if crlf is None:
+            crlf = data.endswith(b"\r")
+        if crlf:
+            data = data.removesuffix(b"\r")
+        line += 1 + (data.count(b"\n") if options.format is CopyFormat.CSV else 0)
+        yield RawRow(line, data)
+
+
+def row_end(block: bytes, start: int, options: CopyOptions) -> int:
+    """Where the newline is that ends the row which begins at `start`; -1 if it is not there."""
+    if options.format is CopyFormat.TEXT:
+        match = _TEXT_LINE.match(block, start)
+        assert match is not None
+        return match.end() if match.end() < len(block) and block[match.end()] == 10 else -1
+    quote = options.quote.encode()
+    escape = options.escape.encode()
+    if escape == quote:
+        return _csv_row_end(block, start, re.compile(rb"[\n" + re.escape(quote) + rb"]"), quote, None)
+    return _csv_row_end(block, start, re.compile(rb"[\n" + re.escape(quote + escape) + rb"]"), quote, escape)
+
+
+def _csv_row_end(block: bytes, start: int, special: re.Pattern[bytes], quote: bytes, escape: bytes | None) -> int:
+    quoted = False
+    escaped_at = -1
+    for match in special.finditer(block, start):
+        character = match[0]
+        if character == escape:
+            # An escape character escapes the one right after it, inside quotes.
+            if quoted and escaped_at != match.start() - 1:
+                escaped_at = match.start()
+        elif character == quote:
+            if not (quoted and escaped_at == match.start() - 1 and escaped_at >= 0):
+                quoted = not quoted
+        elif not quoted:
+            return match.start()
+    return -1
+
+
+def decode_rows(
+    rows: Iterator[RawRow], relation: str, fields: Sequence[Field], options: CopyOptions, time_zone: str
+) -> pa.RecordBatch:
+    """The typed columns of rows; raises 22P04 and the types' errors with their context."""
+    columns: list[list[object]] = [[] for _ in fields]
+    for row in rows:
+        try:
+            values = _split_values(row, options, fields)
+        except SqlError as error:
+            error.where = error.where or f'COPY {relation}, line {row.line}: "{_shown(row.data)}"'
+            raise
+        for field, column, value in zip(fields, columns, values, strict=True):
+            try:
+                column.append(
+                    None if value is None else parse_text(field.type, decode_text(value), time_zone=time_zone)
+                )
+            except SqlError as error:
+                error.where = f'COPY {relation}, line {row.line}, column {field.name}: "{_shown(value or b"")}"'
+                raise
+    arrays = [pa.array(column, field.type.arrow) for field, column in zip(fields, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=[f"c{index}" for index in range(len(fields))])
+
+
+def _shown(data: bytes) -> str:
+    text = data.decode(errors="replace")
+    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
+
+
+def _split_values(row: RawRow, options: CopyOptions, fields: Sequence[Field]) -> list[bytes | None]:
+    values = _csv_values(row.data, options) if options.format is CopyFormat.CSV else _text_values(row.data, options)
+    if len(values) > len(fields):
+        raise BadCopyFileFormat("extra data after last expected column")
+    if len(values) < len(fields):
+        raise BadCopyFileFormat(f'missing data for column "{fields[len(values)].name}"')
+    return values
+
+
+def _text_values(data: bytes, options: CopyOptions) -> list[bytes | None]:
+    if b"\r" in data and re.search(rb"(?<!\\)\r", data):
+        raise BadCopyFileFormat("literal carriage return found in data", hint='Use "\\r" to represent carriage return.')
+    delimiter = options.delimiter.encode()
+    null = options.null.encode()
+    if b"\\" not in data:
+        return [None if raw == null else raw for raw in data.split(delimiter)]
+    values: list[bytes | None] = []
+    raw_value = re.compile(rb"(?:\\.|[^\\" + re.escape(delimiter) + rb"]|\\$)*", re.DOTALL)
+    at = 0
+    while True:
+        match = raw_value.match(data, at)
+        assert match is not None
+        values.append(None if match[0] == null else _ESCAPE.sub(_unescaped, match[0]))
+        if match.end() >= len(data):
+            return values
+        at = match.end() + 1
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    octal, hexadecimal, character = match.groups()
+    if octal is not None:
+        return bytes([int(octal, 8) & 0xFF])
+    if hexadecimal is not None:
+        return bytes([int(hexadecimal, 16)])
+    return _NAMED.get(character, character)
+
+
+def _csv_values(data: bytes, options: CopyOptions) -> list[bytes | None]:
+    delimiter, quote, escape = (text.encode() for text in (options.delimiter, options.quote, options.escape))
+    null = options.null.encode()
+    values: list[bytes | None] = []
+    plain = re.compile(rb"[^" + re.escape(delimiter + quote) + rb"]*")
+    at = 0
+    while True:
+        parts: list[bytes] = []
+        saw_quote = False
+        while True:
+            match = plain.match(data, at)
+            assert match is not None
+            if b"\r" in match[0]:
+                hint = "Use quoted CSV field to represent carriage return."
+                raise BadCopyFileFormat("unquoted carriage return found in data", hint=hint)
+            parts.append(match[0])
+            at = match.end()
+            if data[at : at + 1] != quote:
+                break
+            saw_quote = True
+            at = _quoted_part(data, at + 1, quote, escape, parts)
+        value = b"".join(parts)
+        values.append(None if not saw_quote and value == null else value)
+        if at >= len(data):
+            return values
+        at += 1
+
+
+def _quoted_part(data: bytes, at: int, quote: bytes, escape: bytes, parts: list[bytes]) -> int:
+    """Adds what stands up to the closing quote, and returns where that ends."""
+    while True:
+        character = data[at : at + 1]
+        if not character:
+            raise BadCopyFileFormat("unterminated CSV quoted field")
+        if character == escape and data[at + 1 : at + 2] in (escape, quote) and data[at + 1 : at + 2]:
+            parts.append(data[at + 1 : at + 2])
+            at += 2
+        elif character == quote:
+            return at + 1
+        else:
+            parts.append(character)
+            at += 1

@@ -1,0 +1,23 @@
+"""What one client may take, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Times are in seconds."""
+
+    max_connections: int = 200  # a thread each; PostgreSQL's default is 100
+    startup_timeout: float = 60.0  # PostgreSQL's authentication_timeout
+    idle_timeout: float | None = None  # for sessions outside a transaction; None: no limit
+    max_message_bytes: int = 256 << 20  # queries, parameters, COPY data; PostgreSQL stops at 1 GB
+    shutdown_grace: float = 5.0  # how long `stop` waits for sessions to say goodbye
+
+
+MAX_STARTUP_BYTES = 10_000
+"""PostgreSQL's MAX_STARTUP_PACKET_LENGTH."""
+
+MAX_CONTROL_BYTES = 30_000
+"""Messages that carry a name at most (PQ_SMALL_MESSAGE_LIMIT is 10,000; names may be long)."""

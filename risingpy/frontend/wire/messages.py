@@ -1,0 +1,80 @@
+"""Messages from the server, as bytes. No I/O here; the layouts are those of the manual's chapter 55.7."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from buenavista.postgres import ServerResponse
+
+from risingpy.errors import SqlError
+from risingpy.frontend.wire.fields import oid_of, typlen_of
+from risingpy.frontend.wire.session_protocol import Field, Notice
+
+# Messages that buenavista does not know.
+COPY_IN_RESPONSE = b"G"
+COPY_OUT_RESPONSE = b"H"
+COPY_DATA = b"d"
+COPY_DONE = b"c"
+NEGOTIATE_PROTOCOL_VERSION = b"v"
+
+
+def message(kind: bytes, body: bytes = b"") -> bytes:
+    """One message: its type, its length, its body."""
+    return kind + (len(body) + 4).to_bytes(4, "big") + body
+
+
+def error_response(error: SqlError, *, fatal: bool = False) -> bytes:
+    """ErrorResponse with every field that the error has."""
+    severity = "FATAL" if fatal else error.severity
+    parts = [("S", severity), ("V", severity), ("C", error.sqlstate), ("M", error.message)]
+    position = None if error.position is None else str(error.position)
+    parts += [
+        (code, value)
+        for code, value in (("D", error.detail), ("H", error.hint), ("P", position), ("W", error.where))
+        if value is not None
+    ]
+    return message(ServerResponse.ERROR_RESPONSE, _coded(parts))
+
+
+def notice_response(notice: Notice) -> bytes:
+    parts = [("S", notice.severity), ("V", notice.severity), ("C", notice.sqlstate), ("M", notice.message)]
+    parts += [(code, value) for code, value in (("D", notice.detail), ("H", notice.hint)) if value is not None]
+    return message(ServerResponse.NOTICE_RESPONSE, _coded(parts))
+
+
+def _coded(parts: Sequence[tuple[str, str]]) -> bytes:
+    texts = (code.encode() + value.replace("\0", "").encode(errors="replace") + b"\0" for code, value in parts)
+    return b"".join(texts) + b"\0"
+
+
+def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
+    parts = [struct.pack("!h", len(fields))]
+    for field, format_ in zip(fields, formats, strict=True):
+        typmod = field.type.typmod if field.oid is None else -1
+        numbers = (field.table_oid, field.column_number, oid_of(field), typlen_of(field), typmod, format_)
+        parts.append(field.name.encode() + b"\0" + struct.pack("!IhIhih", *numbers))
+    return message(ServerResponse.ROW_DESCRIPTION, b"".join(parts))
+
+
+def parameter_description(oids: Sequence[int]) -> bytes:
+    return message(ServerResponse.PARAMETER_DESCRIPTION, struct.pack(f"!h{len(oids)}I", len(oids), *oids))
+
+
+def backend_key_data(process_id: int, secret_key: int) -> bytes:
+    return message(ServerResponse.BACKEND_KEY_DATA, struct.pack("!II", process_id, secret_key))
+
+
+def ready_for_query(status: bytes) -> bytes:
+    return message(ServerResponse.READY_FOR_QUERY, status)
+
+
+def negotiate_protocol_version(newest_minor: int, unknown_options: Sequence[str]) -> bytes:
+    options = b"".join(option.encode() + b"\0" for option in unknown_options)
+    return message(NEGOTIATE_PROTOCOL_VERSION, struct.pack("!ii", newest_minor, len(unknown_options)) + options)
+
+
+def copy_response(kind: bytes, columns: int, *, binary: bool) -> bytes:
+    """CopyInResponse or CopyOutResponse; all columns have the format of the whole."""
+    format_ = int(binary)
+    return message(kind, struct.pack(f"!bh{columns}h", format_, columns, *([format_] * columns)))

@@ -1,0 +1,64 @@
+"""Bind's parameters: text or binary → the Python values that `Literal` documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from risingpy.errors import ProtocolViolation
+from risingpy.frontend.wire.fields import BINARY, TEXT
+from risingpy.frontend.wire.payload import Payload, decode_text
+from risingpy.frontend.wire.session_protocol import Prepared
+from risingpy.types import SqlType
+from risingpy.types.arrays import decode_array, decode_element, parse_array
+from risingpy.types.forms import decode_binary, parse_text
+from risingpy.types.oids import ARRAY_ELEMENT, OID_ALIASES, VECTOR_ELEMENT
+
+
+def parameter_oids(prepared: Prepared) -> list[int]:
+    """What ParameterDescription says."""
+    oids = [type_.oid for type_ in prepared.parameter_types]
+    for index, oid in enumerate(prepared.parameter_oids[: len(oids)]):
+        oids[index] = oid or oids[index]
+    return oids
+
+
+def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
+    """One format per parameter or column, from none (all text), one (for all) or as many."""
+    if any(format_ not in (TEXT, BINARY) for format_ in formats):
+        bad = next(format_ for format_ in formats if format_ not in (TEXT, BINARY))
+        raise ProtocolViolation(f"unsupported format code: {bad}", sqlstate="22023")
+    if len(formats) == count:
+        return list(formats)
+    if len(formats) <= 1:
+        return [*formats] * count if formats else [TEXT] * count
+    raise ProtocolViolation(f"bind message has {len(formats)} {what}")
+
+
+def decode_parameters(payload: Payload, name: str, prepared: Prepared, time_zone: str) -> list[object | None]:
+    """Formats and values of a Bind message, up to the result formats."""
+    formats = payload.int16s()
+    count = payload.int16() & 0xFFFF
+    wanted = len(prepared.parameter_types)
+    if count != wanted:
+        raise ProtocolViolation(
+            f'bind message supplies {count} parameters, but prepared statement "{name}" requires {wanted}'
+        )
+    expanded = expand_formats(formats, count, f"parameter formats but {count} parameters")
+    values: list[object | None] = []
+    for type_, oid, format_ in zip(prepared.parameter_types, parameter_oids(prepared), expanded, strict=True):
+        length = payload.int32()
+        if length == -1:
+            values.append(None)
+        else:
+            values.append(_decode(type_, oid, payload.take(length), format_, time_zone))
+    return values
+
+
+def _decode(type_: SqlType, oid: int, data: bytes, format_: int, time_zone: str) -> object:
+    array = oid in ARRAY_ELEMENT or oid in VECTOR_ELEMENT
+    if format_ == BINARY:
+        if array:
+            return decode_array(oid, data)
+        return decode_element(oid, data) if oid in OID_ALIASES else decode_binary(type_, data)
+    text = decode_text(data)
+    return parse_array(oid, text) if array else parse_text(type_, text, time_zone=time_zone)

@@ -1,0 +1,83 @@
+"""pg_type OIDs → types of ours, for what clients declare and for the columns of system relations."""
+
+from __future__ import annotations
+
+from risingpy.types.sql_type import (
+    BIGINT,
+    BOOLEAN,
+    BYTEA,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    NUMERIC,
+    REAL,
+    SMALLINT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    VARCHAR,
+    SqlType,
+)
+
+TYPE_BY_OID: dict[int, SqlType] = {
+    16: BOOLEAN,
+    17: BYTEA,
+    18: VARCHAR,  # "char"
+    19: VARCHAR,  # name
+    20: BIGINT,
+    21: SMALLINT,
+    23: INTEGER,
+    24: VARCHAR,  # regproc
+    25: VARCHAR,  # text
+    26: BIGINT,  # oid: four bytes on the wire, without sign
+    194: VARCHAR,  # pg_node_tree
+    700: REAL,
+    701: DOUBLE,
+    705: UNKNOWN,
+    1033: VARCHAR,  # aclitem
+    1042: VARCHAR,  # character
+    1043: VARCHAR,
+    1082: DATE,
+    1083: TIME,
+    1114: TIMESTAMP,
+    1184: TIMESTAMPTZ,
+    1186: INTERVAL,
+    1700: NUMERIC,
+    2205: VARCHAR,  # regclass
+    2206: VARCHAR,  # regtype
+    4089: VARCHAR,  # regnamespace
+}
+"""The type that holds a value of that OID."""
+
+OID_ALIASES = frozenset((24, 26, 28, 29, 2205, 2206, 4089))
+"""Types that are an OID underneath: uint32 in binary form."""
+
+ARRAY_ELEMENT: dict[int, int] = {
+    1000: 16,
+    1001: 17,
+    1002: 18,
+    1003: 19,
+    1005: 21,
+    1007: 23,
+    1009: 25,
+    1015: 1043,
+    1016: 20,
+    1021: 700,
+    1022: 701,
+    1028: 26,
+    1034: 1033,
+    1115: 1114,
+    1182: 1082,
+    1183: 1083,
+    1185: 1184,
+    1187: 1186,
+    1231: 1700,
+    2210: 2205,
+    2211: 2206,
+}
+"""Array type → element type."""
+
+VECTOR_ELEMENT: dict[int, int] = {22: 21, 30: 26}
+"""int2vector and oidvector: arrays whose text is their elements between blanks, and which count from 0."""
