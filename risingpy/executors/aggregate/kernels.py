@@ -32,8 +32,8 @@ _OUT_FLOATS = types.Array(types.float64, 1, "C")
 
 def _compiled(*arguments: Any) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
-        options = {"cache": True, "nogil": True, "error_model": "numpy"}
-        return cast(Function, njit(types.void(*arguments), **options)(function))
+        signature = types.void(*arguments)
+        return cast(Function, njit(signature, cache=True, nogil=True, error_model="numpy")(function))
 
     return decorate
 

@@ -6,7 +6,8 @@ Both are the same columns, for a state is a sum of changes:
     count                                 number
     sum of integers, of numeric(p,s)      low 128 bits of the unscaled sum [, the 64 bits above], number of values
       (the upper bits where p > 28: a sum of fewer digits cannot leave 128 bits)
-    sum of real and double precision      sum of the finite values, its error, numbers of values, NaN, Infinity, -Infinity
+    sum of real and double precision      sum of the finite values, its error, numbers of values,
+                                          of NaN, of Infinity and of -Infinity
     sum of interval                       months, days, nanoseconds, number of values
     min, max (input only grows)           the extreme
     bool_and, bool_or                     numbers of true and of false

@@ -1,0 +1,198 @@
+"""sum: exact over integers and numerics, with an error term over floating-point numbers, by part over intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.executors.aggregate.grouping import GroupedRows
+from risingpy.executors.aggregate.kernels import add_floats, add_integers, add_wide
+from risingpy.executors.aggregate.value_state import integers_of, merged_integers, present, signed_counts
+from risingpy.types import REAL, SqlType, TypeKind
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+_NUMERIC_LIMIT = 10**38  # the first number too long for numeric
+_INTEGER_RANGE = {TypeKind.BIGINT: 2**63 - 1}
+_INTERVAL_PARTS = 3
+_MAX_INT32 = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSum:
+    """Integers and numerics: 128 bits of the unscaled sum in a numeric column, above them a bigint if `wide`."""
+
+    types: tuple[SqlType, ...]
+    result_type: SqlType
+
+    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
+        rows, argument = present(rows, argument)
+        assert argument is not None
+        sums = np.zeros(3 * rows.groups, np.int64)
+        if pa.types.is_decimal(argument.type):
+            add_wide(rows.codes, rows.signs, _words(argument), 2, sums)
+        else:
+            add_wide(rows.codes, rows.signs, integers_of(argument.cast(pa.int64())), 1, sums)
+        return self._columns(sums, pa.array(signed_counts(rows)))
+
+    def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
+        sums = np.zeros(3 * groups, np.int64)
+        words = np.zeros((len(codes), 3), np.int64)
+        words[:, :2] = _words(states[0]).reshape(-1, 2)
+        words[:, 2] = integers_of(states[1]) if self._wide else words[:, 1] >> 63
+        if states[0].null_count:
+            words[states[0].is_null().to_numpy(zero_copy_only=False)] = 0
+        add_wide(codes, np.ones(len(codes), np.int8), words.reshape(-1), 3, sums)
+        return self._columns(sums, merged_integers(codes, groups, states[-1]))
+
+    def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
+        empty = integers_of(states[-1]) == 0
+        words = _words(states[0]).reshape(-1, 2)
+        top = integers_of(states[1]) if self._wide else words[:, 1] >> 63
+        if self.result_type.kind is TypeKind.NUMERIC:
+            limit = _NUMERIC_LIMIT - 1
+        else:
+            limit = _INTEGER_RANGE[self.result_type.kind]
+        too_large = ~empty & _exceeds(words, top, limit)
+        null = empty | too_large
+        if self.result_type.kind is TypeKind.NUMERIC:
+            column = _fixed(words, self.result_type.arrow, null)
+        else:
+            column = pa.array(np.ascontiguousarray(words[:, 0]), mask=null)
+        return column, int(too_large.sum())
+
+    @property
+    def _wide(self) -> bool:
+        return len(self.types) == 3
+
+    def _columns(self, sums: Integers, count: pa.Array) -> list[pa.Array]:
+        words = sums.reshape(-1, 3)
+        low = _fixed(np.ascontiguousarray(words[:, :2]), self.types[0].arrow, None)
+        return [low, *([pa.array(np.ascontiguousarray(words[:, 2]))] if self._wide else []), count]
+
+
+@dataclass(frozen=True, slots=True)
+class FloatSum:
+    """real and double precision: finite values in a sum with its error, the others counted by kind."""
+
+    result_type: SqlType
+
+    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
+        rows, argument = present(rows, argument)
+        assert argument is not None
+        values = np.asarray(argument.to_numpy(zero_copy_only=False), np.float64)
+        kinds = (np.isnan(values), np.isposinf(values), np.isneginf(values))
+        counts = [signed_counts(rows), *(signed_counts(rows.select(kind)) for kind in kinds)]
+        finite = np.isfinite(values)
+        if not finite.all():
+            rows, values = rows.select(finite), values[finite]
+        sums, errors = np.zeros((2, rows.groups))
+        add_floats(rows.codes, rows.signs, values, sums, errors)
+        return [pa.array(column) for column in (sums, errors, *counts)]
+
+    def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
+        counts = [merged_integers(codes, groups, column) for column in states[2:]]
+        signs = np.ones(len(codes), np.int8)
+        sums, errors = np.zeros((2, groups))
+        for column in states[:2]:
+            add_floats(codes, signs, _floats(column), sums, errors)
+        everything, *others = (integers_of(count) for count in counts)
+        nothing_finite = everything == sum(others)
+        sums[nothing_finite] = errors[nothing_finite] = 0.0
+        return [pa.array(sums), pa.array(errors), *counts]
+
+    def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
+        total = _floats(states[0]) + _floats(states[1])
+        count, nan, plus, minus = (integers_of(column) for column in states[2:])
+        with np.errstate(over="ignore"):
+            shown = total.astype(np.float32).astype(np.float64) if self.result_type == REAL else total
+        empty = count == 0
+        undefined = (nan > 0) | ((plus > 0) & (minus > 0))
+        infinite = (plus > 0) | (minus > 0)
+        too_large = ~empty & ~undefined & ~infinite & ~np.isfinite(shown)
+        shown = np.where(undefined, np.nan, np.where(plus > 0, np.inf, np.where(minus > 0, -np.inf, shown)))
+        column = pa.array(shown, mask=empty | too_large).cast(self.result_type.arrow, safe=False)
+        return column, int(too_large.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalSum:
+    """Months, days and nanoseconds, each on its own, as PostgreSQL adds intervals."""
+
+    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
+        rows, argument = present(rows, argument)
+        assert argument is not None
+        sums = np.zeros((_INTERVAL_PARTS, rows.groups), np.int64)
+        for part, values in zip(sums, _interval_parts(argument), strict=True):
+            add_integers(rows.codes, rows.signs, values, part)
+        return [pa.array(column) for column in (*sums, signed_counts(rows))]
+
+    def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
+        return [merged_integers(codes, groups, state) for state in states]
+
+    def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
+        months, days, nanoseconds, count = (integers_of(state) for state in states)
+        empty = count == 0
+        too_large = ~empty & ((np.abs(months) > _MAX_INT32) | (np.abs(days) > _MAX_INT32))
+        parts = np.empty((len(count), 2), np.int64)
+        parts.view(np.int32)[:, 0] = months
+        parts.view(np.int32)[:, 1] = days
+        parts[:, 1] = nanoseconds
+        return _fixed(parts, pa.month_day_nano_interval(), empty | too_large), int(too_large.sum())
+
+
+def _words(column: pa.Array) -> Integers:
+    """The unscaled 128-bit values as int64 words, low one first."""
+    if len(column) == 0:
+        return np.empty(0, np.int64)
+    words = np.frombuffer(column.buffers()[1], np.int64)
+    return words[2 * column.offset : 2 * (column.offset + len(column))]
+
+
+def _fixed(data: Integers, arrow_type: pa.DataType, null: Mask | None) -> pa.Array:
+    """A column of 16-byte values."""
+    validity = None
+    if null is not None and null.any():
+        validity = pa.py_buffer(np.packbits(~null, bitorder="little"))
+    return pa.Array.from_buffers(arrow_type, len(data), [validity, pa.py_buffer(data)])
+
+
+def _exceeds(words: Integers, top: Integers, limit: int) -> Mask:
+    """Whether a 192-bit number lies outside [-limit, limit], or below -limit - 1 for an integer type's limit."""
+    fits_128 = top == words[:, 1] >> 63
+    low = np.ascontiguousarray(words[:, 0]).view(np.uint64)
+    high = words[:, 1]
+    above = _greater(high, low, limit)
+    lowest = -limit - 1 if limit == _INTEGER_RANGE[TypeKind.BIGINT] else -limit
+    below = ~_greater(high, low, lowest - 1)
+    outside: Mask = ~fits_128 | above | below
+    return outside
+
+
+def _greater(high: Integers, low: npt.NDArray[np.uint64], bound: int) -> Mask:
+    """Whether (high, low) > bound."""
+    bound_high, bound_low = np.int64(bound >> 64), np.uint64(bound & (2**64 - 1))
+    greater: Mask = (high > bound_high) | ((high == bound_high) & (low > bound_low))
+    return greater
+
+
+def _floats(column: pa.Array) -> Floats:
+    filled = pc.fill_null(column, 0.0) if column.null_count else column
+    return np.asarray(filled.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _interval_parts(column: pa.Array) -> tuple[Integers, Integers, Integers]:
+    if len(column) == 0:
+        empty = np.empty(0, np.int64)
+        return empty, empty, empty
+    wide = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)[column.offset : column.offset + len(column)]
+    months_days = np.ascontiguousarray(wide[:, :1]).view(np.int32)
+    months, days = (months_days[:, k].astype(np.int64) for k in (0, 1))
+    return months, days, np.ascontiguousarray(wide[:, 1])
