@@ -1,0 +1,108 @@
+"""Materialize: stores a relation, and passes on how it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, make_chunk, ops_of
+from risingpy.storage.group_keys import group_rows
+from risingpy.storage.key_encoding import compute_vnodes, encode_keys
+from risingpy.storage.state_table import StateTable
+from risingpy.storage.table_schema import TableSchema
+
+Positions = npt.NDArray[np.int64]
+
+
+class MaterializeExecutor:
+    """The input is a consolidated change stream by the relation's key: it is stored as it is."""
+
+    def __init__(self, *, table: StateTable) -> None:
+        self._table = table
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        (delta,) = inputs
+        if delta.num_rows:
+            self._table.apply(ops_of(delta), columns_of(delta))
+        return delta
+
+
+class OverwriteMaterializeExecutor:
+    """The input is a table's log, in order: the last write of a key wins.
+
+    The stored rows of the written keys are read, so that the output is a change stream: −1 of what stood there, +1 of what
+    stands there now, and nothing where the two are equal.
+    """
+
+    def __init__(self, *, table: StateTable, schema: TableSchema) -> None:
+        self._table = table
+        self._schema = schema
+        self._key = [column.index for column in schema.key]
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        (logged,) = inputs
+        if not logged.num_rows:
+            return logged
+        last = logged.take(pa.array(self._last_writes(logged)))
+        ops, columns = ops_of(last), columns_of(last)
+        found, stored_values = self._table.get_rows([columns[index] for index in self._key])
+        stored = self._stored_rows(columns, stored_values)
+        changed = found != (ops == INSERT)
+        both = found & (ops == INSERT)
+        if both.any():
+            changed |= both & ~_equal_rows(columns, stored)
+        gone = np.flatnonzero(found & changed)
+        came = np.flatnonzero((ops == INSERT) & changed)
+        return self._write(stored, gone, columns, came)
+
+    def _last_writes(self, logged: pa.Table) -> Positions:
+        """The position of each key's last change, in log order."""
+        keys = [logged.column(f"c{index}").combine_chunks() for index in self._key]
+        encoded = encode_keys(self._schema, keys, compute_vnodes([], logged.num_rows))
+        codes, firsts = group_rows(encoded)
+        if len(firsts) == logged.num_rows:
+            return np.arange(logged.num_rows)
+        last = np.empty(len(firsts), np.int64)
+        last[codes] = np.arange(logged.num_rows)  # later rows overwrite earlier ones
+        return np.sort(last)
+
+    def _stored_rows(self, columns: Sequence[pa.Array], values: Sequence[pa.Array]) -> list[pa.Array]:
+        stored = list(columns)  # key columns are what they were looked up by
+        for index, array in zip(self._schema.value_columns, values, strict=True):
+            stored[index] = array
+        return stored
+
+    def _write(
+        self, stored: Sequence[pa.Array], gone: Positions, columns: Sequence[pa.Array], came: Positions
+    ) -> pa.Table:
+        going, coming = pa.array(gone), pa.array(came)
+        output = [
+            pa.concat_arrays([old.take(going), new.take(coming)]) for old, new in zip(stored, columns, strict=True)
+        ]
+        ops = np.concatenate([np.full(len(gone), DELETE, np.int8), np.full(len(came), INSERT, np.int8)])
+        if len(ops):
+            self._table.apply(ops, output)
+        return make_chunk(ops, output)
+
+
+def _equal_rows(left: Sequence[pa.Array], right: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
+    """Row by row, whether all columns are the same; NULL is NULL's equal here."""
+    equal: npt.NDArray[np.bool_] = np.ones(len(left[0]), np.bool_)
+    for a, b in zip(left, right, strict=True):
+        if a is b:
+            continue
+        same = _same_values(a, b).fill_null(False).to_numpy(zero_copy_only=False)
+        if a.null_count or b.null_count:
+            same |= pc.and_(a.is_null(), b.is_null()).to_numpy(zero_copy_only=False)
+        equal &= same
+    return equal
+
+
+def _same_values(a: pa.Array, b: pa.Array) -> pa.Array:
+    if pa.types.is_interval(a.type):  # Arrow compares no intervals; their 16 bytes are their value
+        return pc.equal(a.view(pa.binary(16)), b.view(pa.binary(16)))
+    return pc.equal(a, b)

@@ -1,0 +1,27 @@
+"""Source: the epoch's new rows of an external source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from risingpy.executors.change_chunk import column_names
+from risingpy.executors.epoch_input import EpochInput
+
+
+class SourceExecutor:
+    """Picks the columns that the query reads."""
+
+    def __init__(self, *, source_id: int, columns: Sequence[int], empty: pa.Table, epoch_input: EpochInput) -> None:
+        self._source_id = source_id
+        self._columns = columns
+        self._empty = empty
+        self._input = epoch_input
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        rows = self._input.source_rows(self._source_id)
+        if rows is None:
+            return self._empty
+        picked = rows.select(["op", *(f"c{index}" for index in self._columns)])
+        return picked.rename_columns(["op", *column_names(len(self._columns))])
