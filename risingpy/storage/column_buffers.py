@@ -136,9 +136,7 @@ class Output:
         self.length = len(lengths)
         self.positions: Integers = np.empty(self.length, np.int64)
         self.offsets: npt.NDArray[np.int32] = np.empty(self.length + 1, np.int32)
-        total = lengths_to_offsets(
-            address(lengths), self.length, address(self.offsets), address(self.positions)
-        )
+        total = lengths_to_offsets(address(lengths), self.length, address(self.offsets), address(self.positions))
         if total > MAX_BATCH_BYTES:
             raise OverflowError(f"{self.length} rows of {total} bytes exceed a batch of {MAX_BATCH_BYTES} bytes")
         self.buffer = pa.allocate_buffer(total)

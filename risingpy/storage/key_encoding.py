@@ -5,20 +5,21 @@ Each key column is a tag and, unless NULL, its bytes:
 
     tag     00 NULL that sorts first    01 value    02 NULL that sorts last
 
-| type                          | bytes after the tag                                     | example (ascending)             |
-|-------------------------------|---------------------------------------------------------|---------------------------------|
-| boolean                       | 1: 0 or 1                                               | true   01 01                    |
-| smallint                      | 2: sign bit flipped                                     | 1      01 8001                  |
-| integer, date                 | 4: sign bit flipped                                     | -1     01 7fffffff              |
-| bigint, time, timestamp(tz)   | 8: sign bit flipped (microseconds)                      | 258    01 8000000000000102      |
-| real                          | 4: IEEE; sign bit flipped if positive, all bits if not  | 1.5    01 bfc00000              |
-| double precision              | 8: as real                                              | -2     01 3fffffffffffffff      |
-| numeric                       | 16: unscaled, sign bit flipped; the scale is the type's | 1.00   01 8000000000000000      |
-|                               |                                                         | of numeric(5,2) 0000000000000064|
-| varchar, bytea                | the bytes, 00 as 00ff, then 0000                        | 'a\\0b' 01 61 00ff 62 0000      |
-| interval                      | 8: days, a month being 30, sign bit flipped; 8: nano-   | 1 mon 2 days  01                |
-|                               | seconds of the day; 4: months, 4: days, as integer      | 8000000000000020                |
-|                               |                                                         | 0000000000000000 80000001 80000002 |
+| type                         | bytes after the tag                             | example, with its tag           |
+|------------------------------|-------------------------------------------------|---------------------------------|
+| boolean                      | 1: 0 or 1                                       | true    01 01                   |
+| smallint                     | 2: sign bit flipped                             | 1       01 8001                 |
+| integer, date                | 4: likewise; a date is days since 1970-01-01    | -1      01 7fffffff             |
+| bigint                       | 8: likewise                                     | 258     01 8000000000000102     |
+| time, timestamp, timestamptz | 8: likewise; microseconds                       | 00:00:01 01 80000000000f4240    |
+| real                         | 4: IEEE; not negative: sign bit flipped         | 1.5     01 bfc00000             |
+| double precision             | 8: IEEE; negative: all bits flipped             | -2      01 3fffffffffffffff     |
+| numeric                      | 16: unscaled, sign bit flipped; the scale       | 1.00 of numeric(5,2)            |
+|                              | is the type's                                   | 01 8000000000000000…0064        |
+| varchar, bytea               | the bytes, 00 as 00ff; then 0000                | 'a\\0b'  01 61 00ff 62 0000     |
+| interval                     | 8: days, a month being 30, sign bit flipped;    | 1 mon 2 days                    |
+|                              | 8: nanoseconds of the day;                      | 01 8000000000000020             |
+|                              | 4, 4: months and days, as integers              | 00…00 80000001 80000002         |
 
 A descending column has all bytes after the tag inverted. -0.0 is written as 0.0, every NaN as the one that
 is larger than all numbers (real 7fc00000, double 7ff8000000000000): PostgreSQL's order. Intervals order as
@@ -82,9 +83,7 @@ def vnode_prefix(table_id: int, vnode: int) -> bytes:
     return struct.pack(">IH", table_id, vnode)
 
 
-def encode_keys(
-    schema: TableSchema, key_columns: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16]
-) -> pa.BinaryArray:
+def encode_keys(schema: TableSchema, key_columns: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16]) -> pa.BinaryArray:
     """One key per row. Fewer columns than the key has give prefixes of keys.
 
     `key_columns` stand in key order and have exactly the schema's Arrow types (TypeError).
@@ -254,9 +253,7 @@ def _read_binaries(
     )
     _refuse(malformed, arrow_type)
     output = BinaryOutput(arrow_type, lengths)
-    key_reading.read_binaries(
-        encoded.data, n, flip, output.offsets, address(valid), address(positions), output.data
-    )
+    key_reading.read_binaries(encoded.data, n, flip, output.offsets, address(valid), address(positions), output.data)
     return output.finish(valid)
 
 

@@ -39,9 +39,7 @@ from risingpy.storage.value_encoding import gather, row_count, scatter
 from risingpy.types import SqlType
 
 
-def encode_rows(
-    columns: Sequence[pa.Array], column_ids: Sequence[int], *, rows: int | None = None
-) -> pa.BinaryArray:
+def encode_rows(columns: Sequence[pa.Array], column_ids: Sequence[int], *, rows: int | None = None) -> pa.BinaryArray:
     """One column-aware row per row of `columns`; `rows` says how many if there are no columns.
 
     Ids are from 0 to 2³²-1, in any order, each once (ValueError).
@@ -88,9 +86,7 @@ def decode_rows(values: pa.BinaryArray, wanted: Sequence[tuple[int, SqlType]]) -
     return columns
 
 
-def _write_rows(
-    columns: Sequence[tuple[int, ColumnBuffers]], counts: Integers, flags: Bytes, output: Output
-) -> None:
+def _write_rows(columns: Sequence[tuple[int, ColumnBuffers]], counts: Integers, flags: Bytes, output: Output) -> None:
     """Writes headers and datums of sized rows."""
     n = output.length
     bases, targets = np.empty((2, n), np.int64)

@@ -96,9 +96,7 @@ def gather(encoded: ColumnBuffers, arrow_type: pa.DataType, starts: Integers, le
     valid: Bytes = np.empty(n, np.uint8)
     if width == 0:
         output = BinaryOutput(arrow_type, lengths)
-        missing = datums.gather_binary(
-            encoded.data, address(starts), output.offsets, n, output.data, address(valid)
-        )
+        missing = datums.gather_binary(encoded.data, address(starts), output.offsets, n, output.data, address(valid))
         return output.finish(valid, missing)
     out: Bytes = np.empty(n * width, np.uint8)
     missing = datums.gather_fixed(encoded.data, address(starts), width, n, address(out), address(valid))

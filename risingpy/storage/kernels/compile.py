@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
-from numba import njit, types
+from numba import config, njit, types
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -77,13 +76,14 @@ def _source_hash() -> str:
 
 def _configure() -> None:
     """Points Numba at the generic CPU and at our cache folder, before the first kernel is defined."""
-    numba.config.CPU_NAME = "generic"
-    numba.config.CPU_FEATURES = ""
+    settings: Any = config
+    settings.CPU_NAME = "generic"
+    settings.CPU_FEATURES = ""
     for folder in _cache_folders():
         if _is_ours_to_write(folder):
-            numba.config.CACHE_DIR = str(folder / f"kernels-{_source_hash()}")
+            settings.CACHE_DIR = str(folder / f"kernels-{_source_hash()}")
             return
-    numba.config.CACHE_DIR = tempfile.mkdtemp(prefix="risingpy-kernels-")
+    settings.CACHE_DIR = tempfile.mkdtemp(prefix="risingpy-kernels-")
 
 
 _configure()

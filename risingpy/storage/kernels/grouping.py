@@ -59,7 +59,7 @@ def hash_bytes(address: int, length: int) -> int:
     state ^= state >> np.uint64(33)
     state *= FINALISER
     state ^= state >> np.uint64(33)
-    return np.int64(state)  # type: ignore[return-value]
+    return np.int64(state)  # type: ignore[return-value]  # int64 is a kernel's int
 
 
 @kernel

@@ -6,7 +6,8 @@ widen to int64, stores keep the low bytes. Nothing here checks bounds. Addresses
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -45,35 +46,37 @@ def _store(bits: int) -> Any:
     return store
 
 
-load_u8 = _load(8, signed=False)
-load_u16 = _load(16, signed=False)
-load_u32 = _load(32, signed=False)
-load_i32 = _load(32, signed=True)
-load_i64 = _load(64, signed=True)
-store_u8 = _store(8)
-store_u16 = _store(16)
-store_u32 = _store(32)
-store_i64 = _store(64)
+Load = Callable[[int], int]
+Store = Callable[[int, int], None]
+
+load_u8: Load = _load(8, signed=False)
+load_u16: Load = _load(16, signed=False)
+load_u32: Load = _load(32, signed=False)
+load_i32: Load = _load(32, signed=True)
+load_i64: Load = _load(64, signed=True)
+store_u8: Store = _store(8)
+store_u16: Store = _store(16)
+store_u32: Store = _store(32)
+store_i64: Store = _store(64)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _swap_bytes(typing_context: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bswap(arguments[0])
+def _word_function(emit: Callable[[Any, Any], Any]) -> Any:
+    """A function of a word that is one instruction, which `emit(builder, word)` makes."""
 
-    return types.int64(types.int64), generate
+    @intrinsic
+    def apply(typing_context: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return emit(builder, arguments[0])
 
+        return types.int64(types.int64), generate
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _trailing_zeros(typing_context: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.int64(types.int64), generate
+    return apply
 
 
-swap_bytes = cast(Any, _swap_bytes)
-trailing_zeros = cast(Any, _trailing_zeros)
+swap_bytes: Callable[[int], int] = _word_function(lambda builder, word: builder.bswap(word))
+trailing_zeros: Callable[[int], int] = _word_function(
+    lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 0))
+)
 
 _LOW_BITS = 0x0101010101010101
 _HIGH_BITS = -0x7F7F7F7F7F7F7F80  # 0x8080808080808080 as int64
