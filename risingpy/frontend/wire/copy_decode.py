@@ -118,6 +118,8 @@ class DelimitedDecoder:
         returns = block.count(b"\r")
         if returns and not returns == block.count(b"\r\n") == block.count(b"\n"):
             return False
+        if len(self._fields) > 1 and (block[:1] in b"\r\n" or b"\n\n" in block or b"\n\r\n" in block):
+            return False  # pyarrow.csv takes an empty line for a row of empty values
         if self._options.format is CopyFormat.TEXT:
             delimiter = self._options.delimiter.encode()
             return not (b"\\\n" in block or b"\\\r" in block or b"\\" + delimiter in block or block.endswith(b"\\"))

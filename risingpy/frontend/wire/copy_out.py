@@ -23,6 +23,7 @@ from risingpy.frontend.wire.session_protocol import CopyFormat, CopyOptions, Cop
 if TYPE_CHECKING:
     from risingpy.frontend.wire.connection import Connection, Context
 
+_PREFIX_BYTES = 5  # a message's type and length
 _SLICE_ROWS = 16_384
 _SLICE_BYTES = 32 << 20
 _ESCAPES = (("\\", "\\\\"), ("\b", "\\b"), ("\f", "\\f"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"), ("\v", "\\v"))
@@ -33,21 +34,24 @@ def send_copy(connection: Connection, ctx: Context, copy: CopyOut, rows: RowStre
     binary = copy.options.format is CopyFormat.BINARY
     write = connection.wfile.write
     write(messages.copy_response(messages.COPY_OUT_RESPONSE, len(copy.fields), binary=binary))
-    if binary:
-        write(messages.message(messages.COPY_DATA, HEADER))
-    elif copy.options.header:
+    if copy.options.header and not binary:
         write(messages.message(messages.COPY_DATA, header_line(copy.fields, copy.options)))
     count = 0
     time_zone = ctx.session.time_zone()
     try:
         for batch in rows.take(None):
+            if binary and count == 0 and batch.num_rows:
+                # PostgreSQL sends the file's header with the first row, and psycopg counts on it.
+                first = b"".join(encode_copy(batch.slice(0, 1), copy.fields, copy.options, time_zone))
+                write(messages.message(messages.COPY_DATA, HEADER + first[_PREFIX_BYTES:]))
+                batch, count = batch.slice(1), 1
             for piece in encode_copy(batch, copy.fields, copy.options, time_zone):
                 write(piece)
             count += batch.num_rows
     finally:
         rows.close()
     if binary:
-        write(messages.message(messages.COPY_DATA, TRAILER))
+        write(messages.message(messages.COPY_DATA, TRAILER if count else HEADER + TRAILER))
     write(messages.message(messages.COPY_DONE))
     return count
 

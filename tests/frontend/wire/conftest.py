@@ -41,3 +41,18 @@ def server(database: Any) -> Iterator[WireServer]:
     made.start()
     yield made
     made.stop()
+
+
+raw_client = _load("raw_client")
+
+
+@pytest.fixture(scope="session")
+def raw() -> ModuleType:
+    """The module raw_client."""
+    return raw_client
+
+
+@pytest.fixture(scope="session")
+def fake() -> ModuleType:
+    """The module fake_session."""
+    return _fake

@@ -203,13 +203,13 @@ class FakeSession:
         match = re.match(
             r"(?is)copy\s+(\S+?|\(.*?\))\s*(?:\(([^)]*)\))?\s+(from\s+stdin|to\s+stdout)\s*(?:with\s*)?(.*)", text
         )
-        assert match is not None, text
+        if match is None:
+            raise SyntaxError_("syntax error in COPY")
         options: dict[str, str | bool] = {}
-        for name, quoted, plain in re.findall(
-            r"(\w+)\s*(?:=|\s)\s*(?:E?'([^']*)'|(\w+))?",
-            match[4].strip("() ").replace(",", " ") if "'" not in match[4] else match[4].strip("()"),
-        ):
-            options[name.lower()] = quoted or plain or ("" if "''" in match[4] else True)
+        for part in re.split(r",(?=(?:[^']*'[^']*')*[^']*$)", match[4].strip("() ")):
+            name, _, value = part.strip().partition(" ")
+            if name:
+                options[name.lower()] = value.strip().strip("'") if value else True
         source = match[1] if match[1].startswith("(") else match[1].strip('"')
         columns = match[2] or "*"
         query = source.strip("()") if source.startswith("(") else f"select {columns} from {source}"
