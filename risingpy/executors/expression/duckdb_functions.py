@@ -1,0 +1,85 @@
+"""Our own scalar functions for DuckDB: what it lacks or does differently from PostgreSQL.
+
+    rpy_divide_S, rpy_multiply_S     numeric arithmetic with result numeric(38, S), exact
+    rpy_round_S, rpy_trunc_S         to a number of decimals that is a column
+    rpy_text_TYPE, rpy_parse_TYPE    text forms (`types.forms`); rpy_parse_numeric_S
+
+They take and give Arrow columns. DuckDB passes only rows without NULLs. An error of ours keeps its SQLSTATE
+through `translate_error`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import duckdb
+import pyarrow as pa
+
+from risingpy.executors.expression import numeric_arithmetic
+from risingpy.executors.expression.sql_casts import parse_function
+from risingpy.storage.column_buffers import whole
+from risingpy.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTEA,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    MAX_PRECISION,
+    REAL,
+    SMALLINT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    VARCHAR,
+    SqlType,
+    numeric,
+)
+from risingpy.types.forms import parse_column, text_column
+
+Column = pa.Array | pa.ChunkedArray
+
+_ARITHMETIC: dict[str, Callable[[Column, Column, int], pa.Array]] = {
+    "rpy_divide": numeric_arithmetic.divide,
+    "rpy_multiply": numeric_arithmetic.multiply,
+    "rpy_round": numeric_arithmetic.round_to,
+    "rpy_trunc": numeric_arithmetic.truncate_to,
+}
+_PARSED = (BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL)
+
+
+def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Makes the functions known to a connection and to its cursors."""
+    for scale in range(MAX_PRECISION + 1):
+        result = numeric(MAX_PRECISION, scale)
+        for name, function in _ARITHMETIC.items():
+            _register(connection, f"{name}_{scale}", _binary(function, scale), result)
+        _register(connection, parse_function(result), _parser(result), result)
+    for type_ in _PARSED:
+        _register(connection, parse_function(type_), _parser(type_), type_)
+    for type_ in (REAL, DOUBLE, BYTEA, INTERVAL):
+        _register(connection, f"rpy_text_{type_.kind.name.lower()}", _formatter(type_), VARCHAR)
+    _register(connection, "rpy_text_numeric", _numeric_text, VARCHAR)
+
+
+def _register(
+    connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., pa.Array], result: SqlType
+) -> None:
+    connection.create_function(name, function, None, connection.type(result.duckdb), type="arrow")
+
+
+def _binary(function: Callable[[Column, Column, int], pa.Array], scale: int) -> Callable[[Column, Column], pa.Array]:
+    return lambda left, right: function(left, right, scale)
+
+
+def _parser(type_: SqlType) -> Callable[[Column], pa.Array]:
+    return lambda texts: parse_column(type_, whole(texts))
+
+
+def _formatter(type_: SqlType) -> Callable[[Column], pa.Array]:
+    return lambda values: text_column(type_, whole(values))
+
+
+def _numeric_text(values: Column) -> pa.Array:
+    return text_column(numeric(values.type.precision, values.type.scale), whole(values))

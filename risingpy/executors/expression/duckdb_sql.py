@@ -1,0 +1,60 @@
+"""Expressions as DuckDB SQL, meaning what PostgreSQL means by them.
+
+Views and batch SELECT share this compiler, so that both give the same answers. The text runs on connections of
+`duckdb_connection.connect`, whose functions it calls. Differences that remain: floating-point results beyond
+the largest number are Infinity instead of an error, and regular expressions are RE2's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from risingpy.errors import InternalError
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.executors.expression.sql_casts import cast
+from risingpy.executors.expression.sql_functions import SPECIAL, TEMPLATES
+from risingpy.executors.expression.sql_text import literal
+
+
+def compile_expression(expr: Expr, column: Callable[[int], str], *, strict: bool) -> str:
+    """SQL of exactly the expression's type; `column` gives the SQL of an input column.
+
+    A strict expression raises its errors when it is evaluated (`translate_error` makes them ours); a non-strict one
+    gives NULL instead.
+    """
+    text = _compile(expr, column)
+    return text if strict or isinstance(expr, InputRef | Literal) else f"TRY({text})"
+
+
+def _compile(expr: Expr, column: Callable[[int], str]) -> str:
+    match expr:
+        case InputRef():
+            return column(expr.index)
+        case Literal():
+            return literal(expr.value, expr.type)
+        case Call():
+            return _call(expr, [_compile(arg, column) for arg in expr.args])
+        case Cast():
+            return cast(_compile(expr.arg, column), expr.arg.type, expr.type)
+        case Case():
+            return _case(expr, column)
+        case Parameter():
+            raise InternalError(f"parameter ${expr.index} has no value")
+        case _:
+            assert_never(expr)
+
+
+def _call(call: Call, args: list[str]) -> str:
+    if call.function in SPECIAL:
+        return SPECIAL[call.function](call, args)
+    if call.function not in TEMPLATES:
+        raise InternalError(f"the function {call.function} has no SQL")
+    return TEMPLATES[call.function].format(*args, type=call.type.duckdb)
+
+
+def _case(case: Case, column: Callable[[int], str]) -> str:
+    branches = " ".join(
+        f"WHEN {_compile(condition, column)} THEN {_compile(result, column)}" for condition, result in case.branches
+    )
+    return f"CASE {branches} ELSE {_compile(case.default, column)} END"

@@ -1,0 +1,170 @@
+"""Operators and functions on numbers as DuckDB SQL, with PostgreSQL's errors and rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from risingpy.executors.expression.nodes import Call, Literal
+from risingpy.executors.expression.sql_text import quoted, raised
+from risingpy.types import DOUBLE, MAX_PRECISION, SqlType, TypeKind
+
+_BITS = {TypeKind.SMALLINT: 16, TypeKind.INTEGER: 32, TypeKind.BIGINT: 64}
+
+
+def _add(call: Call, args: list[str]) -> str:
+    return _sum("+", call, args)
+
+
+def _subtract(call: Call, args: list[str]) -> str:
+    left, right = (arg.type.kind for arg in call.args)
+    if left is right is TypeKind.TIME:
+        return f"to_microseconds(epoch_us({args[0]}) - epoch_us({args[1]}))"
+    if left is right is TypeKind.DATE:
+        return f"CAST({args[0]} - {args[1]} AS INTEGER)"
+    return _sum("-", call, args)
+
+
+def _sum(operator: str, call: Call, args: list[str]) -> str:
+    plain = f"({args[0]} {operator} {args[1]})"
+    # DuckDB has integers and doubles right; its decimals' result type is not ours, and date + interval is.
+    exact = call.type.is_integer or call.type.is_float
+    return plain if exact else f"CAST({plain} AS {call.type.duckdb})"
+
+
+def _multiply(call: Call, args: list[str]) -> str:
+    if call.type.kind is not TypeKind.NUMERIC:
+        return f"({args[0]} * {args[1]})"
+    digits = sum(arg.type.precision or MAX_PRECISION for arg in call.args)
+    if digits <= MAX_PRECISION:
+        return f"CAST({args[0]} * {args[1]} AS {call.type.duckdb})"
+    return _rounded_numeric("rpy_multiply", call, args)
+
+
+def _divide(call: Call, args: list[str]) -> str:
+    left, right = args
+    if call.type.is_integer:
+        return f"({left} // {right})"
+    if call.type.kind is TypeKind.NUMERIC:
+        return _rounded_numeric("rpy_divide", call, args)
+    # DuckDB's `/` gives infinity for a zero divisor, its `//` the error; on no row else is it evaluated.
+    error = f"CAST(1 // CAST({right} AS INTEGER) AS DOUBLE)"
+    safe = f"CASE WHEN {right} = 0 THEN {error} ELSE {right} END"
+    return f"({left} / {safe})" if call.type.kind is not TypeKind.REAL else f"CAST({left} / {safe} AS REAL)"
+
+
+def _modulo(call: Call, args: list[str]) -> str:
+    left, right = args
+    if call.type.kind is TypeKind.NUMERIC:
+        return f"CAST({left} % {right} AS {call.type.duckdb})"
+    divisor = call.args[1]
+    if isinstance(divisor, Literal) and divisor.value != -1:
+        return f"({left} % {right})"
+    # The smallest integer % -1 overflows in DuckDB.
+    return f"CASE WHEN {right} = -1 THEN CAST(0 AS {call.type.duckdb}) + 0 * {left} ELSE {left} % {right} END"
+
+
+def _negate(call: Call, args: list[str]) -> str:
+    if call.type.is_integer:
+        return f"(CAST(0 AS {call.type.duckdb}) - {args[0]})"
+    return f"(-{args[0]})"
+
+
+def _rounded_numeric(function: str, call: Call, args: list[str]) -> str:
+    computed = f"{function}_{call.type.scale}({args[0]}, {args[1]})"
+    return computed if call.type.precision == MAX_PRECISION else f"CAST({computed} AS {call.type.duckdb})"
+
+
+def _shift_left(call: Call, args: list[str]) -> str:
+    """As in C: the distance counts modulo the width, bits that are pushed out are lost."""
+    bits = _BITS[call.type.kind]
+    distance = f"CAST({args[1]} & {max(bits, 32) - 1} AS HUGEINT)"
+    shifted = f"(CAST({args[0]} AS HUGEINT) * (CAST(1 AS HUGEINT) << {distance}))"
+    half = 2 ** (bits - 1)
+    wrapped = f"(({shifted} + {half}::HUGEINT) & {2**bits - 1}::HUGEINT) - {half}::HUGEINT"
+    return f"CAST({wrapped} AS {call.type.duckdb})"
+
+
+def _shift_right(call: Call, args: list[str]) -> str:
+    distance = f"CAST({args[1]} & {max(_BITS[call.type.kind], 32) - 1} AS DOUBLE)"
+    return f"CAST(floor(CAST({args[0]} AS HUGEINT) / pow(2, {distance})) AS {call.type.duckdb})"
+
+
+def _round(call: Call, args: list[str]) -> str:
+    if call.type.is_float:
+        return f"round_even({args[0]}, 0)"  # as C's rint
+    return f"CAST(round({args[0]}) AS {call.type.duckdb})"
+
+
+def _to_decimals(function: str) -> Callable[[Call, list[str]], str]:
+    return lambda call, args: _rounded_numeric(function, call, args)
+
+
+def _guarded(sqlstate: str, failures: list[tuple[str, str]], value: str, type_: SqlType = DOUBLE) -> str:
+    """`value`, or the error of the first condition that holds."""
+    branches = " ".join(
+        f"WHEN {condition} THEN {raised(sqlstate, quoted(message), type_)}" for condition, message in failures
+    )
+    return f"CASE {branches} ELSE {value} END"
+
+
+def _sqrt(call: Call, args: list[str]) -> str:
+    failure = (f"{args[0]} < 0", "cannot take square root of a negative number")
+    return _guarded("2201F", [failure], f"sqrt({args[0]})")
+
+
+def _logarithm(function: str) -> Callable[[Call, list[str]], str]:
+    def compile_logarithm(call: Call, args: list[str]) -> str:
+        failures = [
+            (f"{args[0]} = 0", "cannot take logarithm of zero"),
+            (f"{args[0]} < 0", "cannot take logarithm of a negative number"),
+        ]
+        return _guarded("2201E", failures, f"{function}({args[0]})")
+
+    return compile_logarithm
+
+
+def _power(call: Call, args: list[str]) -> str:
+    base, exponent = args
+    complex_result = "a negative number raised to a non-integer power yields a complex result"
+    failures = [
+        (f"{base} = 0 AND {exponent} < 0", "zero raised to a negative power is undefined"),
+        (f"{base} < 0 AND isfinite({base}) AND {exponent} <> floor({exponent})", complex_result),
+    ]
+    overflow = f"isinf(pow({base}, {exponent})) AND NOT isinf({base}) AND NOT isinf({exponent})"
+    too_large = _guarded("22003", [(overflow, "value out of range: overflow")], f"pow({base}, {exponent})")
+    return _guarded("2201F", failures, too_large)
+
+
+def _exp(call: Call, args: list[str]) -> str:
+    overflow = f"isinf(exp({args[0]})) AND NOT isinf({args[0]})"
+    return _guarded("22003", [(overflow, "value out of range: overflow")], f"exp({args[0]})")
+
+
+def _inverse_sine(function: str) -> Callable[[Call, list[str]], str]:
+    def compile_inverse(call: Call, args: list[str]) -> str:
+        outside = f"NOT isnan({args[0]}) AND ({args[0]} < -1 OR {args[0]} > 1)"
+        return _guarded("22003", [(outside, "input is out of range")], f"{function}({args[0]})")
+
+    return compile_inverse
+
+
+ARITHMETIC: dict[str, Callable[[Call, list[str]], str]] = {
+    "add": _add,
+    "subtract": _subtract,
+    "multiply": _multiply,
+    "divide": _divide,
+    "modulo": _modulo,
+    "negate": _negate,
+    "shift_left": _shift_left,
+    "shift_right": _shift_right,
+    "round": _round,
+    "round_to": _to_decimals("rpy_round"),
+    "trunc_to": _to_decimals("rpy_trunc"),
+    "sqrt": _sqrt,
+    "ln": _logarithm("ln"),
+    "log10": _logarithm("log10"),
+    "power": _power,
+    "exp": _exp,
+    "asin": _inverse_sine("asin"),
+    "acos": _inverse_sine("acos"),
+}

@@ -1,0 +1,58 @@
+"""Every canonical function of the signature table as DuckDB SQL.
+
+`TEMPLATES` has those that are a pattern of their arguments `{0}`, `{1}`… and of `{type}`, the result's. `SPECIAL` has
+a function for each of the others: DuckDB's own differs from PostgreSQL's in errors, edges or types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from risingpy.executors.expression.nodes import Call
+from risingpy.executors.expression.sql_arithmetic import ARITHMETIC
+from risingpy.executors.expression.sql_datetime import DATE_AND_TIME
+from risingpy.executors.expression.sql_strings import STRINGS
+
+# fmt: off
+TEMPLATES: dict[str, str] = {
+    # comparison and logic
+    "eq": "({0} = {1})", "ne": "({0} <> {1})", "lt": "({0} < {1})", "le": "({0} <= {1})",
+    "gt": "({0} > {1})", "ge": "({0} >= {1})",
+    "and": "({0} AND {1})", "or": "({0} OR {1})", "not": "(NOT {0})",
+    "is_null": "({0} IS NULL)", "is_not_null": "({0} IS NOT NULL)",
+    "is_true": "coalesce({0}, FALSE)", "is_not_true": "NOT coalesce({0}, FALSE)",
+    "is_false": "NOT coalesce({0}, TRUE)", "is_not_false": "coalesce({0}, TRUE)",
+    "is_unknown": "({0} IS NULL)", "is_not_unknown": "({0} IS NOT NULL)",
+    "is_distinct_from": "({0} IS DISTINCT FROM {1})", "is_not_distinct_from": "({0} IS NOT DISTINCT FROM {1})",
+    "nullif": "nullif({0}, {1})",
+    "plus": "{0}",
+    # text
+    "concat_op": "({0} || {1})", "concat_bytes": "({0} || {1})",
+    "lower": "lower({0})", "upper": "upper({0})", "replace": "replace({0}, {1}, {2})",
+    "translate": "translate({0}, {1}, {2})", "reverse": "reverse({0})", "starts_with": "starts_with({0}, {1})",
+    "left": "left({0}, {1})", "right": "right({0}, {1})", "repeat": "repeat({0}, {1})", "md5": "md5({0})",
+    "length": "CAST(length({0}) AS INTEGER)", "length_bytes": "CAST(octet_length({0}) AS INTEGER)",
+    "octet_length": "CAST(octet_length(encode({0})) AS INTEGER)",
+    "bit_length": "CAST(8 * octet_length(encode({0})) AS INTEGER)",
+    "position": "CAST(strpos({0}, {1}) AS INTEGER)", "ascii": "CAST(ascii({0}) AS INTEGER)",
+    "initcap":
+        r"array_to_string(list_transform(regexp_extract_all({0}, '[\p{{L}}\p{{N}}]+|[^\p{{L}}\p{{N}}]+'),"
+        " lambda word: upper(left(word, 1)) || lower(substr(word, 2))), '')",
+    # bits
+    "bit_and_op": "({0} & {1})", "bit_or_op": "({0} | {1})", "bit_xor_op": "xor({0}, {1})", "bit_not": "(~{0})",
+    # numbers
+    "abs": "abs({0})", "cbrt": "cbrt({0})", "pi": "pi()",
+    "sin": "sin({0})", "cos": "cos({0})", "tan": "tan({0})", "cot": "cot({0})",
+    "atan": "atan({0})", "atan2": "atan2({0}, {1})", "degrees": "degrees({0})", "radians": "radians({0})",
+    "sign": "CAST(sign({0}) AS {type})", "ceil": "CAST(ceil({0}) AS {type})", "floor": "CAST(floor({0}) AS {type})",
+    "trunc": "CAST(trunc({0}) AS {type})",
+    "gcd": "CAST(gcd({0}, {1}) AS {type})", "lcm": "CAST(lcm({0}, {1}) AS {type})",
+    # dates and times
+    "now": "CAST(now() AS TIMESTAMPTZ)",
+    "date_trunc": "CAST(date_trunc({0}, {1}) AS {type})", "timezone": "timezone({0}, {1})",
+    "make_date": "make_date({0}, {1}, {2})", "make_time": "make_time({0}, {1}, {2})",
+    "make_timestamp": "make_timestamp({0}, {1}, {2}, {3}, {4}, {5})", "to_timestamp": "to_timestamp({0})",
+}
+# fmt: on
+
+SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {**ARITHMETIC, **STRINGS, **DATE_AND_TIME}

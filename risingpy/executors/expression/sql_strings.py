@@ -1,0 +1,143 @@
+"""Functions on text as DuckDB SQL, with PostgreSQL's edges, and forms with any number of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from risingpy.executors.expression.nodes import Call, Literal
+from risingpy.executors.expression.sql_casts import text_of
+from risingpy.executors.expression.sql_text import quoted, raised
+from risingpy.types import INTEGER, VARCHAR, TypeKind
+
+_ESCAPE = "\\"
+
+
+def _variadic(function: str) -> Callable[[Call, list[str]], str]:
+    return lambda call, args: f"{function}({', '.join(args)})"
+
+
+def _in(call: Call, args: list[str]) -> str:
+    return f"({args[0]} IN ({', '.join(args[1:])}))"
+
+
+def _concat(call: Call, args: list[str]) -> str:
+    return f"concat({', '.join(_texts(call, args))})"
+
+
+def _concat_ws(call: Call, args: list[str]) -> str:
+    return f"concat_ws({', '.join(_texts(call, args))})"
+
+
+def _texts(call: Call, args: list[str]) -> list[str]:
+    """The arguments' output forms: of a boolean, `t` and `f`."""
+    return [
+        f"left(CAST({text} AS VARCHAR), 1)" if value.type.kind is TypeKind.BOOLEAN else text_of(text, value.type)
+        for text, value in zip(args, call.args, strict=True)
+    ]
+
+
+def _substring(call: Call, args: list[str]) -> str:
+    """Positions before the first character count, and are empty."""
+    text, start = args[0], f"CAST({args[1]} AS BIGINT)"
+    if len(args) == 2:
+        return f"substr({text}, greatest({start}, 1))"
+    length = f"CAST({args[2]} AS BIGINT)"
+    error = raised("22011", quoted("negative substring length not allowed"), VARCHAR)
+    # greatest() ignores NULLs, so that a NULL start or length must be kept by hand.
+    cut = f"substr({text}, greatest({start}, 1), greatest({start} + {length} - greatest({start}, 1), 0))"
+    return f"CASE WHEN {length} < 0 THEN {error} WHEN {start} IS NOT NULL AND {length} IS NOT NULL THEN {cut} END"
+
+
+def _trim(function: str) -> Callable[[Call, list[str]], str]:
+    return lambda call, args: f"{function}({', '.join([*args, *([quoted(' ')] if len(args) == 1 else [])])})"
+
+
+def _pad(function: str) -> Callable[[Call, list[str]], str]:
+    def compile_pad(call: Call, args: list[str]) -> str:
+        text, length, *rest = args
+        fill = rest[0] if rest else quoted(" ")
+        padded = f"{function}({text}, {length}, {fill})"
+        if not rest:
+            return padded
+        return f"CASE WHEN {fill} = '' THEN left({text}, greatest({length}, 0)) ELSE {padded} END"
+
+    return compile_pad
+
+
+def _split_part(call: Call, args: list[str]) -> str:
+    text, delimiter, field = args
+    error = raised("22023", quoted("field position must not be zero"), VARCHAR)
+    whole = f"CASE WHEN abs({field}) = 1 THEN {text} ELSE '' END"
+    return (
+        f"CASE WHEN {field} = 0 THEN {error} WHEN {delimiter} = '' AND {text} IS NOT NULL THEN {whole}"
+        f" ELSE split_part({text}, {delimiter}, {field}) END"
+    )
+
+
+def _chr(call: Call, args: list[str]) -> str:
+    error = raised("54000", quoted("null character not permitted"), VARCHAR)
+    too_large = raised("54000", f"concat('requested character too large for encoding: ', {args[0]})", VARCHAR)
+    return (
+        f"CASE WHEN {args[0]} = 0 THEN {error} WHEN {args[0]} < 0 OR {args[0]} > 1114111 THEN {too_large}"
+        f" ELSE chr({args[0]}) END"
+    )
+
+
+def _to_hex(call: Call, args: list[str]) -> str:
+    """Negative numbers as two's complement of their width."""
+    width = 8 if call.args[0].type == INTEGER else 16
+    return f"lower(right(hex(CAST({args[0]} AS BIGINT)), {width}))"
+
+
+def _like(operator: str, *, negated: bool = False) -> Callable[[Call, list[str]], str]:
+    """LIKE with PostgreSQL's default escape character, or the third argument's."""
+    sign = "NOT " if negated else ""
+
+    def compile_like(call: Call, args: list[str]) -> str:
+        pattern = call.args[1]
+        if len(args) == 3:
+            return f"({args[0]} {sign}{operator} {args[1]} ESCAPE {args[2]})"
+        # Without ESCAPE DuckDB can turn a pattern into a search for a prefix, a suffix or a part.
+        if isinstance(pattern, Literal) and _ESCAPE not in str(pattern.value):
+            return f"({args[0]} {sign}{operator} {args[1]})"
+        return f"({args[0]} {sign}{operator} {args[1]} ESCAPE '{_ESCAPE}')"
+
+    return compile_like
+
+
+def _matches(*, negated: bool, ignore_case: bool) -> Callable[[Call, list[str]], str]:
+    flags = ", 'i'" if ignore_case else ", 'c'"
+    sign = "NOT " if negated else ""
+    return lambda call, args: f"({sign}regexp_matches({args[0]}, {args[1]}{flags}))"
+
+
+STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
+    "coalesce": _variadic("coalesce"),
+    "greatest": _variadic("greatest"),
+    "least": _variadic("least"),
+    "in": _in,
+    "concat": _concat,
+    "concat_ws": _concat_ws,
+    "substring": _substring,
+    "trim_both": _trim("trim"),
+    "trim_leading": _trim("ltrim"),
+    "trim_trailing": _trim("rtrim"),
+    "lpad": _pad("lpad"),
+    "rpad": _pad("rpad"),
+    "split_part": _split_part,
+    "chr": _chr,
+    "to_hex": _to_hex,
+    "regexp_replace": _variadic("regexp_replace"),
+    "regexp_eq": _matches(negated=False, ignore_case=False),
+    "regexp_ieq": _matches(negated=False, ignore_case=True),
+    "regexp_ne": _matches(negated=True, ignore_case=False),
+    "regexp_ine": _matches(negated=True, ignore_case=True),
+    "like": _like("LIKE"),
+    "ilike": _like("ILIKE"),
+    "not_like": _like("LIKE", negated=True),
+    "not_ilike": _like("ILIKE", negated=True),
+    "like_escape": _like("LIKE"),
+    "ilike_escape": _like("ILIKE"),
+    "not_like_escape": _like("LIKE", negated=True),
+    "not_ilike_escape": _like("ILIKE", negated=True),
+}

@@ -1,0 +1,47 @@
+"""Small pieces of DuckDB SQL: quoted text, literals, and expressions that raise an error of ours."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from decimal import Decimal
+
+import pyarrow as pa
+
+from risingpy.errors import InternalError
+from risingpy.types import SqlType, TypeKind
+
+# A cast that fails is the only way to raise that DuckDB lets TRY catch; `translate_error` reads the mark.
+ERROR_MARK = "risingpy error "
+
+
+def quoted(text: str) -> str:
+    """A string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def raised(sqlstate: str, message: str, type_: SqlType) -> str:
+    """An expression that fails when it is evaluated; `message` is an SQL expression of type varchar."""
+    return f"CAST(CAST(concat({quoted(ERROR_MARK + sqlstate + ' ')}, {message}) AS INTEGER) AS {type_.duckdb})"
+
+
+def literal(value: object, type_: SqlType) -> str:
+    """A constant of exactly this type."""
+    if value is None:
+        return f"CAST(NULL AS {type_.duckdb})"
+    if type_.kind in (TypeKind.VARCHAR, TypeKind.UNKNOWN):
+        return quoted(str(value))
+    match value:
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case pa.MonthDayNano():
+            return (
+                f"(to_months({value.months}) + to_days({value.days})"
+                f" + to_microseconds(CAST('{value.nanoseconds // 1000}' AS BIGINT)))"
+            )
+        case bytes():
+            return f"from_hex('{value.hex()}')"
+        case datetime() | date() | time():
+            return f"CAST('{value.isoformat()}' AS {type_.duckdb})"
+        case int() | float() | Decimal():
+            return f"CAST('{value}' AS {type_.duckdb})"
+    raise InternalError(f"no literal of type {type_} for {value!r}")
