@@ -1,0 +1,70 @@
+"""Aggregate calls of one SELECT: collected while its expressions are bound, placed by `grouping`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from risingpy.executors.expression.nodes import Expr, InputRef
+from risingpy.executors.expression.signatures import AGGREGATES, Polymorphic, numeric_result
+from risingpy.frontend.binder.calls import no_function
+from risingpy.frontend.binder.coercion import Coercer, Context, Operand
+from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """An aggregate over expressions of the FROM clause's columns; `filter` is a condition or None."""
+
+    function: str
+    args: tuple[Expr, ...]
+    type: SqlType
+    distinct: bool
+    filter: Expr | None
+
+
+class AggregateCalls:
+    """The calls so far. While binding, call k is written `InputRef(-1 - k)`: grouping gives it its place."""
+
+    def __init__(self) -> None:
+        self.calls: list[AggregateCall] = []
+        # Where each column reference stands, for the error about one that is not grouped. References are kept
+        # alive so that their ids stay theirs.
+        self.references: dict[int, tuple[InputRef, int, str]] = {}
+
+    def add(self, call: AggregateCall) -> InputRef:
+        """The reference to `call`, one for all equal calls."""
+        if call not in self.calls:
+            self.calls.append(call)
+        return InputRef(-1 - self.calls.index(call), call.type)
+
+    def note(self, reference: InputRef, position: int, shown: str) -> None:
+        self.references[id(reference)] = (reference, position, shown)
+
+
+def make_aggregate(
+    coercer: Coercer,
+    name: str,
+    args: Sequence[Operand],
+    position: int,
+    *,
+    distinct: bool,
+    condition: Expr | None,
+) -> AggregateCall:
+    """Resolves an aggregate's overload. Raises UndefinedFunction."""
+    try:
+        signature = resolve(AGGREGATES[name], [a.type for a in args], operator=False)
+    except NoMatch as no_match:
+        raise no_function(name, args, position, ambiguous=no_match.ambiguous) from None
+    exprs = tuple(
+        coercer.settled(arg) if isinstance(wanted, Polymorphic) else coercer.coerce(arg, wanted, Context.IMPLICIT)
+        for arg, wanted in zip(args, signature.args, strict=True)
+    )
+    result = signature.result
+    if signature.rule is not None:
+        result = numeric_result(signature.rule, tuple(e.type for e in exprs))
+    assert isinstance(result, SqlType)
+    # DISTINCT changes nothing for these, and the plainer call needs no set of seen values.
+    keeps_distinct = distinct and signature.function not in ("min", "max", "bool_and", "bool_or")
+    return AggregateCall(signature.function, exprs, result, keeps_distinct, condition)

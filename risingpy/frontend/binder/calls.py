@@ -1,0 +1,132 @@
+"""From a name and bound arguments to a Call of the signature table: operators, functions, forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, Literal
+from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature, numeric_of, numeric_result
+from risingpy.frontend.binder.coercion import Category, Coercer, Context, Operand, category
+from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.types import BOOLEAN, VARCHAR, SqlType, TypeKind
+
+_OPERATOR_HINT = "No operator matches the given name and argument types. You might need to add explicit type casts."
+_PREFIX_HINT = "No operator matches the given name and argument type. You might need to add an explicit type cast."
+_FUNCTION_HINT = "No function matches the given name and argument types. You might need to add explicit type casts."
+_CHOICE_HINT = "Could not choose a best candidate {}. You might need to add explicit type casts."
+
+
+class Calls:
+    """Builds calls; every argument of a call it returns has exactly the signature's type."""
+
+    def __init__(self, coercer: Coercer) -> None:
+        self._coercer = coercer
+
+    def operator(self, symbol: str, args: Sequence[Operand], position: int) -> Expr:
+        """`a symbol b` or `symbol a`."""
+        if symbol == "||":
+            args = self._as_texts(args)
+        try:
+            signature = resolve(SCALARS.get(symbol, ()), [a.type for a in args], operator=True)
+        except NoMatch as no_match:
+            raise _no_operator(symbol, args, position, ambiguous=no_match.ambiguous) from None
+        return self.apply(signature, args)
+
+    def function(self, name: str, args: Sequence[Operand], position: int) -> Expr:
+        """`name(args)` of the signature table."""
+        signatures = SCALARS.get(name, ()) if name.islower() else ()
+        try:
+            signature = resolve(signatures, [a.type for a in args], operator=False)
+        except NoMatch as no_match:
+            raise no_function(name, args, position, ambiguous=no_match.ambiguous) from None
+        return self.apply(signature, args)
+
+    def form(self, name: str, args: Sequence[Operand], what: str) -> Expr:
+        """A form of one signature (AND, COALESCE, …); `what` calls it in errors."""
+        (signature,) = SCALARS[name]
+        if signature.args[:1] == (BOOLEAN,):
+            args = [Operand(self.boolean(arg, what), arg.position) for arg in args]
+        return self.apply(signature, args, what)
+
+    def comparable(self, args: Sequence[Operand], position: int) -> list[Operand]:
+        """Two operands as `=` would compare them."""
+        call = self.operator("=", args, position)
+        assert isinstance(call, Call)
+        return [Operand(expr, arg.position) for expr, arg in zip(call.args, args, strict=True)]
+
+    def boolean(self, operand: Operand, what: str) -> Expr:
+        """`operand` as the condition of `what`. Raises DatatypeMismatch."""
+        if operand.type.kind not in (TypeKind.BOOLEAN, TypeKind.UNKNOWN):
+            message = f"argument of {what} must be type boolean, not type {operand.type}"
+            raise DatatypeMismatch(message, position=operand.position)
+        return self._coercer.coerce(operand, BOOLEAN, Context.IMPLICIT)
+
+    def apply(self, signature: Signature, args: Sequence[Operand], what: str | None = None) -> Expr:
+        """The call of one overload, its arguments cast to what it takes."""
+        wanted = list(signature.args)
+        wanted += wanted[-1:] * (len(args) - len(wanted))
+        common: SqlType | None = None
+        commons: list[Expr] = []
+        if Polymorphic.ANY in wanted:
+            commons, common = self._coercer.to_common_type(args, what or signature.name)
+        exprs: list[Expr] = []
+        for index, (arg, want) in enumerate(zip(args, wanted, strict=True)):
+            match want:
+                case Polymorphic.ANY:
+                    exprs.append(commons[index])
+                case Polymorphic.EVERY:
+                    exprs.append(self._coercer.settled(arg))
+                case SqlType():
+                    exprs.append(self._coercer.coerce(arg, _fitting(want, arg.type), Context.IMPLICIT))
+        if signature.function in ("concat", "concat_ws"):
+            exprs = [as_concatenated(expr) for expr in exprs]
+        result = common if signature.result is Polymorphic.ANY else signature.result
+        if signature.rule is not None:
+            result = numeric_result(signature.rule, tuple(e.type for e in exprs))
+        assert isinstance(result, SqlType)
+        return Call(signature.function, tuple(exprs), result)
+
+    def _as_texts(self, args: Sequence[Operand]) -> Sequence[Operand]:
+        """`text || anything`: the other side becomes text, as PostgreSQL's textanycat does."""
+        kinds = [category(a.type) for a in args]
+        if Category.STRING not in kinds and Category.UNKNOWN not in kinds:
+            return args
+        if TypeKind.BYTEA in [a.type.kind for a in args]:
+            return args
+        return [Operand(self._coercer.coerce(a, VARCHAR, Context.EXPLICIT), a.position) for a in args]
+
+
+def as_concatenated(expr: Expr) -> Expr:
+    """An argument of concat as text: booleans as t and f, which is their output form, unlike `::text`."""
+    if expr.type.kind is TypeKind.VARCHAR:
+        return expr
+    if expr.type.kind is TypeKind.BOOLEAN:
+        negation = Call("not", (expr,), BOOLEAN)
+        return Case(((expr, Literal("t", VARCHAR)), (negation, Literal("f", VARCHAR))), Literal(None, VARCHAR), VARCHAR)
+    return Cast(expr, VARCHAR)
+
+
+def _fitting(wanted: SqlType, given: SqlType) -> SqlType:
+    """A numeric parameter takes the argument with the precision it has."""
+    if wanted.kind is TypeKind.NUMERIC and given.is_numeric and not given.is_float:
+        return numeric_of(given)
+    return wanted
+
+
+def _no_operator(symbol: str, args: Sequence[Operand], position: int, *, ambiguous: bool) -> SqlError:
+    shown = f"{args[0].type} {symbol} {args[1].type}" if len(args) == 2 else f"{symbol} {args[0].type}"
+    if ambiguous:
+        hint = _CHOICE_HINT.format("operator")
+        return SqlError(f"operator is not unique: {shown}", sqlstate="42725", position=position, hint=hint)
+    hint = _OPERATOR_HINT if len(args) == 2 else _PREFIX_HINT
+    return UndefinedFunction(f"operator does not exist: {shown}", position=position, hint=hint)
+
+
+def no_function(name: str, args: Sequence[Operand], position: int, *, ambiguous: bool = False) -> SqlError:
+    """The error for a call that no overload takes."""
+    shown = f"{name}({', '.join(str(a.type) for a in args)})"
+    if ambiguous:
+        hint = _CHOICE_HINT.format("function")
+        return SqlError(f"function {shown} is not unique", sqlstate="42725", position=position, hint=hint)
+    return UndefinedFunction(f"function {shown} does not exist", position=position, hint=_FUNCTION_HINT)

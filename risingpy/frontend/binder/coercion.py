@@ -1,0 +1,214 @@
+"""PostgreSQL's casts: which types turn into which, in which context, and the common type of several.
+
+Source: PostgreSQL 15's pg_cast, parse_coerce.c, and chapter 10 of its manual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from risingpy.errors import CannotCoerce, DatatypeMismatch, SqlError
+from risingpy.executors.expression.nodes import Cast, Expr, Literal, Parameter
+from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.frontend.binder.parameters import Parameters
+from risingpy.types import UNKNOWN, VARCHAR, SqlType, TypeKind
+from risingpy.types.forms import parse_text
+
+
+class Context(IntEnum):
+    """Where a cast may happen; each context allows what those before it allow."""
+
+    IMPLICIT = 0
+    ASSIGNMENT = 1
+    EXPLICIT = 2
+
+
+class Category(IntEnum):
+    """pg_type.typcategory."""
+
+    BOOLEAN = 0
+    NUMERIC = 1
+    STRING = 2
+    DATETIME = 3
+    TIMESPAN = 4
+    USER = 5
+    UNKNOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An expression and where its text begins, for the errors about it."""
+
+    expr: Expr
+    position: int
+
+    @property
+    def type(self) -> SqlType:
+        return self.expr.type
+
+
+_K = TypeKind
+_CATEGORY = {
+    _K.BOOLEAN: Category.BOOLEAN,
+    _K.VARCHAR: Category.STRING,
+    _K.DATE: Category.DATETIME,
+    _K.TIME: Category.DATETIME,
+    _K.TIMESTAMP: Category.DATETIME,
+    _K.TIMESTAMPTZ: Category.DATETIME,
+    _K.INTERVAL: Category.TIMESPAN,
+    _K.BYTEA: Category.USER,
+    _K.UNKNOWN: Category.UNKNOWN,
+}
+_PREFERRED = (_K.BOOLEAN, _K.VARCHAR, _K.DOUBLE, _K.TIMESTAMPTZ, _K.INTERVAL)
+
+_IMPLICIT: dict[TypeKind, tuple[TypeKind, ...]] = {
+    _K.SMALLINT: (_K.INTEGER, _K.BIGINT, _K.NUMERIC, _K.REAL, _K.DOUBLE),
+    _K.INTEGER: (_K.BIGINT, _K.NUMERIC, _K.REAL, _K.DOUBLE),
+    _K.BIGINT: (_K.NUMERIC, _K.REAL, _K.DOUBLE),
+    _K.NUMERIC: (_K.REAL, _K.DOUBLE),
+    _K.REAL: (_K.DOUBLE,),
+    _K.DATE: (_K.TIMESTAMP, _K.TIMESTAMPTZ),
+    _K.TIMESTAMP: (_K.TIMESTAMPTZ,),
+    _K.TIME: (_K.INTERVAL,),
+}
+_ASSIGNMENT: dict[TypeKind, tuple[TypeKind, ...]] = {
+    _K.INTEGER: (_K.SMALLINT,),
+    _K.BIGINT: (_K.SMALLINT, _K.INTEGER),
+    _K.NUMERIC: (_K.SMALLINT, _K.INTEGER, _K.BIGINT),
+    _K.REAL: (_K.SMALLINT, _K.INTEGER, _K.BIGINT, _K.NUMERIC),
+    _K.DOUBLE: (_K.SMALLINT, _K.INTEGER, _K.BIGINT, _K.NUMERIC, _K.REAL),
+    _K.TIMESTAMP: (_K.DATE, _K.TIME),
+    _K.TIMESTAMPTZ: (_K.DATE, _K.TIME, _K.TIMESTAMP),
+    _K.INTERVAL: (_K.TIME,),
+}
+_EXPLICIT: dict[TypeKind, tuple[TypeKind, ...]] = {_K.INTEGER: (_K.BOOLEAN,), _K.BOOLEAN: (_K.INTEGER,)}
+
+
+def category(sql_type: SqlType) -> Category:
+    return _CATEGORY.get(sql_type.kind, Category.NUMERIC)
+
+
+def is_preferred(sql_type: SqlType) -> bool:
+    """Whether overload resolution prefers the type within its category."""
+    return sql_type.kind in _PREFERRED
+
+
+def can_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
+    """Whether a value of `source` may become `target` in this context. Unknown literals may become anything."""
+    if source.kind is target.kind or source.kind is _K.UNKNOWN:
+        return True
+    if target.kind in _IMPLICIT.get(source.kind, ()):
+        return True
+    if context >= Context.ASSIGNMENT and (target.kind is _K.VARCHAR or target.kind in _ASSIGNMENT.get(source.kind, ())):
+        return True
+    return context is Context.EXPLICIT and (source.kind is _K.VARCHAR or target.kind in _EXPLICIT.get(source.kind, ()))
+
+
+class Coercer:
+    """Makes casts, and tells parameters their types as they become known."""
+
+    def __init__(self, parameters: Parameters, time_zone: str) -> None:
+        self._parameters = parameters
+        self._time_zone = time_zone  # for timestamptz literals without an offset
+
+    def coerce(self, operand: Operand, target: SqlType, context: Context) -> Expr:
+        """`operand` as `target`. Raises CannotCoerce, or what the text of a literal deserves (22P02, 22003, …)."""
+        expr = operand.expr
+        if expr.type.kind is _K.UNKNOWN:
+            return self._from_unknown(operand, target)
+        if not can_coerce(expr.type, target, context):
+            raise CannotCoerce(f"cannot cast type {expr.type} to {target}", position=operand.position)
+        if expr.type == target:
+            return expr
+        if target.kind is _K.NUMERIC and not target.declared and expr.type.is_numeric and not expr.type.is_float:
+            # A plain numeric takes any precision: keep what the number has.
+            fitting = numeric_of(expr.type)
+            return expr if fitting == expr.type or expr.type.kind is _K.NUMERIC else Cast(expr, fitting)
+        if target.kind is _K.VARCHAR and target.length is None and expr.type.kind is _K.VARCHAR:
+            return expr
+        return Cast(expr, target)
+
+    def assign(self, operand: Operand, target: SqlType) -> Expr:
+        """`operand` for a column of type `target`: the column's very type, whatever precision the value has."""
+        expr = self.coerce(operand, target, Context.ASSIGNMENT)
+        return expr if expr.type == target else Cast(expr, target)
+
+    def _from_unknown(self, operand: Operand, target: SqlType) -> Expr:
+        match operand.expr:
+            case Literal(None):
+                return Literal(None, target)
+            case Literal(str(text)):
+                return _literal(text, target, self._time_zone, operand.position)
+            case Parameter(index):
+                bare = replace(target, length=None) if target.kind is _K.VARCHAR else target
+                parameter = Parameter(index, self._parameters.determine(index, bare, operand.position))
+                return parameter if parameter.type == target else Cast(parameter, target)
+            case expr:
+                return expr if target.kind is _K.UNKNOWN else Cast(expr, target)
+
+    def settled(self, operand: Operand) -> Expr:
+        """`operand`, as text if nothing has said what an unknown literal or parameter is."""
+        return self.coerce(operand, VARCHAR, Context.IMPLICIT) if operand.type.kind is _K.UNKNOWN else operand.expr
+
+    def to_common_type(self, operands: Sequence[Operand], what: str) -> tuple[list[Expr], SqlType]:
+        """All operands as their common type; `what` names the construct in the error (CASE, UNION, …)."""
+        target = common_type(operands, what)
+        return [self._to_common(operand, target) for operand in operands], target
+
+    def _to_common(self, operand: Operand, target: SqlType) -> Expr:
+        expr = self.coerce(operand, target, Context.IMPLICIT)
+        return expr if expr.type == target else Cast(expr, target)
+
+
+def _literal(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
+    if target.kind is _K.UNKNOWN:
+        return Literal(text, UNKNOWN)
+    if target.kind is _K.VARCHAR:
+        literal = Literal(text, VARCHAR)
+        return literal if target.length is None else Cast(literal, target)
+    if target.kind in (_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP) and _depends_on_now(text):
+        return Cast(Literal(text, VARCHAR), target)
+    try:
+        return Literal(parse_text(target, text, time_zone=time_zone), target)
+    except SqlError as error:
+        error.position = position
+        raise
+
+
+def _depends_on_now(text: str) -> bool:
+    return text.strip().lower() in ("now", "today", "tomorrow", "yesterday")
+
+
+def common_type(operands: Sequence[Operand], what: str) -> SqlType:
+    """PostgreSQL's select_common_type; text if all are unknown. Raises DatatypeMismatch (42804)."""
+    chosen: SqlType | None = None
+    for operand in operands:
+        given = operand.type
+        if given.kind is _K.UNKNOWN or (chosen is not None and chosen.kind is given.kind):
+            continue
+        if chosen is None:
+            chosen = given
+        elif category(chosen) is not category(given):
+            raise DatatypeMismatch(f"{what} types {chosen} and {given} cannot be matched", position=operand.position)
+        elif not is_preferred(chosen) and _implicit(chosen, given) and not _implicit(given, chosen):
+            chosen = given
+    if chosen is None:
+        return VARCHAR
+    if chosen.kind is _K.NUMERIC:
+        return _common_numeric([o.type for o in operands if o.type.is_numeric])
+    if chosen.kind is _K.VARCHAR:
+        lengths = {o.type.length for o in operands}
+        return replace(chosen, length=lengths.pop() if len(lengths) == 1 else None)
+    return chosen
+
+
+def _implicit(source: SqlType, target: SqlType) -> bool:
+    return can_coerce(source, target, Context.IMPLICIT)
+
+
+def _common_numeric(types: list[SqlType]) -> SqlType:
+    if len(set(types)) == 1:
+        return types[0]
+    return numeric_result(NumericRule.LARGER, tuple(types))

@@ -1,0 +1,54 @@
+"""What binding a statement needs to know, and what it finds out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from risingpy.frontend.binder.coercion import Coercer
+from risingpy.frontend.binder.parameters import Parameters
+from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Catalog
+from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class SessionValues:
+    """What current_user and its like give, and the time zone that timestamptz literals without an offset are in."""
+
+    user: str = "root"
+    database: str = "dev"
+    schema: str | None = DEFAULT_SCHEMA
+    version: str = "PostgreSQL 15.0 (RisingPy)"
+    time_zone: str = "UTC"
+
+
+@dataclass(slots=True)
+class BindContext:
+    """One statement's binding. `dependencies` collects the ids of the relations that it names, views included."""
+
+    catalog: Catalog
+    search_path: tuple[str, ...]
+    parameters: Parameters
+    session: SessionValues
+    dependencies: list[int] = field(default_factory=list)
+    coercer: Coercer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.coercer = Coercer(self.parameters, self.session.time_zone)
+
+    @property
+    def constants(self) -> Mapping[str, str | None]:
+        """The functions that give a session value."""
+        s = self.session
+        users = dict.fromkeys(("current_user", "current_role", "session_user", "user"), s.user)
+        databases = dict.fromkeys(("current_database", "current_catalog"), s.database)
+        return {**users, **databases, "current_schema": s.schema, "version": s.version}
+
+
+def make_context(
+    catalog: Catalog,
+    search_path: Sequence[str],
+    parameter_types: Sequence[SqlType] = (),
+    session: SessionValues | None = None,
+) -> BindContext:
+    return BindContext(catalog, tuple(search_path), Parameters(parameter_types), session or SessionValues())

@@ -1,0 +1,388 @@
+"""Expressions: from sqlglot's trees to typed ones.
+
+One method per kind of node, chosen by `BINDERS`; a node without a method is refused by its name. Names and casts of
+literals follow PostgreSQL; functions are in `functions.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from risingpy.errors import CannotCoerce, FeatureNotSupported, NumericValueOutOfRange, SyntaxError_
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.frontend.binder.aggregates import AggregateCalls
+from risingpy.frontend.binder.calls import Calls
+from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
+from risingpy.frontend.binder.context import BindContext
+from risingpy.frontend.binder.scope import Scope
+from risingpy.frontend.binder.trees import begin_of, name_of, position_of
+from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.parser.expression_parser import TYPE_TEXT
+from risingpy.types import (
+    BIGINT,
+    BOOLEAN,
+    INTEGER,
+    INTERVAL,
+    MAX_PRECISION,
+    UNKNOWN,
+    VARCHAR,
+    SqlType,
+    TypeKind,
+    numeric,
+)
+
+_BINARY: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.Pow: "^",
+    exp.DPipe: "||",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "#",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.Like: "~~",
+    exp.ILike: "~~*",
+    exp.RegexpLike: "~",
+    exp.RegexpILike: "~*",
+}
+
+# What sqlglot parses and we do not run, by its name in SQL; anything else is named after its node.
+_UNSUPPORTED: dict[type[exp.Expr], str] = {
+    exp.Subquery: "a subquery as an expression",
+    exp.Select: "a subquery as an expression",
+    exp.Union: "a subquery as an expression",
+    exp.Exists: "EXISTS",
+    exp.Any: "ANY",
+    exp.All: "ALL",
+    exp.Array: "ARRAY",
+    exp.Bracket: "array subscript",
+    exp.Tuple: "a row value",
+    exp.Struct: "ROW",
+    exp.Collate: "COLLATE",
+    exp.SimilarTo: "SIMILAR TO",
+    exp.TryCast: "TRY_CAST",
+    exp.Window: "a window function",
+    exp.WithinGroup: "WITHIN GROUP",
+    exp.BitString: "type bit",
+    exp.HexString: "type bit",
+    exp.JSONExtract: "operator ->",
+    exp.JSONExtractScalar: "operator ->>",
+    exp.ArrayContainsAll: "operator @>",
+    exp.ArrayContainedBy: "operator <@",
+    exp.Overlaps: "OVERLAPS",
+    exp.Lambda: "a lambda",
+}
+
+_TESTS = {"TRUE": ("IS_TRUE", "IS_NOT_TRUE"), "FALSE": ("IS_FALSE", "IS_NOT_FALSE")}
+_TESTS["UNKNOWN"] = ("IS_UNKNOWN", "IS_NOT_UNKNOWN")
+_UNICODE_ESCAPE = re.compile(r"\\(\\|[0-9a-fA-F]{4}|\+[0-9a-fA-F]{6})")
+
+
+class ExpressionBinder:
+    """Binds expressions over one scope.
+
+    `clause` names the place in errors; `aggregates` collects aggregate calls where they may stand, and is None
+    where they may not.
+    """
+
+    def __init__(
+        self, context: BindContext, scope: Scope, clause: str, aggregates: AggregateCalls | None = None
+    ) -> None:
+        self.context = context
+        self.scope = scope
+        self.clause = clause
+        self.aggregates = aggregates
+        self.calls = Calls(context.coercer)
+
+    def bind(self, tree: exp.Expr) -> Operand:
+        """The typed expression; literals and parameters that nothing typed stay UNKNOWN."""
+        method = BINDERS.get(type(tree))
+        if method is None:
+            what = _UNSUPPORTED.get(type(tree), tree.key.upper())
+            raise FeatureNotSupported(f"{what} is not supported", position=position_of(tree))
+        return Operand(method(self, tree), begin_of(tree))
+
+    def condition(self, tree: exp.Expr, what: str) -> Expr:
+        """A boolean expression: the condition of `what` (WHERE, HAVING, …)."""
+        return self.calls.boolean(self.bind(tree), what)
+
+    def settled(self, tree: exp.Expr) -> Expr:
+        """The typed expression, with unknown literals as text."""
+        return self.context.coercer.settled(self.bind(tree))
+
+    # -- leaves ---------------------------------------------------------------------------------------------------
+
+    def _column(self, tree: exp.Column) -> Expr:
+        position = position_of(tree)
+        if isinstance(tree.this, exp.Star):
+            raise SyntaxError_('row expansion via "*" is not supported here', position=position)
+        name, table = name_of(tree.this), tree.args.get("table")
+        if table is None:
+            column = self.scope.column(name, position)
+            shown = self._qualified(name)
+        else:
+            schema = name_of(tree.args.get("db")) or None
+            column = self.scope.qualified(schema, name_of(table), name, position)
+            shown = f"{name_of(table)}.{name}"
+        if not isinstance(column.expr, InputRef):
+            return column.expr
+        reference = InputRef(column.expr.index, column.expr.type)
+        if self.aggregates is not None:
+            self.aggregates.note(reference, position, shown)
+        return reference
+
+    def _qualified(self, name: str) -> str:
+        for table in self.scope.tables:
+            if any(column.name == name for column in table.columns):
+                return f"{table.alias}.{name}"
+        return name
+
+    def _literal(self, tree: exp.Literal) -> Expr:
+        return Literal(str(tree.this), UNKNOWN) if tree.is_string else _number(str(tree.this), position_of(tree))
+
+    def _text(self, tree: exp.Expr) -> Expr:
+        return Literal(str(tree.this), UNKNOWN)
+
+    def _unicode_text(self, tree: exp.Expr) -> Expr:
+        def character(found: re.Match[str]) -> str:
+            code = found.group(1)
+            return code if code == "\\" else chr(int(code.removeprefix("+"), 16))
+
+        return Literal(_UNICODE_ESCAPE.sub(character, str(tree.this)), UNKNOWN)
+
+    def _boolean(self, tree: exp.Boolean) -> Expr:
+        return Literal(bool(tree.this), BOOLEAN)
+
+    def _null(self, tree: exp.Null) -> Expr:
+        return Literal(None, UNKNOWN)
+
+    def _parameter(self, tree: exp.Parameter) -> Expr:
+        index, position = int(tree.this.name), position_of(tree)
+        if index == 0:
+            raise SyntaxError_("there is no parameter $0", position=position)
+        return Parameter(index, self.context.parameters.type_of(index, position))
+
+    def _interval(self, tree: exp.Interval) -> Expr:
+        unit = tree.args.get("unit")
+        text = tree.this.name if unit is None else f"{tree.this.name} {unit.name.lower()}"
+        literal = Operand(Literal(text, UNKNOWN), position_of(tree.this))
+        return self.context.coercer.coerce(literal, INTERVAL, Context.EXPLICIT)
+
+    def _star(self, tree: exp.Star) -> Expr:
+        raise SyntaxError_('syntax error at or near "*"', position=position_of(tree))
+
+    def _default(self, tree: exp.Var) -> Expr:
+        raise SyntaxError_("DEFAULT is not allowed in this context", position=position_of(tree))
+
+    # -- operators ------------------------------------------------------------------------------------------------
+
+    def _paren(self, tree: exp.Paren) -> Expr:
+        return self.bind(tree.this).expr
+
+    def _binary(self, tree: exp.Binary) -> Expr:
+        args = [self.bind(tree.this), self.bind(tree.expression)]
+        return self.calls.operator(_BINARY[type(tree)], args, position_of(tree))
+
+    def _comparison(self, tree: exp.Binary) -> Expr:
+        if isinstance(tree.this, exp.Tuple) and isinstance(tree.expression, exp.Tuple):
+            return self._row_comparison(tree, tree.this.expressions, tree.expression.expressions)
+        return self._binary(tree)
+
+    def _row_comparison(self, tree: exp.Binary, left: list[exp.Expr], right: list[exp.Expr]) -> Expr:
+        position = position_of(tree)
+        if not isinstance(tree, exp.EQ | exp.NEQ):
+            raise FeatureNotSupported("ordering of row values is not supported", position=position)
+        if len(left) != len(right):
+            raise SyntaxError_("unequal number of entries in row expressions", position=position)
+        pairs = [[self.bind(a), self.bind(b)] for a, b in zip(left, right, strict=True)]
+        result = self.calls.operator(_BINARY[type(tree)], pairs[0], position)
+        for pair in pairs[1:]:
+            part = self.calls.operator(_BINARY[type(tree)], pair, position)
+            result = Call("and" if isinstance(tree, exp.EQ) else "or", (result, part), BOOLEAN)
+        return result
+
+    def _connector(self, tree: exp.Connector) -> Expr:
+        # A long chain leans to the left: walk it down instead of recursing.
+        kind, operands = type(tree), [tree.expression]
+        left = tree.this
+        while type(left) is kind:
+            operands.append(left.expression)
+            left = left.this
+        word = "AND" if kind is exp.And else "OR"
+        result = self.condition(left, word)
+        for operand in reversed(operands):
+            result = Call(word.lower(), (result, self.condition(operand, word)), BOOLEAN)
+        return result
+
+    def _not(self, tree: exp.Not) -> Expr:
+        inner = tree.this
+        if isinstance(inner, exp.Is):
+            return self._is(inner, negated=True)
+        return Call("not", (self.condition(inner, "NOT"),), BOOLEAN)
+
+    def _is(self, tree: exp.Is, *, negated: bool = False) -> Expr:
+        if isinstance(tree.expression, exp.Null):
+            return self.calls.form("IS_NOT_NULL" if negated else "IS_NULL", [self.bind(tree.this)], "IS NULL")
+        word = tree.expression.sql().upper()
+        return self.calls.form(_TESTS[word][negated], [self.bind(tree.this)], f"IS {'NOT ' * negated}{word}")
+
+    def _distinct_from(self, tree: exp.Binary) -> Expr:
+        args = self.calls.comparable([self.bind(tree.this), self.bind(tree.expression)], position_of(tree))
+        name = "is_distinct_from" if isinstance(tree, exp.NullSafeNEQ) else "is_not_distinct_from"
+        return Call(name, tuple(arg.expr for arg in args), BOOLEAN)
+
+    def _negation(self, tree: exp.Neg) -> Expr:
+        operand = self.bind(tree.this)
+        match operand.expr:
+            case Literal(int() | Decimal() as value, sql_type) if not isinstance(value, bool):
+                return Literal(-value, sql_type)
+        return self.calls.operator("-", [operand], position_of(tree))
+
+    def _bit_not(self, tree: exp.BitwiseNot) -> Expr:
+        return self.calls.operator("~", [self.bind(tree.this)], position_of(tree))
+
+    def _between(self, tree: exp.Between) -> Expr:
+        operand, low, high = self.bind(tree.this), self.bind(tree.args["low"]), self.bind(tree.args["high"])
+        position = position_of(tree)
+
+        def within(low: Operand, high: Operand) -> Expr:
+            at_least = self.calls.operator(">=", [operand, low], position)
+            return Call("and", (at_least, self.calls.operator("<=", [operand, high], position)), BOOLEAN)
+
+        if tree.args.get("symmetric"):
+            return Call("or", (within(low, high), within(high, low)), BOOLEAN)
+        return within(low, high)
+
+    def _in(self, tree: exp.In) -> Expr:
+        if tree.args.get("query"):
+            raise FeatureNotSupported("IN with a subquery is not supported", position=position_of(tree))
+        if isinstance(tree.this, exp.Tuple):
+            return self._row_in(tree)
+        operand, items = self.bind(tree.this), [self.bind(item) for item in tree.expressions]
+        kinds = {item.type.kind for item in (operand, *items)} - {TypeKind.UNKNOWN}
+        if len(kinds) > 1:
+            # Each item must compare with the operand; this raises "operator does not exist" where one does not.
+            for item in items:
+                self.calls.operator("=", [operand, item], position_of(tree))
+        return self.calls.form("IN", [operand, *items], "IN")
+
+    def _row_in(self, tree: exp.In) -> Expr:
+        if not all(isinstance(item, exp.Tuple) for item in tree.expressions):
+            raise FeatureNotSupported("a row value is not supported", position=position_of(tree))
+        comparison = exp.EQ()
+        comparison.meta.update(tree.meta)
+        parts = [self._row_comparison(comparison, tree.this.expressions, i.expressions) for i in tree.expressions]
+        result = parts[0]
+        for part in parts[1:]:
+            result = Call("or", (result, part), BOOLEAN)
+        return result
+
+    def _escape(self, tree: exp.Escape) -> Expr:
+        like = tree.this
+        args = [self.bind(like.this), self.bind(like.expression), self.bind(tree.expression)]
+        name = "LIKE_ESCAPE" if isinstance(like, exp.Like) else "ILIKE_ESCAPE"
+        return self.calls.form(name, args, "LIKE")
+
+    def _at_time_zone(self, tree: exp.AtTimeZone) -> Expr:
+        args = [self.bind(tree.args["zone"]), self.bind(tree.this)]
+        return self.calls.function("timezone", args, position_of(tree))
+
+    # -- casts and CASE -------------------------------------------------------------------------------------------
+
+    def _cast(self, tree: exp.Cast) -> Expr:
+        to = tree.args["to"]
+        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to))
+        operand = self.bind(tree.this)
+        if not can_coerce(operand.type, target, Context.EXPLICIT):
+            raise CannotCoerce(f"cannot cast type {operand.type} to {target}", position=position_of(tree))
+        if target.kind is TypeKind.VARCHAR and target.length is not None:
+            return self._cut(operand, target)
+        return self.context.coercer.coerce(operand, target, Context.EXPLICIT)
+
+    def _cut(self, operand: Operand, target: SqlType) -> Expr:
+        """An explicit cast to varchar(n) cuts, where an assignment refuses."""
+        text = self.context.coercer.coerce(operand, VARCHAR, Context.EXPLICIT)
+        if isinstance(text, Literal):
+            return Literal(text.value[: target.length] if isinstance(text.value, str) else None, target)
+        return Cast(Call("left", (text, Literal(target.length, INTEGER)), VARCHAR), target)
+
+    def _case(self, tree: exp.Case) -> Expr:
+        subject = tree.args.get("this")
+        conditions = [self._case_condition(subject, branch) for branch in tree.args["ifs"]]
+        default = tree.args.get("default")
+        results = [self.bind(branch.args["true"]) for branch in tree.args["ifs"]]
+        otherwise = self.bind(default) if default is not None else Operand(Literal(None, UNKNOWN), 1)
+        exprs, result = self.context.coercer.to_common_type([otherwise, *results], "CASE")
+        return Case(tuple(zip(conditions, exprs[1:], strict=True)), exprs[0], result)
+
+    def _case_condition(self, subject: exp.Expr | None, branch: exp.If) -> Expr:
+        if subject is None:
+            return self.condition(branch.this, "CASE/WHEN")
+        return self.calls.operator("=", [self.bind(subject), self.bind(branch.this)], begin_of(branch.this))
+
+
+def _number(text: str, position: int) -> Expr:
+    if text.isdigit():
+        value = int(text)
+        if value < 1 << 31:
+            return Literal(value, INTEGER)
+        if value < 1 << 63:
+            return Literal(value, BIGINT)
+    number = Decimal(text)
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int)
+    scale = max(0, -exponent)
+    precision = max(number.adjusted() + 1, 0) + scale if number else scale + 1
+    if precision > MAX_PRECISION:
+        raise NumericValueOutOfRange("value overflows numeric format", position=position)
+    number = number.quantize(Decimal(1).scaleb(-scale))
+    return Literal(number, numeric(max(precision, 1), scale))
+
+
+BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {
+    **dict.fromkeys(_BINARY, ExpressionBinder._binary),
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), ExpressionBinder._comparison),
+    exp.Column: ExpressionBinder._column,
+    exp.Literal: ExpressionBinder._literal,
+    exp.ByteString: ExpressionBinder._text,
+    exp.RawString: ExpressionBinder._text,
+    exp.National: ExpressionBinder._text,
+    exp.Heredoc: ExpressionBinder._text,
+    exp.UnicodeString: ExpressionBinder._unicode_text,
+    exp.Boolean: ExpressionBinder._boolean,
+    exp.Null: ExpressionBinder._null,
+    exp.Parameter: ExpressionBinder._parameter,
+    exp.Interval: ExpressionBinder._interval,
+    exp.Star: ExpressionBinder._star,
+    exp.Var: ExpressionBinder._default,
+    exp.Paren: ExpressionBinder._paren,
+    exp.And: ExpressionBinder._connector,
+    exp.Or: ExpressionBinder._connector,
+    exp.Not: ExpressionBinder._not,
+    exp.Is: ExpressionBinder._is,
+    exp.NullSafeEQ: ExpressionBinder._distinct_from,
+    exp.NullSafeNEQ: ExpressionBinder._distinct_from,
+    exp.Neg: ExpressionBinder._negation,
+    exp.BitwiseNot: ExpressionBinder._bit_not,
+    exp.Between: ExpressionBinder._between,
+    exp.In: ExpressionBinder._in,
+    exp.Escape: ExpressionBinder._escape,
+    exp.AtTimeZone: ExpressionBinder._at_time_zone,
+    exp.Cast: ExpressionBinder._cast,
+    exp.Case: ExpressionBinder._case,
+}

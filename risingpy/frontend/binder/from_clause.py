@@ -1,0 +1,241 @@
+"""FROM: relations, views (expanded), subqueries, common table expressions and joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from risingpy.errors import (
+    AmbiguousColumn,
+    FeatureNotSupported,
+    SqlError,
+    SyntaxError_,
+    UndefinedColumn,
+    UndefinedTable,
+)
+from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.frontend.binder.coercion import Operand
+from risingpy.frontend.binder.context import BindContext
+from risingpy.frontend.binder.expressions import ExpressionBinder
+from risingpy.frontend.binder.plans import renamed
+from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable, mapped, relation_scope
+from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
+from risingpy.frontend.parser.dialect import COMMA_JOIN
+from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
+from risingpy.optimizer.logical import Field, Join, JoinKind, LogicalPlan, Scan
+from risingpy.optimizer.rewrite import shifted
+from risingpy.types import BOOLEAN
+
+Item: TypeAlias = tuple[LogicalPlan, Scope]
+
+_JOIN_PARTS = ("this", "on", "using", "method", "side", "kind")
+_JOIN_KINDS = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """What FROM needs of the query binder: subqueries, common table expressions, and the text of views."""
+
+    bind: Callable[[exp.Expr], LogicalPlan]
+    expand_view: Callable[[Relation], LogicalPlan]
+    common: dict[str, LogicalPlan]
+
+
+class FromBinder:
+    def __init__(self, context: BindContext, queries: Queries) -> None:
+        self._context = context
+        self._queries = queries
+
+    def bind(self, first: exp.Expr, joins: Sequence[exp.Join]) -> Item:
+        """`first` and all that is joined to it. A comma binds looser than JOIN."""
+        items = [self._item(first)]
+        for join in joins:
+            if join.meta.get(COMMA_JOIN):
+                items.append(self._item(join.this))
+            else:
+                items[-1] = self._join(items[-1], join)
+        result = items[0]
+        for item in items[1:]:
+            result = _cross(result, item, 1)
+        return result
+
+    # -- items ----------------------------------------------------------------------------------------------------
+
+    def _item(self, tree: exp.Expr) -> Item:
+        match tree:
+            case exp.Table():
+                item = self._table(tree)
+            case exp.Subquery() | exp.Values():
+                item = self._subquery(tree)
+            case exp.Lateral():
+                raise FeatureNotSupported("LATERAL is not supported", position=position_of(tree))
+            case exp.Unnest():
+                raise FeatureNotSupported("UNNEST is not supported", position=position_of(tree))
+            case _:
+                raise FeatureNotSupported(f"{tree.key.upper()} in FROM is not supported", position=begin_of(tree))
+        for join in tree.args.get("joins") or ():
+            item = self._join(item, join)
+        return item
+
+    def _table(self, tree: exp.Table) -> Item:
+        if isinstance(tree.this, exp.Func):
+            name = name_of(tree.this.this if isinstance(tree.this, exp.Anonymous) else tree.this.key)
+            raise FeatureNotSupported(f"function {name} in FROM is not supported", position=position_of(tree))
+        refuse_unknown(
+            tree, ("this", "db", "catalog", "alias", "joins"), {"sample": "TABLESAMPLE", "when": "FOR … AS OF"}
+        )
+        name, schema = name_of(tree.this), name_of(tree.args.get("db")) or None
+        alias = tree.args.get("alias")
+        common = self._queries.common.get(name) if schema is None else None
+        if common is not None:
+            plan, owner = common, None
+        else:
+            relation = find_relation(self._context, name, schema, position_of(tree))
+            self._context.dependencies.append(relation.relation_id)
+            plan, owner = self._relation(relation), relation.schema_name
+        shown = name_of(alias.this) if alias is not None and alias.this is not None else name
+        plan = _with_aliases(plan, shown, alias)
+        return plan, relation_scope(shown, owner if shown == name else None, plan.schema, relation=name)
+
+    def _relation(self, relation: Relation) -> LogicalPlan:
+        if relation.kind is RelationKind.VIEW:
+            return self._queries.expand_view(relation)
+        return scan(relation)
+
+    def _subquery(self, tree: exp.Subquery | exp.Values) -> Item:
+        alias = tree.args.get("alias")
+        if isinstance(tree.this, exp.Table):  # (a JOIN b ON …)
+            item = self._item(tree.this)
+            if alias is None:
+                return item
+            plan, scope = item
+            columns = tuple(column for column in scope.columns if not column.hidden)
+            return plan, Scope((ScopeTable(name_of(alias.this), None, columns),), columns)
+        if alias is None or alias.this is None:
+            what = "VALUES" if isinstance(tree, exp.Values) else "subquery"
+            raise SyntaxError_(
+                f"{what} in FROM must have an alias",
+                position=begin_of(tree),
+                hint="For example, FROM (VALUES ...) [AS] foo."
+                if what == "VALUES"
+                else "For example, FROM (SELECT ...) [AS] foo.",
+            )
+        query: exp.Expr = tree
+        if isinstance(tree, exp.Subquery) and not any(tree.args.get(k) for k in ("order", "limit", "offset", "with_")):
+            query = tree.this
+        plan = _with_aliases(self._queries.bind(query), name_of(alias.this), alias)
+        return plan, relation_scope(name_of(alias.this), None, plan.schema)
+
+    # -- joins ----------------------------------------------------------------------------------------------------
+
+    def _join(self, left: Item, join: exp.Join) -> Item:
+        refuse_unknown(join, _JOIN_PARTS, {"match_condition": "MATCH_CONDITION"})
+        method, side, word = (str(join.args.get(key) or "").upper() for key in ("method", "side", "kind"))
+        if method not in ("", "NATURAL") or word not in ("", "INNER", "OUTER", "CROSS") or side not in _JOIN_KINDS:
+            shown = " ".join(part for part in (method, side, word, "JOIN") if part)
+            raise FeatureNotSupported(f"{shown} is not supported", position=position_of(join))
+        right = self._item(join.this)
+        if word == "CROSS":
+            return _cross(left, right, position_of(join))
+        kind = _JOIN_KINDS[side]
+        if method == "NATURAL":
+            names = {c.name for c in right[1].columns if not c.hidden}
+            using = [c.name for c in left[1].columns if not c.hidden and c.name in names]
+            if not using:
+                return _cross(left, right, position_of(join))
+            return self._join_using(left, right, kind, using, position_of(join))
+        if join.args.get("using"):
+            using = [name_of(column) for column in join.args["using"]]
+            return self._join_using(left, right, kind, using, begin_of(join.args["using"][0]))
+        scope = _side_by_side(left, right, position_of(join))
+        condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
+        return _joined(left[0], right[0], kind, condition), scope
+
+    def _join_using(self, left: Item, right: Item, kind: JoinKind, names: Sequence[str], position: int) -> Item:
+        both = _side_by_side(left, right, position)
+        moved = mapped(right[1], lambda e: shifted(e, len(left[0].schema)))
+        binder = ExpressionBinder(self._context, both, "JOIN conditions")
+        condition: Expr | None = None
+        merged: list[ScopeColumn] = []
+        for name in names:
+            a = _common_column(left[1], name, "left", position)
+            b = _common_column(moved, name, "right", position)
+            pair = [Operand(a.expr, position), Operand(b.expr, position)]
+            equal = binder.calls.operator("=", pair, position)
+            condition = equal if condition is None else Call("and", (condition, equal), BOOLEAN)
+            merged.append(ScopeColumn(name, _merged(binder, kind, pair)))
+        assert condition is not None
+        rest = [c for c in (*left[1].columns, *moved.columns) if c.name not in names or c.hidden]
+        return _joined(left[0], right[0], kind, condition), replace(both, columns=(*merged, *rest))
+
+
+def find_relation(context: BindContext, name: str, schema: str | None, position: int | None) -> Relation:
+    """The relation of that name. Raises UndefinedTable; one that is still being created is not there yet."""
+    relation = context.catalog.find(name, schema, context.search_path)
+    if relation is None or relation.status is JobStatus.CREATING:
+        shown = name if schema is None else f"{schema}.{name}"
+        raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
+    return relation
+
+
+def scan(relation: Relation) -> Scan:
+    """All columns of a stored relation, hidden ones too."""
+    fields = tuple(Field(c.name, c.type, c.hidden) for c in relation.columns)
+    return Scan(relation.relation_id, relation.qualified_name, tuple(range(len(fields))), fields)
+
+
+def _with_aliases(plan: LogicalPlan, shown: str, alias: exp.TableAlias | None) -> LogicalPlan:
+    columns = alias.args.get("columns") or [] if alias is not None else []
+    visible = [i for i, field in enumerate(plan.schema) if not field.hidden]
+    if not columns:
+        return plan
+    if len(columns) > len(visible):
+        message = f'table "{shown}" has {len(visible)} columns available but {len(columns)} columns specified'
+        raise SqlError(message, sqlstate="42P10", position=begin_of(alias) if alias is not None else None)
+    names = [field.name for field in plan.schema]
+    for i, column in zip(visible, columns, strict=False):
+        names[i] = name_of(column.this if isinstance(column, exp.ColumnDef) else column)
+    return _renamed_scan(plan, names) if isinstance(plan, Scan) else renamed(plan, names)
+
+
+def _renamed_scan(plan: Scan, names: Sequence[str]) -> Scan:
+    return replace(plan, schema=tuple(replace(f, name=n) for f, n in zip(plan.schema, names, strict=True)))
+
+
+def _side_by_side(left: Item, right: Item, position: int) -> Scope:
+    moved = mapped(right[1], lambda e: shifted(e, len(left[0].schema)))
+    for table in moved.tables:
+        if any(t.alias == table.alias and t.schema == table.schema for t in left[1].tables):
+            message = f'table name "{table.alias}" specified more than once'
+            raise SqlError(message, sqlstate="42712", position=position)
+    return Scope(left[1].tables + moved.tables, left[1].columns + moved.columns)
+
+
+def _cross(left: Item, right: Item, position: int) -> Item:
+    return _joined(left[0], right[0], JoinKind.CROSS, None), _side_by_side(left, right, position)
+
+
+def _joined(left: LogicalPlan, right: LogicalPlan, kind: JoinKind, condition: Expr | None) -> Join:
+    return Join(left, right, kind, condition, left.schema + right.schema)
+
+
+def _common_column(scope: Scope, name: str, side: str, position: int) -> ScopeColumn:
+    found = [c for c in scope.columns if c.name == name]
+    if not found:
+        message = f'column "{name}" specified in USING clause does not exist in {side} table'
+        raise UndefinedColumn(message, position=position)
+    if len(found) > 1:
+        message = f'common column name "{name}" appears more than once in {side} table'
+        raise AmbiguousColumn(message, position=position)
+    return found[0]
+
+
+def _merged(binder: ExpressionBinder, kind: JoinKind, pair: list[Operand]) -> Expr:
+    """The one column of JOIN … USING: from the side that has it, from either in a full join."""
+    if kind is JoinKind.FULL:
+        return binder.calls.form("COALESCE", pair, "JOIN/USING")
+    common, _ = binder.context.coercer.to_common_type(pair, "JOIN/USING")
+    return common[1] if kind is JoinKind.RIGHT else common[0]

@@ -1,0 +1,51 @@
+"""The types of a prepared statement's parameters, found out while it is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from risingpy.errors import SqlError
+from risingpy.types import UNKNOWN, SqlType, TypeKind
+
+
+class Parameters:
+    """Begins with the types that the client declared (UNKNOWN: to be found out)."""
+
+    def __init__(self, declared: Sequence[SqlType]) -> None:
+        self._types: dict[int, SqlType] = {i: t for i, t in enumerate(declared, 1) if t.kind is not TypeKind.UNKNOWN}
+        self._highest = len(declared)
+        self._positions: dict[int, int] = {}
+
+    def type_of(self, index: int, position: int) -> SqlType:
+        """The type of `$index` as far as it is known. The first to ask tells where it stands."""
+        self._highest = max(self._highest, index)
+        self._positions.setdefault(index, position)
+        return self._types.get(index, UNKNOWN)
+
+    def determine(self, index: int, sql_type: SqlType, position: int) -> SqlType:
+        """Context needs `$index` to be of this type; the first context decides.
+
+        Raises 42P08 if another context needed another type.
+        """
+        if sql_type.kind is TypeKind.UNKNOWN:
+            return sql_type
+        known = self._types.setdefault(index, sql_type)
+        if known.kind is not sql_type.kind:
+            raise SqlError(
+                f"inconsistent types deduced for parameter ${index}",
+                sqlstate="42P08",
+                detail=f"{known} versus {sql_type}",
+                position=position,
+            )
+        return known
+
+    def types(self) -> tuple[SqlType, ...]:
+        """All parameters' types. Raises 42P18 for one that nothing tells anything about."""
+        for index in range(1, self._highest + 1):
+            if index not in self._types:
+                raise SqlError(
+                    f"could not determine data type of parameter ${index}",
+                    sqlstate="42P18",
+                    position=self._positions.get(index),
+                )
+        return tuple(self._types[index] for index in range(1, self._highest + 1))

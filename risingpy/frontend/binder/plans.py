@@ -1,0 +1,82 @@
+"""Small pieces of logical plans that binding needs everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from risingpy.executors.expression.nodes import Expr, InputRef
+from risingpy.frontend.binder.coercion import Coercer, Operand
+from risingpy.optimizer.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
+from risingpy.types import UNKNOWN, SqlType, TypeKind
+
+ONE_ROW = Values(((),), ())  # what a query without FROM reads
+
+
+def references(schema: Schema) -> tuple[InputRef, ...]:
+    """A reference to every column of an input."""
+    return tuple(InputRef(i, field.type) for i, field in enumerate(schema))
+
+
+def project(plan: LogicalPlan, exprs: Sequence[Expr], names: Sequence[str]) -> Project:
+    fields = tuple(Field(name, expr.type) for name, expr in zip(names, exprs, strict=True))
+    return Project(plan, tuple(exprs), fields)
+
+
+def distinct(plan: LogicalPlan) -> Aggregate:
+    return Aggregate(plan, tuple(range(len(plan.schema))), (), plan.schema)
+
+
+def renamed(plan: LogicalPlan, names: Sequence[str]) -> LogicalPlan:
+    """The plan with other column names."""
+    fields = tuple(replace(field, name=name) for field, name in zip(plan.schema, names, strict=True))
+    if fields == plan.schema:
+        return plan
+    if isinstance(plan, Project | Values):
+        return replace(plan, schema=fields)
+    return Project(plan, references(plan.schema), fields)
+
+
+Conversion = Callable[[Operand, int], Expr]
+
+
+def converted(plan: LogicalPlan, convert: Conversion, positions: Sequence[int]) -> LogicalPlan:
+    """The plan with each output column converted; literals are converted where they stand, so that their text counts.
+
+    `convert` takes a column's expression and number; `positions` are where the columns' texts begin.
+    """
+    if isinstance(plan, Values):
+        rows = tuple(_row(row, convert, positions) for row in plan.rows)
+        exprs: Sequence[Expr] = rows[0]
+        fields = tuple(replace(f, type=e.type) for f, e in zip(plan.schema, exprs, strict=True))
+        return Values(rows, fields)
+    if isinstance(plan, Project):
+        exprs = _row(plan.expressions, convert, positions)
+        input_plan = plan.input
+    else:
+        exprs = _row(references(plan.schema), convert, positions)
+        input_plan = plan
+        if exprs == references(plan.schema):
+            return plan
+    fields = tuple(replace(f, type=e.type) for f, e in zip(plan.schema, exprs, strict=True))
+    return Project(input_plan, tuple(exprs), fields)
+
+
+def _row(exprs: Sequence[Expr], convert: Conversion, positions: Sequence[int]) -> tuple[Expr, ...]:
+    return tuple(convert(Operand(e, p), i) for i, (e, p) in enumerate(zip(exprs, positions, strict=True)))
+
+
+def settled(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:
+    """The plan with text for whatever is still unknown."""
+    if all(field.type.kind is not TypeKind.UNKNOWN for field in plan.schema):
+        return plan
+    return converted(plan, lambda operand, _: coercer.settled(operand), [1] * len(plan.schema))
+
+
+def output_operands(plan: LogicalPlan, positions: Sequence[int]) -> list[Operand]:
+    """The output columns as operands, for finding a common type with another plan's."""
+    return [Operand(InputRef(i, f.type), p) for i, (f, p) in enumerate(zip(plan.schema, positions, strict=True))]
+
+
+def all_unknown(types: Sequence[SqlType]) -> bool:
+    return all(t == UNKNOWN for t in types)

@@ -1,0 +1,209 @@
+"""Queries: SELECT, VALUES, UNION, WITH, and the public `bind_query`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+import risingpy.frontend.binder.functions  # noqa: F401 - function calls add themselves to the expression binder
+from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
+from risingpy.executors.expression.nodes import Cast, Expr, InputRef
+from risingpy.frontend.binder.coercion import Context, Operand, common_type
+from risingpy.frontend.binder.context import BindContext, SessionValues, make_context
+from risingpy.frontend.binder.expressions import ExpressionBinder
+from risingpy.frontend.binder.from_clause import Queries
+from risingpy.frontend.binder.plans import converted, distinct, renamed, settled
+from risingpy.frontend.binder.scope import Scope
+from risingpy.frontend.binder.select import Item, SelectBinder, limited, sorted_by_output
+from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
+from risingpy.frontend.parser.ast import Query
+from risingpy.frontend.parser.parse import parse_query
+from risingpy.optimizer.catalog import Catalog, Relation
+from risingpy.optimizer.logical import Field, LogicalPlan, Union, Values
+from risingpy.types import SqlType, TypeKind
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A query's plan, its result columns, its parameters' types and the relations that it names (views unexpanded)."""
+
+    plan: LogicalPlan
+    fields: tuple[Field, ...]
+    parameter_types: tuple[SqlType, ...]
+    dependencies: tuple[int, ...]
+
+
+def bind_query(
+    query: Query,
+    catalog: Catalog,
+    search_path: Sequence[str],
+    parameter_types: Sequence[SqlType] = (),
+    *,
+    session: SessionValues | None = None,
+) -> BoundQuery:
+    """Binds a query. `parameter_types` are what the client declared; UNKNOWN ones and missing ones are found out."""
+    context = make_context(catalog, search_path, parameter_types, session)
+    plan = bind_settled(context, query.tree)
+    return BoundQuery(plan, plan.schema, context.parameters.types(), tuple(dict.fromkeys(context.dependencies)))
+
+
+def bind_settled(context: BindContext, tree: exp.Expr) -> LogicalPlan:
+    """The plan of a query whose unknown columns are text."""
+    return settled(QueryBinder(context).bind(tree), context.coercer)
+
+
+class QueryBinder:
+    """Binds queries within one level of common table expressions."""
+
+    def __init__(self, context: BindContext, common: dict[str, LogicalPlan] | None = None) -> None:
+        self._context = context
+        self._common = dict(common or {})
+
+    def bind(self, tree: exp.Expr) -> LogicalPlan:
+        """The plan; columns that are unknown literals stay unknown."""
+        with_ = tree.args.get("with_")
+        if with_ is not None:
+            inner = QueryBinder(self._context, self._common)
+            inner._add_common(with_)
+            return inner._body(tree)
+        return self._body(tree)
+
+    def _body(self, tree: exp.Expr) -> LogicalPlan:
+        match tree:
+            case exp.Select():
+                return SelectBinder(self._context, self._queries()).bind(tree)
+            case exp.Values():
+                refuse_unknown(tree, ("expressions", "order", "limit", "offset", "with_", "alias"), {})
+                return self._ordered_and_limited(tree, self.values(tree))
+            case exp.Union():
+                return self._ordered_and_limited(tree, self._union(tree))
+            case exp.Subquery():
+                refuse_unknown(tree, ("this", "order", "limit", "offset", "with_", "alias"), {})
+                return self._ordered_and_limited(tree, self.bind(tree.this))
+            case exp.Intersect() | exp.Except():
+                raise FeatureNotSupported(f"{tree.key.upper()} is not supported", position=begin_of(tree))
+            case exp.Paren():
+                return self.bind(tree.this)
+            case _:
+                raise FeatureNotSupported(f"{tree.key.upper()} as a query is not supported", position=position_of(tree))
+
+    def _queries(self) -> Queries:
+        return Queries(lambda tree: settled(self.bind(tree), self._context.coercer), self._expand_view, self._common)
+
+    def _add_common(self, with_: exp.With) -> None:
+        if with_.args.get("recursive"):
+            raise FeatureNotSupported("WITH RECURSIVE is not supported", position=position_of(with_))
+        defined: set[str] = set()
+        for cte in with_.expressions:
+            name = name_of(cte.args["alias"].this)
+            if name in defined:
+                message = f'WITH query name "{name}" specified more than once'
+                raise SqlError(message, sqlstate="42712", position=begin_of(cte.args["alias"]))
+            defined.add(name)
+            plan = settled(self.bind(cte.this), self._context.coercer)
+            columns = cte.args["alias"].args.get("columns") or []
+            if len(columns) > len(plan.schema):
+                shown = f"{len(plan.schema)} columns available but {len(columns)} columns specified"
+                message = f'WITH query "{name}" has {shown}'
+                raise SqlError(message, sqlstate="42P10", position=begin_of(cte.args["alias"]))
+            names = [name_of(c.this if isinstance(c, exp.ColumnDef) else c) for c in columns]
+            self._common[name] = renamed(plan, names + [f.name for f in plan.schema[len(names) :]])
+
+    def _expand_view(self, relation: Relation) -> LogicalPlan:
+        """The plan of a view's text; names in it are looked up as where it was created: its schema first."""
+        assert relation.query is not None
+        path = tuple(dict.fromkeys((relation.schema_name, *self._context.search_path)))
+        context = make_context(self._context.catalog, path, (), self._context.session)
+        try:
+            plan = bind_settled(context, parse_query(relation.query).tree)
+        except SqlError as error:
+            error.position = None  # it would count characters of another text
+            error.where = f'view "{relation.name}"'
+            raise
+        plan = converted(plan, lambda operand, i: _as_column(operand, relation.columns[i].type), [1] * len(plan.schema))
+        return renamed(plan, [column.name for column in relation.columns])
+
+    # -- VALUES and UNION -----------------------------------------------------------------------------------------
+
+    def values(self, tree: exp.Values) -> Values:
+        """Rows of constants; each column is of the rows' common type, or unknown if all are unknown."""
+        rows = self.value_rows(tree)
+        columns = []
+        for operands in zip(*rows, strict=True):
+            if all(o.type.kind is TypeKind.UNKNOWN for o in operands):
+                columns.append([o.expr for o in operands])
+            else:
+                columns.append(self._context.coercer.to_common_type(operands, "VALUES")[0])
+        fields = tuple(Field(f"column{i}", column[0].type) for i, column in enumerate(columns, 1))
+        return Values(tuple(zip(*columns, strict=True)), fields)
+
+    def value_rows(self, tree: exp.Values) -> list[list[Operand]]:
+        """The rows of VALUES as they are, each of the same length."""
+        binder = ExpressionBinder(self._context, Scope(), "VALUES")
+        trees = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in tree.expressions]
+        for row in trees:
+            if len(row) != len(trees[0]):
+                raise SyntaxError_("VALUES lists must all be the same length", position=begin_of(row[0]))
+        return [[binder.bind(cell) for cell in row] for row in trees]
+
+    def _union(self, tree: exp.Union) -> LogicalPlan:
+        branches = _branches(tree)
+        plans = [self.bind(branch) for branch in branches]
+        width = len(plans[0].schema)
+        for branch, plan in zip(branches, plans, strict=True):
+            if len(plan.schema) != width:
+                message = "each UNION query must have the same number of columns"
+                raise SyntaxError_(message, position=begin_of(branch))
+        positions = [_output_positions(b, width) for b in branches]
+        types = [
+            common_type(
+                [Operand(InputRef(i, p.schema[i].type), at[i]) for p, at in zip(plans, positions, strict=True)], "UNION"
+            )
+            for i in range(width)
+        ]
+        inputs = tuple(
+            converted(plan, lambda operand, i: self._to_type(operand, types[i]), at)
+            for plan, at in zip(plans, positions, strict=True)
+        )
+        fields = tuple(Field(f.name, t) for f, t in zip(plans[0].schema, types, strict=True))
+        union = Union(inputs, fields)
+        return distinct(union) if tree.args.get("distinct") else union
+
+    def _to_type(self, operand: Operand, target: SqlType) -> Expr:
+        expr = self._context.coercer.coerce(operand, target, Context.IMPLICIT)
+        return expr if expr.type == target else Cast(expr, target)
+
+    def _ordered_and_limited(self, tree: exp.Expr, plan: LogicalPlan) -> LogicalPlan:
+        if tree.args.get("order"):
+            plan = settled(plan, self._context.coercer)
+            operands = [Operand(InputRef(i, f.type), 1) for i, f in enumerate(plan.schema)]
+            items = [Item(f.name, o, tree) for f, o in zip(plan.schema, operands, strict=True)]
+            plan = sorted_by_output(tree, plan, items)
+        return limited(self._context, tree, plan)
+
+
+def _as_column(operand: Operand, target: SqlType) -> Expr:
+    return operand.expr if operand.type == target else Cast(operand.expr, target)
+
+
+def _branches(tree: exp.Expr) -> list[exp.Expr]:
+    """The queries that one UNION, or a chain of equal ones, puts together."""
+    if isinstance(tree, exp.Union):
+        if tree.args.get("by_name"):
+            raise FeatureNotSupported("UNION BY NAME is not supported", position=begin_of(tree))
+        left = tree.this
+        same = isinstance(left, exp.Union) and bool(left.args.get("distinct")) == bool(tree.args.get("distinct"))
+        plain = not any(left.args.get(key) for key in ("order", "limit", "offset", "with_"))
+        return [*(_branches(left) if same and plain else [left]), tree.expression]
+    return [tree]
+
+
+def _output_positions(tree: exp.Expr, width: int) -> list[int]:
+    """Where each output column's text begins, for errors; the query's own beginning where that is not known."""
+    while isinstance(tree, exp.Subquery | exp.Paren):
+        tree = tree.this
+    if isinstance(tree, exp.Select) and len(tree.expressions) == width:
+        return [begin_of(e) for e in tree.expressions]
+    return [begin_of(tree)] * width

@@ -1,0 +1,115 @@
+"""Names in scope: which columns a FROM clause offers, and what a name means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from risingpy.errors import AmbiguousColumn, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
+from risingpy.executors.expression.nodes import Expr, InputRef
+from risingpy.optimizer.logical import Field
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeColumn:
+    """A column by name, and the expression over the plan's output that gives it."""
+
+    name: str
+    expr: Expr
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeTable:
+    """A FROM item: its alias, the schema if it is a relation under its own name, and its columns."""
+
+    alias: str
+    schema: str | None
+    columns: tuple[ScopeColumn, ...]
+    relation: str | None = None  # the relation's name, where an alias hides it
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`columns` are what `*` and bare names see: JOIN … USING merges columns there, not in `tables`."""
+
+    tables: tuple[ScopeTable, ...] = ()
+    columns: tuple[ScopeColumn, ...] = ()
+
+    def column(self, name: str, position: int) -> ScopeColumn:
+        """The column that a bare name means."""
+        found = [column for column in self.columns if column.name == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise AmbiguousColumn(f'column reference "{name}" is ambiguous', position=position)
+        if any(table.alias == name for table in self.tables):
+            raise FeatureNotSupported("whole-row references are not supported", position=position)
+        raise UndefinedColumn(f'column "{name}" does not exist', position=position, hint=self._hint(name, None))
+
+    def qualified(self, schema: str | None, table: str, name: str, position: int) -> ScopeColumn:
+        """The column that `table.name` or `schema.table.name` means."""
+        owner = self.table(schema, table, position)
+        found = [column for column in owner.columns if column.name == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise AmbiguousColumn(f'column reference "{name}" is ambiguous', position=position)
+        raise UndefinedColumn(f"column {table}.{name} does not exist", position=position, hint=self._hint(name, table))
+
+    def table(self, schema: str | None, alias: str, position: int) -> ScopeTable:
+        """The FROM item called `alias`."""
+        found = [t for t in self.tables if t.alias == alias and schema in (None, t.schema)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise SqlError(f'table reference "{alias}" is ambiguous', sqlstate="42P09", position=position)
+        for table in self.tables:
+            if table.relation == alias and table.alias != alias:
+                raise UndefinedTable(
+                    f'invalid reference to FROM-clause entry for table "{alias}"',
+                    position=position,
+                    hint=f'Perhaps you meant to reference the table alias "{table.alias}".',
+                )
+        raise UndefinedTable(f'missing FROM-clause entry for table "{alias}"', position=position)
+
+    def _hint(self, name: str, table: str | None) -> str | None:
+        """PostgreSQL's hint: columns whose name is at most half different, the nearest first."""
+        tables = [t for t in self.tables if table in (None, t.alias)]
+        scored = [(_distance(name, c.name), f'"{t.alias}.{c.name}"') for t in tables for c in t.columns if not c.hidden]
+        near = [(d, shown) for d, shown in scored if d <= max(len(name) // 2, 1) and d <= 3]
+        if not near:
+            return None
+        best = min(d for d, _ in near)
+        names = [shown for d, shown in near if d == best]
+        if len(names) > 2:
+            return None
+        if len(names) == 2:
+            return f"Perhaps you meant to reference the column {names[0]} or the column {names[1]}."
+        return f"Perhaps you meant to reference the column {names[0]}."
+
+
+def relation_scope(alias: str, schema: str | None, fields: Sequence[Field], *, relation: str | None = None) -> Scope:
+    """The scope of one FROM item whose output is `fields`."""
+    columns = tuple(ScopeColumn(f.name, InputRef(i, f.type), f.hidden) for i, f in enumerate(fields))
+    return Scope((ScopeTable(alias, schema, columns, relation),), columns)
+
+
+def mapped(scope: Scope, change: Callable[[Expr], Expr]) -> Scope:
+    """The scope with every column's expression changed."""
+
+    def columns(given: tuple[ScopeColumn, ...]) -> tuple[ScopeColumn, ...]:
+        return tuple(replace(column, expr=change(column.expr)) for column in given)
+
+    tables = tuple(replace(table, columns=columns(table.columns)) for table in scope.tables)
+    return Scope(tables, columns(scope.columns))
+
+
+def _distance(a: str, b: str) -> int:
+    """Levenshtein's distance."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        previous, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
+    return row[-1]

@@ -1,0 +1,286 @@
+"""One SELECT: FROM, WHERE, GROUP BY, HAVING, the select list, DISTINCT, ORDER BY and LIMIT, in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from risingpy.errors import AmbiguousColumn, FeatureNotSupported, GroupingError, SqlError, SyntaxError_
+from risingpy.executors.expression.nodes import Expr, InputRef, Literal
+from risingpy.frontend.binder.aggregates import AggregateCalls
+from risingpy.frontend.binder.coercion import Context, Operand
+from risingpy.frontend.binder.context import BindContext
+from risingpy.frontend.binder.expressions import ExpressionBinder
+from risingpy.frontend.binder.from_clause import FromBinder, Queries
+from risingpy.frontend.binder.grouping import Grouping
+from risingpy.frontend.binder.names import output_name
+from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
+from risingpy.frontend.binder.scope import Scope
+from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
+from risingpy.optimizer.logical import Filter, Limit, LogicalPlan, Sort, SortKey
+from risingpy.optimizer.rewrite import walk
+from risingpy.types import BIGINT, TypeKind
+
+_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_")
+_PART_NAMES = {
+    "windows": "WINDOW",
+    "locks": "FOR UPDATE or FOR SHARE",
+    "into": "SELECT INTO",
+    "laterals": "LATERAL",
+    "sample": "TABLESAMPLE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A column of the select list: its name, its expression over the FROM clause, the tree it came from."""
+
+    name: str
+    operand: Operand
+    tree: exp.Expr
+
+
+class SelectBinder:
+    def __init__(self, context: BindContext, queries: Queries) -> None:
+        self._context = context
+        self._queries = queries
+
+    def bind(self, tree: exp.Select) -> LogicalPlan:
+        """The plan; output columns that are bare unknown literals stay unknown, for the caller to type."""
+        refuse_unknown(tree, _PARTS, _PART_NAMES)
+        plan, scope = self._from(tree)
+        where = tree.args.get("where")
+        if where is not None:
+            plan = Filter(plan, ExpressionBinder(self._context, scope, "WHERE").condition(where.this, "WHERE"))
+        collected = AggregateCalls()
+        binder = ExpressionBinder(self._context, scope, "SELECT", collected)
+        items = self._items(tree, binder)
+        having = tree.args.get("having")
+        condition = None if having is None else binder.condition(having.this, "HAVING")
+        keys = self._group_keys(tree.args.get("group"), scope, items)
+        sort_exprs, sort_keys = self._order(tree, binder, items)
+        exprs = [item.operand.expr for item in items]
+        if keys is not None or condition is not None or collected.calls:
+            grouping = Grouping(plan, keys or (), collected)
+            plan = grouping.plan
+            exprs = [grouping.over_groups(expr) for expr in exprs]
+            sort_exprs = [grouping.over_groups(expr) for expr in sort_exprs]
+            if condition is not None:
+                plan = Filter(plan, grouping.over_groups(condition))
+        return self._output(tree, plan, items, exprs, sort_exprs, sort_keys)
+
+    # -- the clauses ----------------------------------------------------------------------------------------------
+
+    def _from(self, tree: exp.Select) -> tuple[LogicalPlan, Scope]:
+        from_ = tree.args.get("from_")
+        if from_ is None:
+            return ONE_ROW, Scope()
+        return FromBinder(self._context, self._queries).bind(from_.this, tree.args.get("joins") or [])
+
+    def _items(self, tree: exp.Select, binder: ExpressionBinder) -> list[Item]:
+        items: list[Item] = []
+        for column in tree.expressions:
+            items += expand(column, binder)
+        return items
+
+    def _group_keys(self, group: exp.Group | None, scope: Scope, items: list[Item]) -> list[Expr] | None:
+        if group is None:
+            return None
+        refuse_unknown(
+            group,
+            ("expressions",),
+            {"cube": "CUBE", "rollup": "ROLLUP", "grouping_sets": "GROUPING SETS", "all": "GROUP BY ALL"},
+        )
+        keys: list[Expr] = []
+        for tree in group.expressions:
+            for part in tree.expressions if isinstance(tree, exp.Tuple) else [tree]:
+                keys.append(self._group_key(part, scope, items))
+        return keys
+
+    def _group_key(self, tree: exp.Expr, scope: Scope, items: list[Item]) -> Expr:
+        position = begin_of(tree)
+        item = _by_ordinal(tree, items, "GROUP BY")
+        if item is None and _is_bare_name(tree) and not any(c.name == name_of(tree.this) for c in scope.columns):
+            item = _by_name(name_of(tree.this), items, "GROUP BY", position)
+        if item is None:
+            expr = ExpressionBinder(self._context, scope, "GROUP BY").settled(tree)
+        else:
+            expr = self._context.coercer.settled(item.operand)
+            if any(isinstance(e, InputRef) and e.index < 0 for e in walk(expr)):
+                raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position)
+        return expr
+
+    def _order(self, tree: exp.Select, binder: ExpressionBinder, items: list[Item]) -> tuple[list[Expr], list[SortKey]]:
+        """Sort keys over the select list, and after it the expressions that only the order needs."""
+        extra: list[Expr] = []
+        keys: list[SortKey] = []
+        for ordered in _ordered(tree):
+            item = find_output(ordered.this, items, "ORDER BY")
+            if item is not None:
+                index = items.index(item)
+            else:
+                expr = binder.settled(ordered.this)
+                exprs = [i.operand.expr for i in items] + extra
+                if expr not in exprs:
+                    if tree.args.get("distinct"):
+                        message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list"
+                        raise SqlError(message, sqlstate="42P10", position=begin_of(ordered))
+                    extra.append(expr)
+                    exprs.append(expr)
+                index = exprs.index(expr)
+            keys.append(sort_key(ordered, index))
+        return extra, keys
+
+    def _output(
+        self,
+        tree: exp.Select,
+        plan: LogicalPlan,
+        items: list[Item],
+        exprs: list[Expr],
+        sort_exprs: list[Expr],
+        sort_keys: list[SortKey],
+    ) -> LogicalPlan:
+        names = [item.name for item in items]
+        coercer = self._context.coercer
+        if tree.args.get("distinct"):
+            if tree.args["distinct"].args.get("on"):
+                raise FeatureNotSupported("DISTINCT ON is not supported", position=begin_of(tree.args["distinct"]))
+            settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
+            plan = distinct(project(plan, settled, names))
+        elif sort_keys:
+            settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
+            plan = project(plan, [*settled, *sort_exprs], [*names, *(f"sort{i}" for i in range(len(sort_exprs)))])
+        else:
+            plan = project(plan, exprs, names)
+        if sort_keys:
+            plan = Sort(plan, tuple(sort_keys))
+        plan = limited(self._context, tree, plan)
+        if sort_exprs:
+            visible = plan.schema[: len(items)]
+            plan = project(plan, [InputRef(i, f.type) for i, f in enumerate(visible)], names)
+        return plan
+
+
+def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:
+    """The columns of one item of a select list: several for `*`."""
+    position = position_of(tree)
+    scope = binder.scope
+    if isinstance(tree, exp.Star):
+        refuse_unknown(tree, (), {"except_": "EXCEPT", "replace": "REPLACE", "rename": "RENAME"})
+        if not scope.tables:
+            raise SyntaxError_("SELECT * with no tables specified is not valid", position=position)
+        columns = scope.columns
+    elif isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
+        schema = name_of(tree.args.get("db")) or None
+        columns = scope.table(schema, name_of(tree.args["table"]), position).columns
+    else:
+        bare = tree.this if isinstance(tree, exp.Alias) else tree
+        return [Item(output_name(tree), binder.bind(bare), bare)]
+    items = []
+    for column in columns:
+        if not column.hidden:
+            expr = column.expr
+            if isinstance(expr, InputRef):
+                expr = InputRef(expr.index, expr.type)
+                if binder.aggregates is not None:
+                    binder.aggregates.note(expr, position, column.name)
+            items.append(Item(column.name, Operand(expr, position), tree))
+    return items
+
+
+def find_output(tree: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:
+    """The output column that an ordinal or a bare name means."""
+    item = _by_ordinal(tree, items, clause)
+    if item is None and _is_bare_name(tree):
+        item = _by_name(name_of(tree.this), items, clause, begin_of(tree))
+    return item
+
+
+def _by_ordinal(tree: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:
+    if not isinstance(tree, exp.Literal):
+        return None
+    if tree.is_string or not str(tree.this).isdigit():
+        raise SyntaxError_(f"non-integer constant in {clause}", position=begin_of(tree))
+    ordinal = int(tree.this)
+    if not 1 <= ordinal <= len(items):
+        message = f"{clause} position {ordinal} is not in select list"
+        raise SqlError(message, sqlstate="42P10", position=begin_of(tree))
+    return items[ordinal - 1]
+
+
+def _by_name(name: str, items: Sequence[Item], clause: str, position: int) -> Item | None:
+    found = [item for item in items if item.name == name]
+    if len({item.operand.expr for item in found}) > 1:
+        raise AmbiguousColumn(f'{clause} "{name}" is ambiguous', position=position)
+    return found[0] if found else None
+
+
+def _is_bare_name(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Column) and tree.args.get("table") is None and isinstance(tree.this, exp.Identifier)
+
+
+def _ordered(tree: exp.Expr) -> list[exp.Ordered]:
+    order = tree.args.get("order")
+    return [] if order is None else list(order.expressions)
+
+
+def sort_key(ordered: exp.Ordered, index: int) -> SortKey:
+    return SortKey(index, bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first")))
+
+
+def sorted_by_output(tree: exp.Expr, plan: LogicalPlan, items: Sequence[Item]) -> LogicalPlan:
+    """ORDER BY of a UNION, of VALUES or of a query in parentheses: output columns only."""
+    keys = []
+    for ordered in _ordered(tree):
+        item = find_output(ordered.this, items, "ORDER BY")
+        if item is None:
+            raise FeatureNotSupported(
+                "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
+                position=begin_of(ordered),
+                detail="Only result column names can be used, not expressions or functions.",
+                hint="Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
+            )
+        keys.append(sort_key(ordered, items.index(item)))
+    return Sort(plan, tuple(keys)) if keys else plan
+
+
+def limited(context: BindContext, tree: exp.Expr, plan: LogicalPlan) -> LogicalPlan:
+    """LIMIT, OFFSET and FETCH FIRST."""
+    limit, offset = tree.args.get("limit"), tree.args.get("offset")
+    count: exp.Expr | None = None
+    if isinstance(limit, exp.Fetch):
+        options = limit.args.get("limit_options")
+        if options is not None and (options.args.get("with_ties") or options.args.get("percent")):
+            raise FeatureNotSupported("FETCH FIRST … WITH TIES is not supported", position=begin_of(limit))
+        count = limit.args.get("count") or exp.Literal.number(1)
+    elif limit is not None:
+        refuse_unknown(limit, ("expression",), {"expressions": "LIMIT … BY"})
+        count = limit.expression
+    if isinstance(count, exp.Var) and count.name.upper() == "ALL":
+        count = None
+    bounds = [
+        None if count is None else _bound(context, count, "LIMIT"),
+        None if offset is None else _bound(context, offset.expression, "OFFSET"),
+    ]
+    return plan if bounds == [None, None] else Limit(plan, bounds[0], bounds[1])
+
+
+def _bound(context: BindContext, tree: exp.Expr, clause: str) -> Expr | None:
+    column = next(iter(tree.find_all(exp.Column)), None)
+    if column is not None:
+        message = f"argument of {clause} must not contain variables"
+        raise SqlError(message, sqlstate="42P10", position=position_of(column))
+    operand = ExpressionBinder(context, Scope(), clause).bind(tree)
+    if not operand.type.is_numeric and operand.type.kind is not TypeKind.UNKNOWN:
+        message = f"argument of {clause} must be type bigint, not type {operand.type}"
+        raise SqlError(message, sqlstate="42804", position=operand.position)
+    expr = context.coercer.coerce(operand, BIGINT, Context.ASSIGNMENT)
+    match expr:
+        case Literal(None):
+            return None  # LIMIT NULL is no limit
+        case Literal(int(value)) if value < 0:
+            sqlstate = "2201W" if clause == "LIMIT" else "2201X"
+            raise SqlError(f"{clause} must not be negative", sqlstate=sqlstate, position=operand.position)
+    return expr

@@ -1,0 +1,44 @@
+"""Reading sqlglot's trees: positions, names, and the refusal of what is not understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.frontend.parser.cursor import fold
+from risingpy.frontend.parser.expression_parser import START
+
+
+def position_of(tree: exp.Expr) -> int:
+    """Where the node's own token stands (an operator's symbol, a function's name), in characters from 1."""
+    start = tree.meta.get(START)
+    return begin_of(tree) if start is None else int(start) + 1
+
+
+def begin_of(tree: exp.Expr) -> int:
+    """Where the text of the whole node begins, as far as its tokens are known."""
+    starts = [int(node.meta[START]) for node in tree.walk() if START in node.meta]
+    return min(starts, default=0) + 1
+
+
+def name_of(identifier: exp.Expr | str | None) -> str:
+    """An identifier's name: folded unless it was quoted."""
+    if identifier is None:
+        return ""
+    if isinstance(identifier, str):
+        return fold(identifier)
+    if isinstance(identifier, exp.Identifier):
+        return str(identifier.this) if identifier.args.get("quoted") else fold(str(identifier.this))
+    return fold(identifier.name)
+
+
+def refuse_unknown(tree: exp.Expr, understood: Iterable[str], names: dict[str, str]) -> None:
+    """Raises FeatureNotSupported if the node has a part that is not understood; `names` calls parts by their SQL."""
+    for key, value in tree.args.items():
+        if value in (None, False, []) or key in understood:
+            continue
+        part = value[0] if isinstance(value, list) else value
+        position = begin_of(part) if isinstance(part, exp.Expr) else position_of(tree)
+        raise FeatureNotSupported(f"{names.get(key, key.upper())} is not supported", position=position)
