@@ -12,24 +12,26 @@ import pyarrow.compute as pc
 from risingpy.errors import InvalidTextRepresentation, NumericValueOutOfRange, SqlError
 from risingpy.types.sql_type import SqlType
 
-_SYNTAX = re.compile(r"[ \t\n\r\v\f]*([+-]?[0-9]+)[ \t\n\r\v\f]*", re.ASCII)
+_SYNTAX = re.compile(r"\s*([+-]?)0*([0-9]+)\s*(.*)", re.ASCII | re.DOTALL)
+_MAX_DIGITS = 20
 # 18 digits always fit an int64, so that the cast below cannot fail for bigint.
 _PLAIN = "^-?[0-9]{1,18}$"
 
 
 def parse(type_: SqlType, text: str, time_zone: str) -> int:
     """Raises InvalidTextRepresentation, or NumericValueOutOfRange for a number that does not fit."""
-    match = _SYNTAX.fullmatch(text)
+    match = _SYNTAX.match(text)
     if match is None:
         raise InvalidTextRepresentation(f'invalid input syntax for type {type_}: "{text}"')
-    digits = match[1]
+    sign, digits, rest = match.groups()
     bound = 1 << (8 * type_.typlen - 1)
-    # More than 60 digits (zeros aside) fit nothing; int() of a megabyte of digits would take seconds.
-    if len(digits) > 60 and len(digits.lstrip("+-0")) > 60:
-        raise NumericValueOutOfRange(f'value "{text}" is out of range for type {type_}')
-    value = int(digits) if len(digits) <= 60 else int("-" * digits.startswith("-") + (digits.lstrip("+-0") or "0"))
+    # Too many digits fit nothing, and int() of a megabyte of them would take seconds.
+    value = int(digits) if len(digits) <= _MAX_DIGITS else bound + 1
+    value = -value if sign == "-" else value
     if not -bound <= value < bound:
         raise NumericValueOutOfRange(f'value "{text}" is out of range for type {type_}')
+    if rest:
+        raise InvalidTextRepresentation(f'invalid input syntax for type {type_}: "{text}"')
     return value
 
 

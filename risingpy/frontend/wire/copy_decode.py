@@ -75,12 +75,14 @@ class DelimitedDecoder:
         if self._header_pending and block:
             header_end = row_end(block, 0, self._options)
             skipped = len(block) if header_end < 0 else header_end + 1
-            self._line += block.count(b"\n", 0, skipped)
+            self._line += 1
             block = block[skipped:]
             self._header_pending = False
         if block:
             yield self._decode_block(block)
-            self._line += block.count(b"\n")
+            # As in copy_rows.py: newlines inside the first row of the data do not count.
+            inside = row_end(block, 0, self._options) if self._line == 1 else 0
+            self._line += block.count(b"\n") - block.count(b"\n", 0, max(inside, 0))
 
     def _rows_end(self, data: bytes) -> int:
         """The length of the leading whole rows."""
@@ -123,9 +125,9 @@ class DelimitedDecoder:
         if self._options.format is CopyFormat.TEXT:
             delimiter = self._options.delimiter.encode()
             return not (b"\\\n" in block or b"\\\r" in block or b"\\" + delimiter in block or block.endswith(b"\\"))
-        if self._options.escape != self._options.quote and self._options.escape.encode() in block:
+        quote, escape = self._options.quote.encode(), self._options.escape.encode()
+        if escape != quote and (escape in block or 2 * quote in block):
             return False
-        quote = self._options.quote.encode()
         return quote not in block or self._quotes_are_regular(block, ord(quote))
 
     def _quotes_are_regular(self, block: bytes, quote: int) -> bool:
@@ -151,7 +153,7 @@ class DelimitedDecoder:
             parse_options=csv.ParseOptions(
                 delimiter=options.delimiter,
                 quote_char=options.quote if is_csv else False,
-                double_quote=is_csv,
+                double_quote=is_csv and options.escape == options.quote,
                 escape_char=False,
                 newlines_in_values=is_csv,
                 ignore_empty_lines=False,

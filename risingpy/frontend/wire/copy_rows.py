@@ -19,7 +19,7 @@ from risingpy.types.forms import parse_text
 
 _MAX_SHOWN = 100  # characters of a value in an error's context
 _TEXT_LINE = re.compile(rb"(?:[^\\\n]|\\[^\n]|\\\n)*", re.DOTALL)
-_ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
+_ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.)|\Z)", re.DOTALL)
 _NAMED = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
@@ -44,7 +44,10 @@ def split_rows(block: bytes, options: CopyOptions, first_line: int) -> Iterator[
             crlf = data.endswith(b"\r")
         if crlf:
             data = data.removesuffix(b"\r")
-        line += 1 + (data.count(b"\n") if options.format is CopyFormat.CSV else 0)
+        line += 1
+        if options.format is CopyFormat.CSV and line > 1:
+            # Newlines in quotes count, but not in the first row: PostgreSQL does not know line ends there yet.
+            line += data.count(b"\n")
         yield RawRow(line, data)
 
 
@@ -84,18 +87,19 @@ def decode_rows(
     """The typed columns of rows; raises 22P04 and the types' errors with their context."""
     columns: list[list[object]] = [[] for _ in fields]
     for row in rows:
+        line = f"COPY {relation}, line {row.line}"
         try:
-            values = _split_values(row, options, fields)
+            decode_text(row.data)
         except SqlError as error:
-            error.where = error.where or f'COPY {relation}, line {row.line}: "{_shown(row.data)}"'
+            error.where = line
             raise
-        for field, column, value in zip(fields, columns, values, strict=True):
+        for field, column, value in zip(fields, columns, _values(row, options, fields, line), strict=True):
             try:
                 column.append(
                     None if value is None else parse_text(field.type, decode_text(value), time_zone=time_zone)
                 )
             except SqlError as error:
-                error.where = f'COPY {relation}, line {row.line}, column {field.name}: "{_shown(value or b"")}"'
+                error.where = f'{line}, column {field.name}: "{_shown(value or b"")}"'
                 raise
     arrays = [pa.array(column, field.type.arrow) for field, column in zip(fields, columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=[f"c{index}" for index in range(len(fields))])
@@ -106,13 +110,19 @@ def _shown(data: bytes) -> str:
     return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
 
 
-def _split_values(row: RawRow, options: CopyOptions, fields: Sequence[Field]) -> list[bytes | None]:
-    values = _csv_values(row.data, options) if options.format is CopyFormat.CSV else _text_values(row.data, options)
-    if len(values) > len(fields):
-        raise BadCopyFileFormat("extra data after last expected column")
-    if len(values) < len(fields):
-        raise BadCopyFileFormat(f'missing data for column "{fields[len(values)].name}"')
-    return values
+def _values(row: RawRow, options: CopyOptions, fields: Sequence[Field], line: str) -> Iterator[bytes | None]:
+    """The row's values. As in PostgreSQL, a value that is missing is noticed after those before it are read."""
+    split = _csv_values if options.format is CopyFormat.CSV else _text_values
+    try:
+        values = split(row.data, options)
+        if len(values) > len(fields):
+            raise BadCopyFileFormat("extra data after last expected column")
+        yield from values
+        if len(values) < len(fields):
+            raise BadCopyFileFormat(f'missing data for column "{fields[len(values)].name}"')
+    except SqlError as error:
+        error.where = f'{line}: "{_shown(row.data)}"'
+        raise
 
 
 def _text_values(data: bytes, options: CopyOptions) -> list[bytes | None]:
@@ -140,6 +150,8 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
         return bytes([int(octal, 8) & 0xFF])
     if hexadecimal is not None:
         return bytes([int(hexadecimal, 16)])
+    if character is None:
+        return b""  # a backslash that ends the data escapes nothing
     return _NAMED.get(character, character)
 
 

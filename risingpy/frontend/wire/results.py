@@ -29,6 +29,7 @@ def send_rows(
     sent = 0
     for batch in rows.take(limit):
         for piece in encode_batch(batch, fields, formats, time_zone):
+            connection.check_cancelled()
             write(piece)
         sent += batch.num_rows
     return sent

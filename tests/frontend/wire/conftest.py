@@ -14,9 +14,9 @@ import pytest
 from risingpy.frontend.wire import WireServer
 
 
-def _load(name: str) -> ModuleType:
+def _load(name: str, directory: Path = Path(__file__).parent) -> ModuleType:
     # Tests are imported by file (importmode=importlib), so a helper module beside them is too.
-    spec = importlib.util.spec_from_file_location(f"wire_tests_{name}", Path(__file__).parent / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"wire_tests_{name}", directory / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -25,6 +25,7 @@ def _load(name: str) -> ModuleType:
 
 
 _fake = _load("fake_session")
+postgres = _load("conftest", Path(__file__).parents[2] / "types").postgres
 
 
 @pytest.fixture(scope="module")

@@ -21,10 +21,29 @@ from risingpy.types.oids import ARRAY_ELEMENT, TYPE_BY_OID
 _ARROW_TYPES = {type_.arrow: type_ for type_ in TYPE_BY_OID.values() if type_ not in (UNKNOWN, VARCHAR)}
 _PARAMETER = re.compile(r"\$(\d+)(?:::(\w+(?:\([\d, ]+\))?(?:\[\])?))?")
 _NAMES = {
-    "int": 23, "integer": 23, "int4": 23, "bigint": 20, "int8": 20, "smallint": 21, "text": 25, "varchar": 1043,
-    "double": 701, "float8": 701, "real": 700, "bool": 16, "boolean": 16, "date": 1082, "time": 1083,
-    "timestamp": 1114, "timestamptz": 1184, "interval": 1186, "bytea": 17, "numeric": 1700, "oid[]": 1028, "int[]": 1007,
-}  # fmt: skip
+    "int": 23,
+    "integer": 23,
+    "int4": 23,
+    "bigint": 20,
+    "int8": 20,
+    "smallint": 21,
+    "text": 25,
+    "varchar": 1043,
+    "double": 701,
+    "float8": 701,
+    "real": 700,
+    "bool": 16,
+    "boolean": 16,
+    "date": 1082,
+    "time": 1083,
+    "timestamp": 1114,
+    "timestamptz": 1184,
+    "interval": 1186,
+    "bytea": 17,
+    "numeric": 1700,
+    "oid[]": 1028,
+    "int[]": 1007,
+}
 
 
 @dataclass

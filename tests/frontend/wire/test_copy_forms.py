@@ -60,11 +60,15 @@ def rows(*values: tuple[object, ...]) -> list[dict[str, object]]:
         (b"1,\\N\n2,a\\tb\n", CSV, rows((1, "\\N"), (2, "a\\tb"))),
         (b"a,b\n1,x\n", make_copy_options({"format": "csv", "header": True}), rows((1, "x"))),
         (b"'1';'x''y'\n", make_copy_options({"format": "csv", "delimiter": ";", "quote": "'"}), rows((1, "x'y"))),
-        (b'1,"x\\"y\\\\"\n2,a\\b\n', make_copy_options({"format": "csv", "escape": "\\"}), rows((1, 'x"y\\'), (2, "a\\b"))),
+        (
+            b'1,"x\\"y\\\\"\n2,a\\b\n',
+            make_copy_options({"format": "csv", "escape": "\\"}),
+            rows((1, 'x"y\\'), (2, "a\\b")),
+        ),
         (b"1,NULL\n2,\n", make_copy_options({"format": "csv", "null": "NULL"}), rows((1, None), (2, ""))),
         (b"", CSV, []),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("pieces", [1, 7, 1000])
 def test_values(data: bytes, options: CopyOptions, expected: list[dict[str, object]], pieces: int) -> None:
     assert fast(data, PAIR, options, pieces=pieces) == expected
@@ -87,12 +91,24 @@ def test_one_column_has_empty_lines() -> None:
         (b"99999999999\tx\n", TEXT, "22003", 'value "99999999999" is out of range for type integer', None),
         (b"1\t\xff\n", TEXT, "22021", 'invalid byte sequence for encoding "UTF8": 0xff', None),
         (b"1\ta\0b\n", TEXT, "22021", 'invalid byte sequence for encoding "UTF8": 0x00', None),
-        (b'1,"x\n', CSV, "22P04", "unterminated CSV quoted field", 'COPY t, line 2: "1,"x\n"'),
-        (b'1,"x\ny"\nq,z\n', CSV, "22P02", 'invalid input syntax for type integer: "q"', 'COPY t, line 3, column a: "q"'),
-        (b"a,b\nx,y\n", make_copy_options({"format": "csv", "header": "on"}), "22P02", None, 'COPY t, line 2, column a: "x"'),
+        (b'1,"x\n', CSV, "22P04", "unterminated CSV quoted field", 'COPY t, line 1: "1,"x\n"'),
+        (
+            b'0,\n1,"x\ny"\nq,z\n',
+            CSV,
+            "22P02",
+            'invalid input syntax for type integer: "q"',
+            'COPY t, line 4, column a: "q"',
+        ),
+        (
+            b"a,b\nx,y\n",
+            make_copy_options({"format": "csv", "header": "on"}),
+            "22P02",
+            None,
+            'COPY t, line 2, column a: "x"',
+        ),
         (b"1\tx\n2\ty\rz\n", TEXT, "22P04", "literal carriage return found in data", None),
     ],
-)  # fmt: skip
+)
 def test_errors(data: bytes, options: CopyOptions, state: str, message: str | None, where: str | None) -> None:
     with pytest.raises(SqlError) as caught:
         fast(data, PAIR, options)
@@ -111,9 +127,12 @@ def test_line_numbers_go_on_over_blocks() -> None:
 
 _ALPHABET = st.text(st.sampled_from('a1 \\\t\n\r",N|.x\b\f\vé{}'), max_size=6)
 _MADE = [
-    TEXT, CSV, make_copy_options({"format": "csv", "escape": "\\"}), make_copy_options({"delimiter": "|"}),
+    TEXT,
+    CSV,
+    make_copy_options({"format": "csv", "escape": "\\"}),
+    make_copy_options({"delimiter": "|"}),
     make_copy_options({"format": "csv", "quote": "|", "null": "N"}),
-]  # fmt: skip
+]
 
 
 @settings(max_examples=150, deadline=None)
@@ -153,9 +172,14 @@ def test_every_type_in_bulk() -> None:
     lines = []
     for number in range(3000):
         line = [
-            str(number * 7919 - 5000), repr(chosen.uniform(-9, 9)), chosen.choice("tf"), f"row\\\\{number}", f"{number}.{number % 1000:03d}",
-            f"2024-01-{number % 28 + 1:02d} 03:04:05.{number:06d}", f"\\\\x{number:08x}",
-        ]  # fmt: skip
+            str(number * 7919 - 5000),
+            repr(chosen.uniform(-9, 9)),
+            chosen.choice("tf"),
+            f"row\\\\{number}",
+            f"{number}.{number % 1000:03d}",
+            f"2024-01-{number % 28 + 1:02d} 03:04:05.{number:06d}",
+            f"\\\\x{number:08x}",
+        ]
         lines.append("\t".join("\\N" if chosen.random() < 0.05 else value for value in line))
     data = ("\n".join(lines) + "\n").encode()
     assert fast(data, fields, TEXT, pieces=4) == exact(data, fields, TEXT)

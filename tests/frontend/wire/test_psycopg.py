@@ -22,9 +22,10 @@ def connect(server: WireServer, **options: Any) -> psycopg.Connection[Any]:
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("rows", [1, 500])
 def test_every_type(server: WireServer, *, binary: bool, rows: int) -> None:
-    sql = f"""select (i - 2)::smallint a, -i::int b, i::bigint * 1000000000000 c, i::real / 4 d, i / 3.0::double e, i % 2 = 0 f,
-        'tëxt ' || i g, ('\\x00\\xff')::blob h, date '1999-12-31' + i::int j, time '03:04:05.678' k, timestamp '1999-01-02 03:04:05.5' l,
-        timestamptz '2024-01-02 03:04:05+00' m, interval '1 month 2 days 03:00:00' n, (i * -1.50)::decimal(10,2) o, null::int p
+    sql = f"""select (i - 2)::smallint a, -i::int b, i::bigint * 1000000000000 c, i::real / 4 d, i / 3.0::double e,
+        i % 2 = 0 f, 'tëxt ' || i g, ('\\x00\\xff')::blob h, date '1999-12-31' + i::int j, time '03:04:05.678' k,
+        timestamp '1999-01-02 03:04:05.5' l, timestamptz '2024-01-02 03:04:05+00' m,
+        interval '1 month 2 days 03:00:00' n, (i * -1.50)::decimal(10,2) o, null::int p
         from range({rows}) t(i)"""
     expected_last = rows - 1
     with connect(server) as connection:
@@ -46,12 +47,24 @@ def test_every_type(server: WireServer, *, binary: bool, rows: int) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("int", 41), ("bigint", -(2**40)), ("smallint", -5), ("varchar", "May"), ("varchar", ""), ("double", 1.5), ("bool", True),
-        ("date", datetime.date(1999, 1, 2)), ("timestamp", datetime.datetime(2024, 1, 2, 3, 4, 5, 6)), ("time", datetime.time(1, 2, 3)),
-        ("timestamptz", datetime.datetime(2024, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)), ("bytea", b"ab\xff\0"),
-        ("decimal(10,3)", Decimal("-1.250")), ("interval", datetime.timedelta(days=3, seconds=5)), ("int", None), ("varchar", None),
+        ("int", 41),
+        ("bigint", -(2**40)),
+        ("smallint", -5),
+        ("varchar", "May"),
+        ("varchar", ""),
+        ("double", 1.5),
+        ("bool", True),
+        ("date", datetime.date(1999, 1, 2)),
+        ("timestamp", datetime.datetime(2024, 1, 2, 3, 4, 5, 6)),
+        ("time", datetime.time(1, 2, 3)),
+        ("timestamptz", datetime.datetime(2024, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)),
+        ("bytea", b"ab\xff\0"),
+        ("decimal(10,3)", Decimal("-1.250")),
+        ("interval", datetime.timedelta(days=3, seconds=5)),
+        ("int", None),
+        ("varchar", None),
     ],
-)  # fmt: skip
+)
 def test_parameters_come_back(server: WireServer, place: str, name: str, value: object) -> None:
     with connect(server) as connection:
         answer = connection.execute(f"select {place}::{name}", (value,)).fetchone()

@@ -105,11 +105,21 @@ def test_mutated_messages(server: WireServer, raw: Any) -> None:
     """Whatever comes in: answers are whole messages, no error is internal, and the server goes on."""
     chosen = random.Random(7)
     base = [
-        raw.query(b"select 1"), raw.query(b"copy kv to stdout"), raw.query(b"begin"), raw.query(b"copy kv from stdin"),
-        raw.parse(b"s1", b"select $1::int", [23]), raw.bind(b"", b"s1", [b"\0\0\0\1"], [1], [1]), raw.describe(b"P"),
-        raw.execute(), raw.close(b"S", b"s1"), raw.SYNC, raw.FLUSH, raw.message(b"d", b"1\tx\n"), raw.message(b"c"),
+        raw.query(b"select 1"),
+        raw.query(b"copy kv to stdout"),
+        raw.query(b"begin"),
+        raw.query(b"copy kv from stdin"),
+        raw.parse(b"s1", b"select $1::int", [23]),
+        raw.bind(b"", b"s1", [b"\0\0\0\1"], [1], [1]),
+        raw.describe(b"P"),
+        raw.execute(),
+        raw.close(b"S", b"s1"),
+        raw.SYNC,
+        raw.FLUSH,
+        raw.message(b"d", b"1\tx\n"),
+        raw.message(b"c"),
         raw.message(b"f", b"x\0"),
-    ]  # fmt: skip
+    ]
     states: set[str] = set()
     for _ in range(150):
         client = raw.RawClient(server.port, hello=False)
