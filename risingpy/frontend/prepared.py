@@ -1,0 +1,26 @@
+"""A bound statement: what it takes, what it gives, and how to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.types import SqlType
+
+Parameters = Sequence[object | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedStatement:
+    """What a module of `statements/` makes of a parsed statement.
+
+    `run` is called once per execution, with a value per parameter. `fields` is None for a statement without rows.
+    `catalog_version` is that of the snapshot it was bound on: on another one it is bound anew.
+    """
+
+    run: Callable[[Parameters], Result]
+    fields: tuple[Field, ...] | None = None
+    parameter_types: tuple[SqlType, ...] = ()
+    parameter_oids: tuple[int, ...] = ()
+    in_failed_transaction: bool = False  # True for COMMIT and ROLLBACK alone

@@ -1,0 +1,38 @@
+"""CREATE SCHEMA and DROP SCHEMA."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.frontend.parser.ast import CreateSchema, DropSchema, ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: CreateSchema, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        if not session.database.create_schema(statement.name, if_not_exists=statement.if_not_exists):
+            session.notice(f'schema "{statement.name}" already exists, skipping')
+        return Result("CREATE SCHEMA")
+
+    return PreparedStatement(run)
+
+
+def prepare_drop(
+    session: ClientSession, parsed: ParsedStatement, statement: DropSchema, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        for name in statement.names:
+            notices = session.database.drop_schema(name, if_exists=statement.if_exists, cascade=statement.cascade)
+            for notice in notices:
+                session.notice(notice)
+        return Result("DROP SCHEMA")
+
+    return PreparedStatement(run)

@@ -1,0 +1,108 @@
+"""CREATE VIEW and CREATE MATERIALIZED VIEW."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.errors import InvalidTableDefinition
+from risingpy.frontend.binder import BoundQuery, bind_query
+from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.meta.ddl import NewMaterializedView, NewView
+from risingpy.optimizer.catalog import ColumnDesc
+from risingpy.optimizer.rules import optimize
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: CreateView, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        catalog = session.database.catalog
+        bound, names = _bind(session, statement)
+        view = NewView(
+            schema_name=new_schema(session, statement.name),
+            name=statement.name.name,
+            columns=tuple(
+                ColumnDesc(index, name, field.type)
+                for index, (name, field) in enumerate(zip(names, bound.fields, strict=True), 1)
+            ),
+            definition=parsed.text,
+            query=statement.query.text,
+            depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.dependencies),
+        )
+        if not session.database.create_view(
+            view, if_not_exists=statement.if_not_exists, or_replace=statement.or_replace
+        ):
+            skipped(session, statement.name)
+        return Result("CREATE VIEW")
+
+    return PreparedStatement(run)
+
+
+def prepare_materialized(
+    session: ClientSession,
+    parsed: ParsedStatement,
+    statement: CreateMaterializedView,
+    parameter_types: Sequence[SqlType],
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        catalog = session.database.catalog
+        bound, names = _bind(session, statement)
+        view = NewMaterializedView(
+            schema_name=new_schema(session, statement.name),
+            name=statement.name.name,
+            plan=optimize(bound.plan),
+            column_names=names,
+            definition=parsed.text,
+            query=statement.query.text,
+            depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.dependencies),
+        )
+        created, notices = session.database.create_materialized_view(
+            view, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
+        )
+        for notice in notices:
+            session.notice(notice)
+        if not created:
+            skipped(session, statement.name)
+        return Result("CREATE MATERIALIZED VIEW")
+
+    return PreparedStatement(run)
+
+
+def new_schema(session: ClientSession, name: ObjectName) -> str:
+    """The schema that a new relation goes into: the one it names, or the first of the search path that exists."""
+    if name.schema is not None:
+        return name.schema
+    existing = [schema for schema in session.search_path() if schema in session.database.catalog.schemas]
+    if not existing:
+        raise InvalidTableDefinition(
+            "no schema has been selected to create in", sqlstate="3F000", position=name.position
+        )
+    return existing[0]
+
+
+def skipped(session: ClientSession, name: ObjectName) -> None:
+    """Says what IF NOT EXISTS did."""
+    session.notice(f'relation "{name.name}" already exists, skipping')
+
+
+def _bind(
+    session: ClientSession, statement: CreateView | CreateMaterializedView
+) -> tuple[BoundQuery, tuple[str, ...]]:
+    bound = bind_query(
+        statement.query, session.database.catalog, session.search_path(), (), session=session.session_values()
+    )
+    if len(statement.column_names) > len(bound.fields):
+        raise InvalidTableDefinition(
+            "CREATE VIEW specifies more column names than columns",
+            sqlstate="42601",
+            position=statement.column_names[len(bound.fields)].position,
+        )
+    given = [column.name for column in statement.column_names]
+    return bound, tuple(given + [field.name for field in bound.fields[len(given) :]])

@@ -1,0 +1,71 @@
+"""Which module prepares which statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.frontend.parser import ast
+from risingpy.frontend.prepared import PreparedStatement
+from risingpy.frontend.statements import (
+    copy,
+    create_schema,
+    create_source,
+    create_table,
+    create_view,
+    delete,
+    describe,
+    discard,
+    drop,
+    explain,
+    flush,
+    insert,
+    select,
+    set_variable,
+    show,
+    transaction_control,
+    update,
+)
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+_PREPARE: dict[type, Callable[..., PreparedStatement]] = {
+    ast.Begin: transaction_control.prepare_begin,
+    ast.Commit: transaction_control.prepare_commit,
+    ast.Copy: copy.prepare,
+    ast.CreateMaterializedView: create_view.prepare_materialized,
+    ast.CreateSchema: create_schema.prepare,
+    ast.CreateSource: create_source.prepare,
+    ast.CreateTable: create_table.prepare,
+    ast.CreateView: create_view.prepare,
+    ast.Deallocate: discard.prepare_deallocate,
+    ast.Delete: delete.prepare,
+    ast.Describe: describe.prepare,
+    ast.Discard: discard.prepare,
+    ast.Drop: drop.prepare,
+    ast.DropSchema: create_schema.prepare_drop,
+    ast.Explain: explain.prepare,
+    ast.Flush: flush.prepare,
+    ast.Insert: insert.prepare,
+    ast.NoOperation: discard.prepare_no_operation,
+    ast.Rollback: transaction_control.prepare_rollback,
+    ast.Select: select.prepare,
+    ast.SetVariable: set_variable.prepare,
+    ast.Show: show.prepare,
+    ast.ShowVariable: set_variable.prepare_show,
+    ast.Update: update.prepare,
+}
+
+
+def prepare_statement(
+    session: ClientSession, parsed: ast.ParsedStatement, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    """Binds a statement on the session's catalog snapshot."""
+    statement: Any = parsed.statement
+    prepare = _PREPARE.get(type(statement))
+    if prepare is None:
+        raise FeatureNotSupported(f"{type(statement).__name__} is not supported")
+    return prepare(session, parsed, statement, parameter_types)

@@ -1,0 +1,45 @@
+"""SELECT, VALUES, WITH, TABLE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.frontend.binder import bind_query
+from risingpy.frontend.catalog.query import prepare_system_query
+from risingpy.frontend.parser.ast import ParsedStatement, Select
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.optimizer.logical import Schema
+from risingpy.optimizer.rules import optimize
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: Select, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    system = prepare_system_query(session, statement.query, parameter_types)
+    if system is not None:
+        return system
+    bound = bind_query(
+        statement.query,
+        session.database.catalog,
+        session.search_path(),
+        parameter_types,
+        session=session.session_values(),
+    )
+    plan = optimize(bound.plan)
+    fields = result_fields(bound.fields)
+
+    def run(parameters: Parameters) -> Result:
+        return Result("SELECT {n}", fields, session.run_plan(plan, parameters))
+
+    return PreparedStatement(run, fields, bound.parameter_types)
+
+
+def result_fields(schema: Schema) -> tuple[Field, ...]:
+    """A plan's schema as result columns."""
+    return tuple(Field(field.name, field.type) for field in schema)

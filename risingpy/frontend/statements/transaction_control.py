@@ -1,0 +1,62 @@
+"""BEGIN, COMMIT, ROLLBACK.
+
+A transaction's writes become durable and visible together at COMMIT. Schema changes are no part of it: they take effect at
+once, between two epochs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.frontend.parser.ast import Begin, Commit, ParsedStatement, Rollback
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.transaction import TransactionStatus
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare_begin(
+    session: ClientSession, parsed: ParsedStatement, statement: Begin, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        if session.transaction.status is TransactionStatus.ACTIVE:
+            session.notice("there is already a transaction in progress", severity="WARNING")
+        else:
+            session.transaction.begin(read_only=bool(statement.read_only))
+        return Result("BEGIN")
+
+    return PreparedStatement(run)
+
+
+def prepare_commit(
+    session: ClientSession, parsed: ParsedStatement, statement: Commit, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        if session.transaction.status is TransactionStatus.FAILED:
+            session.transaction.rollback()
+            return Result("ROLLBACK")
+        _warn_outside(session)
+        session.transaction.commit(session.cancelled)
+        return Result("COMMIT")
+
+    return PreparedStatement(run, in_failed_transaction=True)
+
+
+def prepare_rollback(
+    session: ClientSession, parsed: ParsedStatement, statement: Rollback, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        _warn_outside(session)
+        session.transaction.rollback()
+        return Result("ROLLBACK")
+
+    return PreparedStatement(run, in_failed_transaction=True)
+
+
+def _warn_outside(session: ClientSession) -> None:
+    if session.transaction.status is TransactionStatus.IDLE:
+        session.notice("there is no transaction in progress", severity="WARNING")

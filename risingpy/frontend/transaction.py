@@ -1,0 +1,103 @@
+"""A session's transaction: what it has written and not yet logged, and the tables that it holds.
+
+Writes are kept here until the commit logs them as one group, so they become visible, and durable, together. The session's
+own reads see them: `overlaid` puts them over a table's committed rows.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
+from risingpy.meta.database import Database
+from risingpy.meta.dml_log import TableChange
+from risingpy.optimizer.catalog import Relation
+from risingpy.storage.group_keys import group_rows
+from risingpy.storage.key_encoding import compute_vnodes, encode_keys
+
+
+class TransactionStatus(Enum):
+    """The value is what ReadyForQuery says."""
+
+    IDLE = b"I"
+    ACTIVE = b"T"
+    FAILED = b"E"
+
+
+@dataclass(slots=True)
+class Transaction:
+    """At most one is open per session. Used by the session's thread only."""
+
+    database: Database
+    status: TransactionStatus = TransactionStatus.IDLE
+    implicit: bool = False  # several statements of one text, or up to the client's Sync
+    read_only: bool = False
+    last_lsn: int = 0
+    _changes: list[TableChange] = field(default_factory=list)
+    _held: list[int] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        return self.implicit or self.status is not TransactionStatus.IDLE
+
+    def begin(self, *, read_only: bool = False) -> None:
+        self.status = TransactionStatus.ACTIVE
+        self.read_only = read_only
+
+    def hold(self, table_id: int, cancelled: threading.Event) -> None:
+        """Holds the table until the transaction ends, and waits until all that was logged before is applied."""
+        if table_id not in self._held:
+            self.database.acquire_table(table_id, cancelled)
+            self._held.append(table_id)
+        self.database.wait_for_lsn(self.database.last_lsn, cancelled)
+
+    def write(self, change: TableChange) -> None:
+        """Adds rows to what the commit will log."""
+        self._changes.append(change)
+
+    def commit(self, cancelled: threading.Event | None = None) -> None:
+        """Logs everything, durably, as one group. On an error nothing is logged."""
+        changes, self._changes = self._changes, []
+        try:
+            if changes:
+                self.last_lsn = self.database.write(changes, cancelled)
+        finally:
+            self._end()
+
+    def rollback(self) -> None:
+        self._changes = []
+        self._end()
+
+    def changes_of(self, table_id: int) -> list[pa.Table]:
+        """The chunks that this transaction wrote to a table so far."""
+        return [change.chunk for change in self._changes if change.table_id == table_id]
+
+    def _end(self) -> None:
+        self.status = TransactionStatus.IDLE
+        self.implicit = False
+        self.read_only = False
+        held, self._held = self._held, []
+        for table_id in held:
+            self.database.release_table(table_id)
+
+
+def overlaid(relation: Relation, rows: pa.Table, changes: list[pa.Table]) -> pa.Table:
+    """A table's rows (all columns, c0…) as they will be after `changes`: the last write of each key wins."""
+    assert relation.table is not None
+    schema = relation.table
+    written = pa.concat_tables(changes)
+    base = pa.table([pa.array(np.full(rows.num_rows, INSERT, np.int8)), *rows.columns], names=written.column_names)
+    everything = pa.concat_tables([base, written.cast(base.schema)])
+    keys = [everything.column(f"c{key.index}").combine_chunks() for key in schema.key]
+    codes, firsts = group_rows(encode_keys(schema, keys, compute_vnodes([], everything.num_rows)))
+    last = np.empty(len(firsts), np.int64)
+    last[codes] = np.arange(everything.num_rows)
+    last.sort()
+    kept = everything.take(pa.array(last))
+    standing = kept.filter(pa.array(ops_of(kept) == INSERT))
+    return pa.table(columns_of(standing), names=rows.column_names)
