@@ -196,7 +196,8 @@ class FakeSession:
             v if v is None or not isinstance(v, pa.MonthDayNano) else format_text(INTERVAL, v) for v in parameters
         ]
         try:
-            return self.connection.execute(text, values or None).to_arrow_reader(50_000)
+            relation = self.connection.sql(text, params=values or None)
+            return None if relation is None else relation.to_arrow_reader(50_000)
         except duckdb.CatalogException as error:
             name = re.search(r"with name (\w+)", str(error))
             raise SqlError(
