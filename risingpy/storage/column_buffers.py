@@ -94,9 +94,23 @@ class ColumnBuffers:
         """Address and number of the bytes that the rows of a binary column occupy."""
         if self.length == 0:
             return 0, 0
-        ends = np.frombuffer(self.owner.buffers()[1], np.int32)
-        first = int(ends[self.owner.offset])
-        return self.data + first, int(ends[self.owner.offset + self.length]) - first
+        first = int(np.frombuffer(self.owner.buffers()[1], np.int32)[self.owner.offset])
+        return self.data + first, int(self.ends[-1]) - first
+
+    @property
+    def ends(self) -> npt.NDArray[np.int32]:
+        """Where each row of a binary column ends, counted from `data`."""
+        if self.length == 0:
+            return np.empty(0, np.int32)
+        first = self.owner.offset + 1
+        return np.frombuffer(self.owner.buffers()[1], np.int32)[first : first + self.length]
+
+    @property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Which rows are not NULL."""
+        if not self.validity:
+            return np.ones(self.length, np.bool_)
+        return np.asarray(self.owner.is_valid().to_numpy(zero_copy_only=False))
 
 
 def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:

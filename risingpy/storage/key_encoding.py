@@ -8,7 +8,7 @@ Each key column is a tag and, unless NULL, its bytes:
 | type                         | bytes after the tag                             | example, with its tag           |
 |------------------------------|-------------------------------------------------|---------------------------------|
 | boolean                      | 1: 0 or 1                                       | true    01 01                   |
-| smallint                     | 2: sign bit flipped                             | 1       01 8001                 |
+| smallint                     | 2: sign bit flipped                             | 1        01 8001                |
 | integer, date                | 4: likewise; a date is days since 1970-01-01    | -1      01 7fffffff             |
 | bigint                       | 8: likewise                                     | 258     01 8000000000000102     |
 | time, timestamp, timestamptz | 8: likewise; microseconds                       | 00:00:01 01 80000000000f4240    |
@@ -44,6 +44,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.storage.column_buffers import (
     BinaryOutput,
@@ -133,17 +134,22 @@ def canonical(column: pa.Array) -> pa.Array:
     nanos = np.ascontiguousarray(parts[:, 2:]).view(np.int64)[:, 0]
     days = 30 * parts[:, 0].astype(np.int64) + parts[:, 1] + nanos // _DAY_NANOS
     rest = nanos % _DAY_NANOS
-    negative = days < 0
-    borrow = negative & (rest > 0)
+    borrow = (days < 0) & (rest > 0)
     days, rest = days + borrow, rest - _DAY_NANOS * borrow
-    sign = np.where(negative, -1, 1)
-    months = np.minimum(np.abs(days) // 30, 2**31 - 1)
+    months = _clip(np.sign(days) * (np.abs(days) // 30))
+    days -= 30 * months
+    kept = _clip(days)
     result = np.empty((len(column), 4), np.int32)
-    result[:, 0] = sign * months
-    result[:, 1] = sign * (np.abs(days) - 30 * months)
-    result[:, 2:] = rest[:, None].view(np.int32)
+    result[:, 0] = months
+    result[:, 1] = kept
+    result[:, 2:] = (rest + (days - kept) * _DAY_NANOS)[:, None].view(np.int32)
     valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.uint8)
     return fixed_array(column.type, result.view(np.uint8).reshape(-1), valid)
+
+
+def _clip(numbers: Integers) -> Integers:
+    """The nearest 32-bit integers; what they lose stays in a smaller unit."""
+    return np.clip(numbers, -(2**31), 2**31 - 1)
 
 
 def decode_keys(schema: TableSchema, encoded: pa.BinaryArray) -> list[pa.Array]:
@@ -151,16 +157,18 @@ def decode_keys(schema: TableSchema, encoded: pa.BinaryArray) -> list[pa.Array]:
     data = buffers_of(encoded)
     positions: Integers = np.empty(data.length, np.int64)
     key_reading.start_positions(data.offsets, data.length, PREFIX_BYTES, address(positions))
-    return [
+    columns = [
         _read_column(data, schema.columns[key_column.index].type.arrow, key_column, positions)
         for key_column in schema.key
     ]
+    if not np.array_equal(positions, data.ends):
+        raise CorruptData("a stored key is longer than its columns")
+    return columns
 
 
 def long_key_form(encoded: pa.BinaryArray) -> tuple[pa.BinaryArray, npt.NDArray[np.bool_]]:
     """The keys as LMDB stores them, and which of them are long and need the whole key in their value."""
-    offsets = np.frombuffer(encoded.buffers()[1], np.int32)[encoded.offset : encoded.offset + len(encoded) + 1]
-    is_long = np.diff(offsets) >= MAX_KEY_BYTES
+    is_long = np.asarray(pc.binary_length(encoded).to_numpy(zero_copy_only=False) >= MAX_KEY_BYTES)
     if not is_long.any():
         return encoded, is_long
     stored = [_short(key) if len(key) >= MAX_KEY_BYTES else key for key in encoded.to_pylist()]

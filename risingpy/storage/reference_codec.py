@@ -115,9 +115,15 @@ def canonical(value: Value) -> Value:
         return value
     total = (30 * value.months + value.days) * DAY_NANOS + value.nanos
     sign = -1 if total < 0 else 1
-    all_days, nanos = divmod(abs(total), DAY_NANOS)
-    months = min(all_days // 30, 2**31 - 1)
-    return Interval(sign * months, sign * (all_days - 30 * months), sign * nanos)
+    months = _clip(sign * (abs(total) // (30 * DAY_NANOS)))
+    total -= months * 30 * DAY_NANOS
+    days = _clip(sign * (abs(total) // DAY_NANOS))
+    return Interval(months, days, total - days * DAY_NANOS)
+
+
+def _clip(number: int) -> int:
+    """The nearest 32-bit integer; what it loses stays in a smaller unit."""
+    return min(max(number, -(2**31)), 2**31 - 1)
 
 
 # Values

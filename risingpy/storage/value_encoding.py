@@ -70,7 +70,10 @@ def decode_values(values: pa.BinaryArray, types: Sequence[SqlType]) -> list[pa.A
     positions: Integers = np.empty(n, np.int64)
     key_reading.start_positions(encoded.offsets, n, 0, address(positions))
     _check_version(encoded, positions)
-    return [_read_column(encoded, wanted.arrow, positions) for wanted in types]
+    columns = [_read_column(encoded, wanted.arrow, positions) for wanted in types]
+    if ((positions != encoded.ends) & encoded.present).any():
+        raise CorruptData("a stored value is longer than its columns")
+    return columns
 
 
 def row_count(buffers: Sequence[ColumnBuffers], rows: int | None) -> int:
@@ -119,14 +122,13 @@ def _plain_room(buffers: Sequence[ColumnBuffers], n: int) -> Output:
 
 def _check_version(encoded: ColumnBuffers, positions: Integers) -> None:
     """Moves past the version byte of each row that is there."""
-    present = np.ones(encoded.length, np.bool_)
-    if encoded.validity:
-        present = np.asarray(encoded.owner.is_valid().to_numpy(zero_copy_only=False))
+    present = encoded.present
     starts = positions[present]
     if not len(starts):
         return
-    data = np.frombuffer(encoded.owner.buffers()[2], np.uint8)
-    if starts.max() >= len(data) or (data[starts] != VERSION_BYTE).any():
+    if (starts >= encoded.ends[present]).any():
+        raise CorruptData("a stored value is empty")
+    if (np.frombuffer(encoded.owner.buffers()[2], np.uint8)[starts] != VERSION_BYTE).any():
         raise CorruptData(f"a stored value has no version byte {VERSION_BYTE:02x}")
     positions += 1
 

@@ -1,0 +1,157 @@
+"""Columns of every type for the codec tests: strategies, and the way between reference values and Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context, Decimal
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from risingpy import types
+from risingpy.storage.reference_codec import Interval, Value
+from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.types import SqlType, TypeKind
+
+ALL_TYPES = (
+    types.BOOLEAN,
+    types.SMALLINT,
+    types.INTEGER,
+    types.BIGINT,
+    types.REAL,
+    types.DOUBLE,
+    types.NUMERIC,
+    types.numeric(5, 2, declared=True),
+    types.VARCHAR,
+    types.BYTEA,
+    types.DATE,
+    types.TIME,
+    types.TIMESTAMP,
+    types.TIMESTAMPTZ,
+    types.INTERVAL,
+)
+DAY_MICROS = 86_400_000_000
+HOURS_292_YEARS = 2**63 - 1
+
+_EXACT = Context(prec=60)
+
+
+def _integers(bits: int) -> st.SearchStrategy[int]:
+    edge = 2 ** (bits - 1)
+    return st.integers(-edge, edge - 1) | st.sampled_from([-edge, -1, 0, 1, 255, 256, edge - 1])
+
+
+def _intervals() -> st.SearchStrategy[Interval]:
+    small = st.builds(Interval, st.integers(-3, 3), st.integers(-70, 70), st.sampled_from([-1, 0, 1, 86_400 * 10**9]))
+    return small | st.builds(Interval, _integers(32), _integers(32), _integers(64))
+
+
+def not_null(type_: SqlType) -> st.SearchStrategy[Value]:
+    """Values of a type, its edges among them."""
+    match type_.kind:
+        case TypeKind.BOOLEAN:
+            return st.booleans()
+        case TypeKind.SMALLINT:
+            return _integers(16)
+        case TypeKind.INTEGER | TypeKind.DATE:
+            return _integers(32)
+        case TypeKind.BIGINT | TypeKind.TIMESTAMP | TypeKind.TIMESTAMPTZ:
+            return _integers(64)
+        case TypeKind.TIME:
+            return st.integers(0, DAY_MICROS - 1)
+        case TypeKind.REAL:
+            return st.floats(width=32) | st.sampled_from([0.0, -0.0])
+        case TypeKind.DOUBLE:
+            return st.floats() | st.sampled_from([0.0, -0.0])
+        case TypeKind.NUMERIC:
+            limit = 10 ** (type_.precision or 0) - 1
+            return st.integers(-limit, limit) | st.sampled_from([-limit, -1, 0, 1, limit])
+        case TypeKind.VARCHAR:
+            text = st.characters(exclude_categories=["Cs"])
+            return st.text(text, max_size=30) | st.text("\0a\U0010ffff", max_size=20)
+        case TypeKind.BYTEA:
+            return st.binary(max_size=30) | st.lists(st.sampled_from([0, 1, 255]), max_size=20).map(bytes)
+        case TypeKind.INTERVAL:
+            return _intervals()
+        case _:
+            raise AssertionError(type_)
+
+
+def values(type_: SqlType) -> st.SearchStrategy[Value]:
+    """Values of a type, and NULL."""
+    return st.none() | not_null(type_)
+
+
+def column(type_: SqlType, items: Sequence[Value]) -> pa.Array:
+    """The Arrow column of reference values."""
+    nulls = np.array([item is None for item in items], np.bool_)
+    match type_.kind:
+        case TypeKind.NUMERIC:
+            scale = type_.scale or 0
+            decimals = [None if v is None else Decimal(int(v)).scaleb(-scale, _EXACT) for v in items]  # type: ignore[arg-type]
+            return pa.array(decimals, type_.arrow)
+        case TypeKind.DATE:
+            return pa.array(items, pa.int32()).view(type_.arrow)
+        case TypeKind.TIME | TypeKind.TIMESTAMP | TypeKind.TIMESTAMPTZ:
+            return pa.array(items, pa.int64()).view(type_.arrow)
+        case TypeKind.REAL | TypeKind.DOUBLE:
+            # By way of NumPy, so that NaN is not taken for NULL.
+            floats = np.array(
+                [0.0 if v is None else v for v in items], np.float32 if type_.kind is TypeKind.REAL else np.float64
+            )
+            return pa.array(floats, type_.arrow, mask=nulls)
+        case TypeKind.INTERVAL:
+            return pa.array([None if v is None else pa.MonthDayNano(v) for v in items], type_.arrow)
+        case _:
+            return pa.array(items, type_.arrow)
+
+
+def as_values(array: pa.Array) -> list[Value]:
+    """The reference values of an Arrow column."""
+    kind = array.type
+    if pa.types.is_decimal(kind):
+        return [None if v is None else int(v.scaleb(kind.scale, _EXACT)) for v in array.to_pylist()]
+    if pa.types.is_date(kind):
+        return list(array.view(pa.int32()).to_pylist())
+    if pa.types.is_time(kind) or pa.types.is_timestamp(kind):
+        return list(array.view(pa.int64()).to_pylist())
+    if pa.types.is_interval(kind):
+        return [None if v is None else Interval(*v) for v in array.to_pylist()]
+    return list(array.to_pylist())
+
+
+def same(one: pa.Array, other: pa.Array) -> bool:
+    """Whether two columns hold the same bits, NaNs and signs of zero included."""
+    if pa.types.is_floating(one.type):
+        bits = pa.int32() if one.type == pa.float32() else pa.int64()
+        return one.type == other.type and bool(one.view(bits).equals(other.view(bits)))
+    return bool(one.equals(other))
+
+
+def schema_of(key: Sequence[tuple[SqlType, bool, bool]], table_id: int = 1) -> TableSchema:
+    """A table of key columns, each with its type, descending, NULLS FIRST."""
+    return TableSchema(
+        table_id=table_id,
+        name="t",
+        columns=tuple(TableColumn(i, f"c{i}", type_) for i, (type_, _, _) in enumerate(key)),
+        key=tuple(KeyColumn(i, descending, nulls_first) for i, (_, descending, nulls_first) in enumerate(key)),
+        distribution=(),
+        value_columns=(),
+        value_format=ValueFormat.PLAIN,
+    )
+
+
+@st.composite
+def tables(draw: st.DrawFn, *, max_columns: int = 4, max_rows: int = 12) -> tuple[list[SqlType], list[pa.Array]]:
+    """Some columns of some types, as slices of larger arrays."""
+    column_types = draw(st.lists(st.sampled_from(ALL_TYPES), min_size=1, max_size=max_columns))
+    rows = draw(st.integers(0, max_rows))
+    before, after = draw(st.integers(0, 9)), draw(st.integers(0, 3))
+    arrays = []
+    for type_ in column_types:
+        source = values(type_) if draw(st.booleans()) else not_null(type_)
+        size = before + rows + after
+        items = draw(st.lists(source, min_size=size, max_size=size))
+        arrays.append(column(type_, items).slice(before, rows))
+    return column_types, arrays

@@ -1,0 +1,168 @@
+"""The bytes on disk, frozen: whoever changes one of these raises FORMAT_VERSION or HASH_VERSION.
+
+Each line is a value's ascending key column (with its tag) and its datum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from risingpy import types
+from risingpy.storage.key_encoding import (
+    FORMAT_VERSION,
+    HASH_VERSION,
+    compute_vnodes,
+    decode_keys,
+    encode_keys,
+    long_key_form,
+    table_prefix,
+    vnode_prefix,
+)
+from risingpy.storage.reference_codec import Interval, Value, datum, hash_bytes, key_column
+from risingpy.storage.row_encoding import encode_rows
+from risingpy.storage.value_encoding import encode_values
+from risingpy.types import SqlType
+from tests.storage.codec.columns import as_values, column, schema_of
+
+GOLDEN: list[tuple[SqlType, Value, str, str]] = [
+    (types.BOOLEAN, False, "0100", "00"),
+    (types.BOOLEAN, True, "0101", "01"),
+    (types.SMALLINT, 1, "018001", "0100"),
+    (types.SMALLINT, -2, "017ffe", "feff"),
+    (types.INTEGER, -1, "017fffffff", "ffffffff"),
+    (types.INTEGER, 258, "0180000102", "02010000"),
+    (types.BIGINT, 258, "018000000000000102", "0201000000000000"),
+    (types.BIGINT, -(2**63), "010000000000000000", "0000000000000080"),
+    (types.REAL, 1.5, "01bfc00000", "0000c03f"),
+    (types.REAL, -2.0, "013fffffff", "000000c0"),
+    (types.REAL, -0.0, "0180000000", "00000080"),
+    (types.REAL, float("nan"), "01ffc00000", "0000c07f"),
+    (types.DOUBLE, -2.0, "013fffffffffffffff", "00000000000000c0"),
+    (types.DOUBLE, 0.0, "018000000000000000", "0000000000000000"),
+    (types.DOUBLE, float("inf"), "01fff0000000000000", "000000000000f07f"),
+    (types.DOUBLE, float("nan"), "01fff8000000000000", "000000000000f87f"),
+    (types.numeric(5, 2), 100, "0180000000000000000000000000000064", "64000000000000000000000000000000"),
+    (types.numeric(5, 2), -1, "017fffffffffffffffffffffffffffffff", "ffffffffffffffffffffffffffffffff"),
+    (types.VARCHAR, "", "010000", ""),
+    (types.VARCHAR, "a\0b", "016100ff620000", "610062"),
+    (types.VARCHAR, "ž", "01c5be0000", "c5be"),
+    (types.BYTEA, b"\0\xff", "0100ffff0000", "00ff"),
+    (types.DATE, 1, "0180000001", "01000000"),
+    (types.TIME, 1_000_000, "0180000000000f4240", "40420f0000000000"),
+    (types.TIMESTAMP, -1, "017fffffffffffffff", "ffffffffffffffff"),
+    (types.TIMESTAMPTZ, 1_000_000, "0180000000000f4240", "40420f0000000000"),
+    (
+        types.INTERVAL,
+        Interval(1, 2, 3000),
+        "018000000000000020" "0000000000000bb8" "8000000180000002",
+        "01000000" "02000000" "b80b000000000000",
+    ),
+    (
+        types.INTERVAL,
+        Interval(0, 0, -1),
+        "017fffffffffffffff" "00004e94914effff" "8000000080000000",
+        "00000000" "00000000" "ffffffffffffffff",
+    ),
+]  # fmt: skip
+
+
+def test_versions() -> None:
+    assert (FORMAT_VERSION, HASH_VERSION) == (1, 1)
+
+
+@pytest.mark.parametrize(("type_", "value", "key", "stored"), GOLDEN)
+def test_values(type_: SqlType, value: Value, key: str, stored: str) -> None:
+    array = column(type_, [value])
+    inverted = "01" + bytes(byte ^ 0xFF for byte in bytes.fromhex(key)[1:]).hex()
+    for descending, expected in ((False, key), (True, inverted)):
+        schema = schema_of([(type_, descending, False)], table_id=0x01020304)
+        encoded = encode_keys(schema, [array], np.array([0x0506], np.uint16))
+        assert encoded[0].as_py().hex() == "010203040506" + expected
+        assert key_column(value, type_, descending, nulls_first=False).hex() == expected
+    assert datum(value, type_).hex() == stored
+    assert encode_rows([array], [7])[0].as_py().hex() == "850107" + stored
+    length = len(bytes.fromhex(stored)).to_bytes(4, "little").hex() if isinstance(value, str | bytes) else ""
+    assert encode_values([array])[0].as_py().hex() == "0201" + length + stored
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_null_tags(descending: bool) -> None:
+    array = column(types.INTEGER, [None])
+    for nulls_first, tag in ((True, "00"), (False, "02")):
+        schema = schema_of([(types.INTEGER, descending, nulls_first)])
+        assert encode_keys(schema, [array], np.zeros(1, np.uint16))[0].as_py().hex() == "000000010000" + tag
+
+
+def test_plain_row() -> None:
+    row = [column(types.INTEGER, [258]), column(types.INTEGER, [None]), column(types.VARCHAR, ["ab"])]
+    assert encode_values(row)[0].as_py().hex() == "0201020100000001020000006162"
+    assert encode_values([], rows=1)[0].as_py().hex() == "02"
+
+
+def test_column_aware_rows() -> None:
+    row = [column(types.VARCHAR, ["ab"]), column(types.INTEGER, [258]), column(types.INTEGER, [None])]
+    assert encode_rows(row, [3, 1, 2])[0].as_py().hex() == "8502010304020100006162"
+    assert encode_rows([column(types.BOOLEAN, [True])], [300])[0].as_py().hex() == "8901002c0101"
+    assert encode_rows([column(types.BOOLEAN, [True])], [2**32 - 1])[0].as_py().hex() == "8d01000000ffffffff01"
+    assert encode_rows([column(types.BOOLEAN, [None])], [300])[0].as_py().hex() == "8500"
+
+
+@pytest.mark.parametrize(
+    ("length", "header"), [(255, "85020102ff"), (256, "860201020001"), (65536, "8702010200000100")]
+)
+def test_offset_units(length: int, header: str) -> None:
+    row = encode_rows([column(types.BYTEA, [b"x" * length]), column(types.BOOLEAN, [True])], [1, 2])[0].as_py()
+    assert row == bytes.fromhex(header) + b"x" * length + b"\1"
+
+
+def test_count_of_256_columns_is_wide() -> None:
+    """Ids from 0 to 255 fit a byte, their number does not."""
+    array = column(types.BOOLEAN, [True])
+    assert encode_rows([array] * 256, range(256))[0].as_py()[:5].hex() == "8900010000"
+    assert encode_rows([array] * 255, range(255))[0].as_py()[:3].hex() == "85ff00"
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ("", 0x9CA066F1A4AB2EEA),
+        ("01", 0x2F29CD921E2BB333),
+        ("0180000102", 0x39F240A00972A48E),
+        ("018000000000000102", 0xBA5F5E37B7E73439),
+        ("01" + "61" * 22 + "0000", 0x59F3141CAC7676CB),
+    ],
+)
+def test_hash(data: str, expected: int) -> None:
+    assert hash_bytes(bytes.fromhex(data)) == expected
+
+
+def test_vnodes() -> None:
+    numbers = pa.array([0, 1, 2, 3, -1, None], pa.int64())
+    assert compute_vnodes([numbers], 6).tolist() == [220, 82, 23, 154, 140, 224]
+    texts = pa.array(["", "a", "hello", "RisingPy streams", None, "ž"])
+    assert compute_vnodes([texts], 6).tolist() == [57, 109, 97, 53, 224, 113]
+    assert compute_vnodes([numbers, texts], 6).tolist() == [68, 20, 93, 89, 50, 150]
+    assert compute_vnodes([], 2).tolist() == [0, 0]
+
+
+def test_prefixes() -> None:
+    assert table_prefix(258).hex() == "00000102"
+    assert vnode_prefix(258, 255).hex() == "0000010200ff"
+
+
+def test_long_keys() -> None:
+    schema = schema_of([(types.BYTEA, False, False)])
+    sizes = [0, 501, 502, 503, 4000]  # a key is 9 bytes longer
+    keys = encode_keys(schema, [pa.array([b"k" * size for size in sizes])], np.zeros(5, np.uint16))
+    assert [len(key) for key in keys.to_pylist()] == [9, 510, 511, 512, 4009]
+    stored, is_long = long_key_form(keys)
+    assert is_long.tolist() == [False, False, True, True, True]
+    assert [len(key) for key in stored.to_pylist()] == [9, 510, 511, 511, 511]
+    assert stored[3].as_py()[495:].hex() == "994c1922d0dcef19700e7cdfd7c06e37"
+    assert len(set(stored.to_pylist())) == 5
+    assert as_values(decode_keys(schema, keys)[0]) == [b"k" * size for size in sizes]
+    sliced, is_long = long_key_form(keys.slice(1, 2))
+    assert sliced.to_pylist() == stored.to_pylist()[1:3]
+    assert is_long.tolist() == [False, True]
