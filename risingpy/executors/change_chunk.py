@@ -14,12 +14,17 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from risingpy.executors.aggregate.grouping import encoded_rows
+from risingpy.storage.column_buffers import whole
+from risingpy.storage.group_keys import group_rows
 from risingpy.types import SqlType
 
 INSERT = 1
 DELETE = -1
 Ops = npt.NDArray[np.int8]
+Mask = npt.NDArray[np.bool_]
 
 
 def column_names(count: int) -> list[str]:
@@ -40,10 +45,57 @@ def empty_chunk(types: Sequence[SqlType]) -> pa.Table:
 
 def ops_of(chunk: pa.Table) -> Ops:
     """The `op` column."""
-    ops: Ops = chunk.column(0).to_numpy()
+    ops: Ops = whole(chunk.column(0)).to_numpy(zero_copy_only=False)
     return ops
 
 
 def columns_of(chunk: pa.Table) -> list[pa.Array]:
     """The columns behind `op`, each in one piece."""
-    return [column.combine_chunks() for column in chunk.columns[1:]]
+    return [whole(column) for column in chunk.columns[1:]]
+
+
+def deletes_first(chunk: pa.Table) -> pa.Table:
+    """The chunk with its -1 rows in front: the order in which a state table may apply a consolidated chunk."""
+    ops = ops_of(chunk)
+    if not len(ops) or (ops[:-1] <= ops[1:]).all():
+        return chunk
+    return chunk.take(pa.array(np.argsort(ops, kind="stable")))
+
+
+def consolidated(chunk: pa.Table, types: Sequence[SqlType]) -> pa.Table:
+    """The chunk without rows that cancel: equal rows, one inserted and one deleted."""
+    ops = ops_of(chunk)
+    if not len(ops) or ops.min() == ops.max():
+        return chunk
+    codes, firsts = group_rows(encoded_rows(columns_of(chunk), types, len(ops)))
+    net = np.bincount(codes, weights=ops, minlength=len(firsts)).astype(np.int64)
+    if np.abs(net).sum() == len(ops):
+        return chunk
+    kept = np.repeat(firsts, np.abs(net))
+    signs = np.repeat(np.sign(net), np.abs(net)).astype(np.int8)
+    return make_chunk(signs, chunk.take(pa.array(kept)).columns[1:])
+
+
+def distinct_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], rows: int) -> Mask:
+    """Which rows differ, NULLs being equal and NaNs being equal."""
+    different = np.zeros(rows, np.bool_)
+    for a, b in zip(left, right, strict=True):
+        different |= _distinct(a, b)
+    return different
+
+
+def _distinct(left: pa.Array, right: pa.Array) -> Mask:
+    if pa.types.is_interval(left.type):  # Arrow does not compare intervals
+        left, right = _interval_bytes(left), _interval_bytes(right)
+    unequal = pc.not_equal(left, right)
+    if unequal.null_count:
+        one_is_null = pc.xor(left.is_null(), right.is_null())
+        unequal = pc.coalesce(unequal, one_is_null)
+    if pa.types.is_floating(left.type):
+        unequal = pc.and_not(unequal, pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False))
+    mask: Mask = unequal.to_numpy(zero_copy_only=False).astype(np.bool_)
+    return mask
+
+
+def _interval_bytes(column: pa.Array) -> pa.Array:
+    return column.view(pa.binary(16))

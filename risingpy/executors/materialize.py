@@ -34,8 +34,8 @@ class MaterializeExecutor:
 class OverwriteMaterializeExecutor:
     """The input is a table's log, in order: the last write of a key wins.
 
-    The stored rows of the written keys are read, so that the output is a change stream: −1 of what stood there, +1 of what
-    stands there now, and nothing where the two are equal.
+    The stored rows of the written keys are read, so that the output is a change stream: −1 of what stood there, +1 of
+    what stands there now, and nothing where the two are equal.
     """
 
     def __init__(self, *, table: StateTable, schema: TableSchema) -> None:

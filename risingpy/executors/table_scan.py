@@ -1,8 +1,8 @@
 """TableScan: a table's or view's rows as they stand, chunk by chunk, and its changes.
 
-Each shard reads its part of the upstream in key order, one chunk an epoch, from the state that already holds the epoch's
-changes. Of the changes themselves it passes on those of keys that it had read before: the others are in the chunk, or
-in a chunk to come. When a chunk is the last, every change passes from the next epoch on.
+Each shard reads its part of the upstream in key order, one chunk an epoch, from the state that already holds the
+epoch's changes. Of the changes themselves it passes on those of keys that it had read before: the others are in the
+chunk, or in a chunk to come. When a chunk is the last, every change passes from the next epoch on.
 """
 
 from __future__ import annotations

@@ -11,9 +11,11 @@ through `translate_error`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import duckdb
 import pyarrow as pa
+from duckdb.func import PythonUDFType
 
 from risingpy.executors.expression import numeric_arithmetic
 from risingpy.executors.expression.sql_casts import parse_function
@@ -38,7 +40,7 @@ from risingpy.types import (
 )
 from risingpy.types.forms import parse_column, text_column
 
-Column = pa.Array | pa.ChunkedArray
+Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 _ARITHMETIC: dict[str, Callable[[Column, Column, int], pa.Array]] = {
     "rpy_divide": numeric_arithmetic.divide,
@@ -66,7 +68,7 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
 def _register(
     connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., pa.Array], result: SqlType
 ) -> None:
-    connection.create_function(name, function, None, connection.type(result.duckdb), type="arrow")
+    connection.create_function(name, function, None, connection.type(result.duckdb), type=PythonUDFType.ARROW)
 
 
 def _binary(function: Callable[[Column, Column, int], pa.Array], scale: int) -> Callable[[Column, Column], pa.Array]:

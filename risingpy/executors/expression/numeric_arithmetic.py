@@ -7,6 +7,7 @@ decimal128 columns of any precision and scale. Raises DivisionByZero and Numeric
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +16,7 @@ from risingpy.errors import DivisionByZero, NumericValueOutOfRange
 from risingpy.storage.column_buffers import whole
 from risingpy.types import MAX_PRECISION
 
-Column = pa.Array | pa.ChunkedArray
+Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 _WIDE = 76  # digits of decimal256
 _DIVISION_SCALE = 4  # the decimals that Arrow's division gives whole numbers
@@ -108,7 +109,7 @@ def _divide_by_row(dividend: pa.Array, divisor: pa.Array, scale: int) -> pa.Arra
     """For scales so far apart that 76 digits do not hold the dividend."""
     context = Context(prec=200, rounding=ROUND_HALF_UP)
     quantum = Decimal(1).scaleb(-scale)
-    results = []
+    results: list[Decimal | None] = []
     for a, b in zip(dividend.to_pylist(), divisor.to_pylist(), strict=True):
         if a is None or b is None:
             results.append(None)

@@ -166,6 +166,7 @@ COALESCE     coalesce      any… = any
 NULLIF       nullif        any any = any
 GREATEST     greatest      any… = any
 LEAST        least         any… = any
+CHECK_LENGTH check_length  text int4 = text
 LIKE_ESCAPE      like_escape      text text text = bool
 ILIKE_ESCAPE     ilike_escape     text text text = bool
 NOT_LIKE_ESCAPE  not_like_escape  text text text = bool

@@ -24,6 +24,15 @@ def _concat(call: Call, args: list[str]) -> str:
     return f"concat({', '.join(_texts(call, args))})"
 
 
+def _check_length(call: Call, args: list[str]) -> str:
+    """A text on its way into varchar(n): too long is an error, unless only blanks are too many."""
+    text, limit = args
+    message = f"concat('value too long for type character varying(', {limit}, ')')"
+    too_long = raised("22001", message, VARCHAR)
+    cut = f"WHEN length(rtrim({text}, ' ')) <= {limit} THEN left({text}, {limit})"
+    return f"CASE WHEN coalesce(length({text}) <= {limit}, TRUE) THEN {text} {cut} ELSE {too_long} END"
+
+
 def _concat_ws(call: Call, args: list[str]) -> str:
     return f"concat_ws({', '.join(_texts(call, args))})"
 
@@ -118,6 +127,7 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "in": _in,
     "concat": _concat,
     "concat_ws": _concat_ws,
+    "check_length": _check_length,
     "substring": _substring,
     "trim_both": _trim("trim"),
     "trim_leading": _trim("ltrim"),

@@ -1,0 +1,154 @@
+"""An aggregate's calls in one epoch: what the changes are per group, and what becomes of the states.
+
+`ValueCall` keeps a running state per group. `MaterializedInputCall` (min and max of an input that can retract) keeps
+the input ordered by its argument, and its result is the first row of a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.executors.aggregate.grouping import GroupedRows, Groups
+from risingpy.executors.aggregate.value_state import ValueState
+from risingpy.storage.column_buffers import whole
+from risingpy.storage.state_table import StateTable
+
+Mask = npt.NDArray[np.bool_]
+Ops = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One call's results before and after the epoch, one row per group; `errors` of them are too large."""
+
+    old: pa.Array
+    new: pa.Array
+    errors: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An input chunk by group: `columns` are the input's, the group columns in their canonical form."""
+
+    groups: Groups
+    ops: Ops
+    columns: Sequence[pa.Array]
+
+
+class Call(Protocol):
+    """A call with its state table."""
+
+    def update(self, rows: Rows) -> Results:
+        """Brings the state up to date with `rows`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ValueInput:
+    """Which columns of the input a value-state call reads: its argument (None: count(*)) and its filter."""
+
+    argument: int | None
+    filter: int | None
+
+    def partials(self, state: ValueState, rows: Rows) -> list[pa.Array]:
+        """The change of each group's state."""
+        grouped = GroupedRows(rows.groups.codes, rows.ops, rows.groups.number)
+        argument = None if self.argument is None else rows.columns[self.argument]
+        if self.filter is not None:
+            passed = rows.columns[self.filter].fill_null(False)
+            mask = passed.to_numpy(zero_copy_only=False)
+            if not mask.all():
+                grouped = grouped.select(mask)
+                argument = None if argument is None else argument.filter(passed)
+        return state.accumulate(grouped, argument)
+
+
+@dataclass(frozen=True, slots=True)
+class PartialInput:
+    """The columns of a LocalAgg's output that hold a call's partial state changes."""
+
+    columns: tuple[int, ...]
+
+    def partials(self, state: ValueState, rows: Rows) -> list[pa.Array]:
+        """The change of each group's state: the sum of its parts."""
+        return state.merge(rows.groups.codes, rows.groups.number, [rows.columns[k] for k in self.columns])
+
+
+class ValueCall:
+    """`group key → state`. After `update`, `existed` says which groups had a state before."""
+
+    def __init__(self, state: ValueState, input: ValueInput | PartialInput, table: StateTable) -> None:
+        self._state = state
+        self._input = input
+        self._table = table
+        self.existed: Mask = np.empty(0, np.bool_)
+        self._new: list[pa.Array] = []
+
+    def update(self, rows: Rows) -> Results:
+        groups = rows.groups.number
+        changes = self._input.partials(self._state, rows)
+        self.existed, stored = _stored(self._table, rows.groups.keys)
+        codes = np.tile(np.arange(groups), 2)
+        both = [pa.concat_arrays([a, b]) for a, b in zip(stored, changes, strict=True)]
+        self._new = self._state.merge(codes, groups, both)
+        old, _ = self._state.result(stored)
+        new, errors = self._state.result(self._new)
+        return Results(old, new, errors)
+
+    def store(self, keys: Sequence[pa.Array], keep: Mask) -> None:
+        """Writes the states of the groups in `keep` and deletes those of the others."""
+        self._table.apply(np.where(keep, 1, -1).astype(np.int8), [*keys, *self._new])
+
+
+class MaterializedInputCall:
+    """`group key | argument | stream key → ()`, ordered so that a group's first row has its result.
+
+    `columns` are the input's columns that the table holds, in its order; `argument` is the argument's position there.
+    """
+
+    def __init__(self, table: StateTable, columns: tuple[int, ...], argument: int, filter: int | None) -> None:
+        self._table = table
+        self._columns = columns
+        self._argument = argument
+        self._filter = filter
+
+    def update(self, rows: Rows) -> Results:
+        old = self._extremes(rows)
+        kept, ops = self._kept(rows)
+        # An update that leaves the argument as it was is a -1 and a +1 of one row here: the +1 must be the last.
+        order = np.argsort(ops, kind="stable")
+        self._table.apply(ops[order], [column.take(pa.array(order)) for column in kept])
+        return Results(old, self._extremes(rows))
+
+    def _extremes(self, rows: Rows) -> pa.Array:
+        if rows.groups.keys:
+            return whole(self._table.first_rows(rows.groups.keys)[1].column(self._argument))
+        return _first_row(self._table)[1][self._argument]
+
+    def _kept(self, rows: Rows) -> tuple[list[pa.Array], Ops]:
+        """The rows that count: not filtered away, argument not NULL."""
+        columns = [rows.columns[k] for k in self._columns]
+        mask = columns[self._argument].is_valid().to_numpy(zero_copy_only=False)
+        if self._filter is not None:
+            mask = mask & rows.columns[self._filter].fill_null(False).to_numpy(zero_copy_only=False)
+        if mask.all():
+            return columns, rows.ops
+        return [column.filter(pa.array(mask)) for column in columns], rows.ops[mask]
+
+
+def _stored(table: StateTable, keys: Sequence[pa.Array]) -> tuple[Mask, list[pa.Array]]:
+    """Which groups have a state, and the states, NULL where there is none."""
+    return table.get_rows(keys) if keys else _first_row(table)
+
+
+def _first_row(table: StateTable) -> tuple[Mask, list[pa.Array]]:
+    """Whether a table without group key has rows, and the first of them, NULL if there is none."""
+    rows, _ = table.scan(range(1), None, 1)
+    found = np.array([rows.num_rows > 0])
+    return found, [whole(column) if found[0] else pa.nulls(1, column.type) for column in rows.columns]

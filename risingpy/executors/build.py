@@ -1,0 +1,284 @@
+"""Makes executors of plan nodes: the one place that knows both."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import assert_never
+
+import pyarrow as pa
+
+from risingpy.executors.build_aggregate import local_calls, state_calls
+from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
+from risingpy.executors.dml import DmlExecutor
+from risingpy.executors.epoch_input import EpochInput
+from risingpy.executors.expression.evaluate import Evaluator, evaluate_constants
+from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.filter import FilterExecutor
+from risingpy.executors.hash_agg import HashAggExecutor
+from risingpy.executors.local_agg import LocalAggExecutor
+from risingpy.executors.materialize import MaterializeExecutor, OverwriteMaterializeExecutor
+from risingpy.executors.operator_tree import (
+    Executor,
+    FragmentEpoch,
+    Operator,
+    always,
+    at_start,
+    run_operator,
+)
+from risingpy.executors.project import ProjectExecutor, may_cancel
+from risingpy.executors.simple_agg import SimpleAggExecutor
+from risingpy.executors.source import SourceExecutor
+from risingpy.executors.table_scan import TableScanExecutor
+from risingpy.executors.union import UnionExecutor
+from risingpy.executors.values import ValuesExecutor
+from risingpy.optimizer.graph import Fragment
+from risingpy.optimizer.plan import (
+    ConflictBehavior,
+    Dml,
+    Exchange,
+    Filter,
+    HashAgg,
+    LocalAgg,
+    Materialize,
+    Project,
+    SimpleAgg,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+)
+from risingpy.storage.shard_store import EpochTransaction
+from risingpy.types import SqlType
+
+# Trees of fragments that ran lately. A fragment is known by its identity: hashing a plan would cost more than
+# running a small epoch. Each entry holds its fragment, so that no other gets its identity meanwhile.
+_MAX_TREES = 4096
+_trees: OrderedDict[int, tuple[Fragment, Operator]] = OrderedDict()
+
+
+@dataclass(slots=True)
+class FragmentRun:
+    """One fragment in one epoch on one shard; `errors` and `backfill` are set after `run`."""
+
+    root: Operator
+    epoch: FragmentEpoch
+
+    def run(self, inputs: Sequence[pa.Table], upstream: Mapping[int, pa.Table]) -> pa.Table:
+        """The change of the root's output. `inputs` are the exchanges', `upstream` the changes of scanned tables."""
+        self.epoch.inputs = inputs
+        self.epoch.upstream = upstream
+        return run_operator(self.root, self.epoch)
+
+    @property
+    def errors(self) -> int:
+        return self.epoch.errors
+
+    @property
+    def backfill(self) -> tuple[int, bool] | None:
+        return self.epoch.backfill
+
+
+def build_fragment(
+    fragment: Fragment,
+    transaction: EpochTransaction,
+    epoch_input: EpochInput,
+    shard: int,
+    shards: int,
+    job_id: int,
+) -> FragmentRun:
+    """One epoch's run of a fragment on a shard."""
+    return FragmentRun(_tree_of(fragment), FragmentEpoch(transaction, epoch_input, shard, shards, job_id))
+
+
+def _tree_of(fragment: Fragment) -> Operator:
+    known = _trees.get(id(fragment))
+    if known is not None:
+        return known[1]
+    tree = _operator(fragment.root, count())
+    _trees[id(fragment)] = (fragment, tree)
+    if len(_trees) > _MAX_TREES:
+        _trees.popitem(last=False)
+    return tree
+
+
+def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
+    """`exchanges` numbers the Exchange leaves, depth first and left to right."""
+    empty = empty_chunk(_types(plan))
+    match plan:
+        case Exchange():
+            return Operator(_receiver(next(exchanges)), empty, wakes=always)
+        case TableScan():
+            return Operator(lambda epoch: _Scan(plan, epoch, empty), empty, wakes=always)
+        case Dml():
+            return Operator(lambda epoch: _dml(plan, epoch, empty), empty, wakes=always)
+        case Source():
+            return Operator(
+                lambda epoch: SourceExecutor(
+                    source_id=plan.source_id, columns=plan.columns, empty=empty, epoch_input=epoch.epoch_input
+                ),
+                empty,
+                wakes=always,
+            )
+        case Values():
+            return Operator(lambda epoch: _values(plan, epoch, empty), empty, wakes=at_start)
+        case Filter() | Project():
+            return _row_operator(plan, empty, exchanges)
+        case LocalAgg() | HashAgg() | SimpleAgg():
+            return _aggregation(plan, empty, _operator(plan.input, exchanges))
+        case Union():
+            inputs = tuple(_operator(each, exchanges) for each in plan.inputs)
+            return Operator(lambda epoch: UnionExecutor(), empty, inputs)
+        case Materialize():
+            return Operator(lambda epoch: _materialize(plan, epoch), empty, (_operator(plan.input, exchanges),))
+        case _:
+            assert_never(plan)
+
+
+def _types(plan: StreamPlan) -> list[SqlType]:
+    return [column.type for column in plan.properties.schema]
+
+
+class _Received:
+    """An Exchange leaf: the rows that other tasks sent."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        return self._rows
+
+
+def _receiver(index: int) -> _Receiver:
+    return _Receiver(index)
+
+
+@dataclass(frozen=True, slots=True)
+class _Receiver:
+    index: int
+
+    def __call__(self, epoch: FragmentEpoch) -> Executor:
+        return _Received(epoch.inputs[self.index])
+
+
+class _Scan:
+    """Gives a TableScan executor its upstream's changes, and notes how far it has come."""
+
+    def __init__(self, plan: TableScan, epoch: FragmentEpoch, empty: pa.Table) -> None:
+        self._epoch = epoch
+        changes = epoch.upstream.get(plan.upstream.table_id)
+        self._changes = _upstream_empty(plan) if changes is None else changes
+        self._scan = TableScanExecutor(
+            upstream=epoch.transaction.state_table(plan.upstream),
+            schema=plan.upstream,
+            columns=plan.columns,
+            progress=epoch.transaction.state_table(plan.progress),
+            shard=epoch.shard,
+            shards=epoch.shards,
+        )
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        output = self._scan.execute([self._changes])
+        rows, finished = self._epoch.backfill or (0, True)
+        self._epoch.backfill = (rows + self._scan.backfill[0], finished and self._scan.backfill[1])
+        return output
+
+
+def _upstream_empty(plan: TableScan) -> pa.Table:
+    return empty_chunk([column.type for column in plan.upstream.columns])
+
+
+def _dml(plan: Dml, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
+    return DmlExecutor(
+        table_id=plan.table_id,
+        distribution=plan.properties.distribution.columns,
+        empty=empty,
+        epoch_input=epoch.epoch_input,
+        shard=epoch.shard,
+        shards=epoch.shards,
+    )
+
+
+def _values(plan: Values, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
+    def rows() -> pa.Table:
+        chunk, errors = _constant_rows(plan.rows, empty)
+        epoch.errors += errors
+        return chunk
+
+    marker = epoch.transaction.state_table(plan.marker)
+    return ValuesExecutor(rows=rows, empty=empty, marker=marker, shard=epoch.shard)
+
+
+def _constant_rows(rows: tuple[tuple[Expr, ...], ...], empty: pa.Table) -> tuple[pa.Table, int]:
+    """The rows as insertions, and how many expressions failed. One query for all: each costs a millisecond."""
+    if not rows:
+        return empty, 0
+    ops = pa.repeat(pa.scalar(1, pa.int8()), len(rows))
+    width = len(column_names(empty.num_columns - 1))
+    values, errors = evaluate_constants([expr for row in rows for expr in row])
+    return make_chunk(ops, [pa.concat_arrays(values[k::width]) for k in range(width)]), errors
+
+
+def _row_operator(plan: Filter | Project, empty: pa.Table, exchanges: count[int]) -> Operator:
+    if isinstance(plan, Filter):
+        predicate = Evaluator(plan.predicate, None)
+        return Operator(
+            lambda epoch: FilterExecutor(predicate=predicate), empty, (_operator(plan.input, exchanges),)
+        )
+    below = plan.input
+    fused = below.predicate if isinstance(below, Filter) else None
+    source = below.input if isinstance(below, Filter) else below
+    evaluator = Evaluator(fused, plan.expressions)
+    cancels = may_cancel(plan.expressions, len(source.properties.schema)) and not source.properties.append_only
+    types = _types(plan)
+    return Operator(
+        lambda epoch: ProjectExecutor(evaluator=evaluator, types=types, may_cancel=cancels),
+        empty,
+        (_operator(source, exchanges),),
+    )
+
+
+def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: Operator) -> Operator:
+    types = _types(plan.input)
+    match plan:
+        case LocalAgg():
+            calls = local_calls(plan.calls, types)
+            group_types = [types[k] for k in plan.group_key]
+            return Operator(
+                lambda epoch: LocalAggExecutor(group_key=plan.group_key, group_types=group_types, calls=calls),
+                empty,
+                (input,),
+            )
+        case HashAgg():
+            key_types = [types[k] for k in plan.group_key]
+            make_calls = state_calls(plan.calls, plan.states, from_partials=plan.from_partials)
+            return Operator(
+                lambda epoch: HashAggExecutor(
+                    group_key=plan.group_key,
+                    group_types=key_types,
+                    calls=make_calls(epoch.transaction),
+                    row_count=plan.row_count,
+                ),
+                empty,
+                (input,),
+            )
+        case SimpleAgg():
+            make_calls = state_calls(plan.calls, plan.states, from_partials=plan.from_partials)
+            return Operator(
+                lambda epoch: SimpleAggExecutor(calls=make_calls(epoch.transaction), row_count=plan.row_count),
+                empty,
+                (input,),
+                wakes=at_start,
+            )
+
+
+def _materialize(plan: Materialize, epoch: FragmentEpoch) -> Executor:
+    table = epoch.transaction.state_table(plan.table)
+    match plan.conflict:
+        case ConflictBehavior.NO_CHECK:
+            return MaterializeExecutor(table=table)
+        case ConflictBehavior.OVERWRITE:
+            return OverwriteMaterializeExecutor(table=table, schema=plan.table)

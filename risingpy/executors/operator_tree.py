@@ -1,0 +1,85 @@
+"""A fragment as a tree of operators that outlives the epochs, and one epoch's run of it.
+
+Making an operator compiles its expressions; making its executor only opens tables. So the tree is made once per
+fragment and process, and executors once per epoch, and only where something is to be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from risingpy.executors.epoch_input import EpochInput
+from risingpy.storage.shard_store import EpochTransaction
+
+
+class Executor(Protocol):
+    """One operator in one epoch, made from its parameters and its state tables as they were before the epoch."""
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        """The change of the output, given the inputs' changes; leaves the state tables as they are after the epoch."""
+        ...
+
+
+@dataclass(slots=True)
+class FragmentEpoch:
+    """One epoch of one fragment on one shard: what its executors read, and what they report.
+
+    `inputs` are the rows of the fragment's exchanges, `upstream` the changes of the tables that it scans (absent:
+    none). `errors` counts expressions that failed. `backfill`: rows read from snapshots, and whether all scans are
+    through; None if the fragment scans nothing.
+    """
+
+    transaction: EpochTransaction
+    epoch_input: EpochInput
+    shard: int
+    shards: int
+    job_id: int
+    inputs: Sequence[pa.Table] = ()
+    upstream: Mapping[int, pa.Table] = field(default_factory=dict)
+    errors: int = 0
+    backfill: tuple[int, bool] | None = None
+
+    @property
+    def starts(self) -> bool:
+        """Whether this is the job's first epoch, on the shard where what belongs to no key is kept."""
+        return self.shard == 0 and self.epoch_input.first_epoch_of(self.job_id)
+
+
+def never(epoch: FragmentEpoch) -> bool:
+    """For an operator that has nothing to do without input."""
+    return False
+
+
+def always(epoch: FragmentEpoch) -> bool:
+    """For an operator that reads something besides its inputs."""
+    return True
+
+
+def at_start(epoch: FragmentEpoch) -> bool:
+    """For an operator that says something in its first epoch even without input."""
+    return epoch.starts
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """`make` gives the epoch's executor. Without a row in any input it is not made unless `wakes` says so."""
+
+    make: Callable[[FragmentEpoch], Executor]
+    empty: pa.Table
+    inputs: tuple[Operator, ...] = ()
+    wakes: Callable[[FragmentEpoch], bool] = never
+
+
+def run_operator(operator: Operator, epoch: FragmentEpoch) -> pa.Table:
+    """Runs an operator after its inputs; returns its output's change."""
+    inputs = [run_operator(child, epoch) for child in operator.inputs]
+    if not any(chunk.num_rows for chunk in inputs) and not operator.wakes(epoch):
+        return operator.empty
+    executor = operator.make(epoch)
+    output = executor.execute(inputs)
+    epoch.errors += getattr(executor, "errors", 0)
+    return output
