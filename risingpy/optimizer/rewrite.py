@@ -1,11 +1,24 @@
-"""Tools on expressions: look inside, rebuild, move to another input."""
+"""Tools on expressions and logical plans: look inside, rebuild, move to another input."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.optimizer.logical import (
+    Aggregate,
+    Filter,
+    Join,
+    Limit,
+    LogicalPlan,
+    Project,
+    Scan,
+    Sort,
+    Union,
+    Values,
+)
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
@@ -85,3 +98,62 @@ def conjuncts(expr: Expr) -> list[Expr]:
             return conjuncts(left) + conjuncts(right)
         case _:
             return [expr]
+
+
+def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
+    """The inputs of an operator, left to right."""
+    match plan:
+        case Scan() | Values():
+            return ()
+        case Filter() | Project() | Aggregate() | Sort() | Limit():
+            return (plan.input,)
+        case Join():
+            return (plan.left, plan.right)
+        case Union():
+            return plan.inputs
+        case _:
+            assert_never(plan)
+
+
+def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan:
+    """The operator over other inputs of the same columns."""
+    match plan:
+        case Scan() | Values():
+            return plan
+        case Filter() | Project() | Aggregate() | Sort() | Limit():
+            return replace(plan, input=inputs[0])
+        case Join():
+            return replace(plan, left=inputs[0], right=inputs[1])
+        case Union():
+            return replace(plan, inputs=tuple(inputs))
+        case _:
+            assert_never(plan)
+
+
+def rewrite_plan(plan: LogicalPlan, change: Callable[[LogicalPlan], LogicalPlan]) -> LogicalPlan:
+    """Rewrites bottom-up: `change` gets each operator with its inputs rewritten."""
+    inputs = plan_inputs(plan)
+    rewritten = [rewrite_plan(i, change) for i in inputs]
+    if any(new is not old for new, old in zip(rewritten, inputs, strict=True)):
+        plan = with_inputs(plan, rewritten)
+    return change(plan)
+
+
+def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> LogicalPlan:
+    """One operator with each of its own expressions changed; the columns' types must stay."""
+    match plan:
+        case Values():
+            return replace(plan, rows=tuple(tuple(change(e) for e in row) for row in plan.rows))
+        case Filter():
+            return replace(plan, predicate=change(plan.predicate))
+        case Project():
+            return replace(plan, expressions=tuple(change(e) for e in plan.expressions))
+        case Join():
+            return plan if plan.condition is None else replace(plan, condition=change(plan.condition))
+        case Limit():
+            limit, offset = (None if e is None else change(e) for e in (plan.limit, plan.offset))
+            return replace(plan, limit=limit, offset=offset)
+        case Scan() | Aggregate() | Union() | Sort():
+            return plan
+        case _:
+            assert_never(plan)

@@ -1,0 +1,36 @@
+"""The binder: from parsed statements to typed logical plans, against one snapshot of the catalog.
+
+In: `parser.ast` statements and an immutable `Catalog`. Out: `LogicalPlan`s with every type and implicit cast made
+explicit. Called by the session's statements. sqlglot's trees end here.
+"""
+
+from risingpy.frontend.binder.context import SessionValues
+from risingpy.frontend.binder.ddl import BoundView, TableDefinition, bind_default, bind_table, bind_view
+from risingpy.frontend.binder.dml import (
+    BoundInsert,
+    BoundRewrite,
+    CopyTarget,
+    bind_copy_target,
+    bind_delete,
+    bind_insert,
+    bind_update,
+)
+from risingpy.frontend.binder.query import BoundQuery, bind_query
+
+__all__ = [
+    "BoundInsert",
+    "BoundQuery",
+    "BoundRewrite",
+    "BoundView",
+    "CopyTarget",
+    "SessionValues",
+    "TableDefinition",
+    "bind_copy_target",
+    "bind_default",
+    "bind_delete",
+    "bind_insert",
+    "bind_query",
+    "bind_table",
+    "bind_update",
+    "bind_view",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, Literal
+from risingpy.executors.expression.nodes import Call, Expr
 from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature, numeric_of, numeric_result
 from risingpy.frontend.binder.coercion import Category, Coercer, Context, Operand, category
 from risingpy.frontend.binder.overloads import NoMatch, resolve
@@ -79,8 +79,6 @@ class Calls:
                     exprs.append(self._coercer.settled(arg))
                 case SqlType():
                     exprs.append(self._coercer.coerce(arg, _fitting(want, arg.type), Context.IMPLICIT))
-        if signature.function in ("concat", "concat_ws"):
-            exprs = [as_concatenated(expr) for expr in exprs]
         result = common if signature.result is Polymorphic.ANY else signature.result
         if signature.rule is not None:
             result = numeric_result(signature.rule, tuple(e.type for e in exprs))
@@ -95,16 +93,6 @@ class Calls:
         if TypeKind.BYTEA in [a.type.kind for a in args]:
             return args
         return [Operand(self._coercer.coerce(a, VARCHAR, Context.EXPLICIT), a.position) for a in args]
-
-
-def as_concatenated(expr: Expr) -> Expr:
-    """An argument of concat as text: booleans as t and f, which is their output form, unlike `::text`."""
-    if expr.type.kind is TypeKind.VARCHAR:
-        return expr
-    if expr.type.kind is TypeKind.BOOLEAN:
-        negation = Call("not", (expr,), BOOLEAN)
-        return Case(((expr, Literal("t", VARCHAR)), (negation, Literal("f", VARCHAR))), Literal(None, VARCHAR), VARCHAR)
-    return Cast(expr, VARCHAR)
 
 
 def _fitting(wanted: SqlType, given: SqlType) -> SqlType:

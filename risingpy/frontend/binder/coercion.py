@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from risingpy.errors import CannotCoerce, DatatypeMismatch, SqlError
-from risingpy.executors.expression.nodes import Cast, Expr, Literal, Parameter
+from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal, Parameter
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
 from risingpy.frontend.binder.parameters import Parameters
-from risingpy.types import UNKNOWN, VARCHAR, SqlType, TypeKind
+from risingpy.types import INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind
 from risingpy.types.forms import parse_text
 
 
@@ -132,8 +132,19 @@ class Coercer:
 
     def assign(self, operand: Operand, target: SqlType) -> Expr:
         """`operand` for a column of type `target`: the column's very type, whatever precision the value has."""
+        if target.length is not None:
+            return self._assign_text(operand, target)
         expr = self.coerce(operand, target, Context.ASSIGNMENT)
         return expr if expr.type == target else Cast(expr, target)
+
+    def _assign_text(self, operand: Operand, target: SqlType) -> Expr:
+        """A text for varchar(n): too long is an error, unless only blanks are too many."""
+        text = self.coerce(operand, VARCHAR, Context.ASSIGNMENT)
+        if text.type == target:
+            return text
+        if isinstance(text, Literal) and isinstance(text.value, str):
+            return Literal(parse_text(target, text.value), target)
+        return Cast(Call("check_length", (text, Literal(target.length, INTEGER)), VARCHAR), target)
 
     def _from_unknown(self, operand: Operand, target: SqlType) -> Expr:
         match operand.expr:
@@ -166,8 +177,7 @@ def _literal(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
     if target.kind is _K.UNKNOWN:
         return Literal(text, UNKNOWN)
     if target.kind is _K.VARCHAR:
-        literal = Literal(text, VARCHAR)
-        return literal if target.length is None else Cast(literal, target)
+        return Literal(text[: target.length], target)
     if target.kind in (_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP) and _depends_on_now(text):
         return Cast(Literal(text, VARCHAR), target)
     try:

@@ -319,7 +319,7 @@ class ExpressionBinder:
         text = self.context.coercer.coerce(operand, VARCHAR, Context.EXPLICIT)
         if isinstance(text, Literal):
             return Literal(text.value[: target.length] if isinstance(text.value, str) else None, target)
-        return Cast(Call("left", (text, Literal(target.length, INTEGER)), VARCHAR), target)
+        return Cast(text, target)
 
     def _case(self, tree: exp.Case) -> Expr:
         subject = tree.args.get("this")

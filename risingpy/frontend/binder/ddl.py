@@ -1,0 +1,156 @@
+"""CREATE TABLE, CREATE SOURCE and CREATE VIEW: columns, keys, defaults and the queries of views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+import risingpy.frontend.binder.functions  # noqa: F401 - function calls add themselves to the expression binder
+from risingpy.errors import (
+    DatatypeMismatch,
+    DuplicateColumn,
+    FeatureNotSupported,
+    InvalidTableDefinition,
+    SqlError,
+    SyntaxError_,
+    UndefinedColumn,
+)
+from risingpy.executors.expression.nodes import Expr
+from risingpy.frontend.binder.coercion import Context, can_coerce
+from risingpy.frontend.binder.context import BindContext, SessionValues, make_context
+from risingpy.frontend.binder.expressions import ExpressionBinder
+from risingpy.frontend.binder.query import BoundQuery, bind_query
+from risingpy.frontend.binder.scope import Scope
+from risingpy.frontend.binder.trees import position_of
+from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.parser.ast import (
+    ColumnDefinition,
+    CreateMaterializedView,
+    CreateSource,
+    CreateTable,
+    CreateView,
+    Expression,
+)
+from risingpy.frontend.parser.parse import parse_expression
+from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation
+from risingpy.types import SqlType
+
+_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "_row_id")
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """What CREATE TABLE or CREATE SOURCE defines: columns with ids from 1, no `_row_id`, and the key's positions."""
+
+    columns: tuple[ColumnDesc, ...]
+    primary_key: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundView:
+    """A view's query and the names of its columns: the list's names first, then the query's own."""
+
+    query: BoundQuery
+    column_names: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[ColumnDesc, ...]:
+        fields = zip(self.column_names, self.query.fields, strict=True)
+        return tuple(ColumnDesc(i, name, field.type) for i, (name, field) in enumerate(fields, 1))
+
+
+def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues | None = None) -> TableDefinition:
+    """Types, NOT NULL, defaults (checked, kept as text) and the primary key. Names the mistake where there is one."""
+    context = make_context(Catalog(), (), (), session)
+    seen: set[str] = set()
+    for column in statement.columns:
+        if column.name in seen:
+            raise DuplicateColumn(f'column "{column.name}" specified more than once', position=column.position)
+        if column.name in _SYSTEM_COLUMNS:
+            message = f'column name "{column.name}" conflicts with a system column name'
+            raise DuplicateColumn(message, position=column.position)
+        seen.add(column.name)
+    key = _primary_key(statement)
+    columns = tuple(_column(context, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1))
+    return TableDefinition(columns, key)
+
+
+def _primary_key(statement: CreateTable | CreateSource) -> tuple[int, ...]:
+    names = [column.name for column in statement.columns]
+    inline = tuple(i for i, column in enumerate(statement.columns) if column.primary_key)
+    constraint = statement.primary_key if isinstance(statement, CreateTable) else None
+    if inline and isinstance(statement, CreateSource):
+        position = statement.columns[inline[0]].position
+        raise FeatureNotSupported("PRIMARY KEY of a source is not supported", position=position)
+    if constraint is None:
+        return inline
+    key: list[int] = []
+    for column in constraint:
+        if column.name not in names:
+            raise UndefinedColumn(f'column "{column.name}" named in key does not exist', position=column.position)
+        if names.index(column.name) in key:
+            message = f'column "{column.name}" appears twice in primary key constraint'
+            raise DuplicateColumn(message, position=column.position)
+        key.append(names.index(column.name))
+    if inline:
+        message = f'multiple primary keys for table "{statement.name.name}" are not allowed'
+        raise InvalidTableDefinition(message, position=statement.name.position)
+    return tuple(key)
+
+
+def _column(context: BindContext, column_id: int, column: ColumnDefinition, *, in_key: bool) -> ColumnDesc:
+    sql_type = resolve_type(column.type.text, column.type.position)
+    text = None
+    if column.default is not None:
+        bound_default(context, column.default, column.name, sql_type)
+        text = column.default.text
+    return ColumnDesc(column_id, column.name, sql_type, column.not_null or in_key, default=text)
+
+
+def bound_default(context: BindContext, default: Expression, name: str, sql_type: SqlType) -> Expr:
+    """A DEFAULT's expression as a value of the column."""
+    for column in default.tree.find_all(exp.Column):
+        raise FeatureNotSupported("cannot use column reference in DEFAULT expression", position=position_of(column))
+    operand = ExpressionBinder(context, Scope(), "DEFAULT expressions").bind(default.tree)
+    if not can_coerce(operand.type, sql_type, Context.ASSIGNMENT):
+        message = f'column "{name}" is of type {sql_type} but default expression is of type {operand.type}'
+        hint = "You will need to rewrite or cast the expression."
+        raise DatatypeMismatch(message, position=operand.position, hint=hint)
+    return context.coercer.assign(operand, sql_type)
+
+
+def bind_default(column: ColumnDesc, *, session: SessionValues | None = None) -> Expr | None:
+    """The expression of a column's stored DEFAULT, without input columns; None if it has none."""
+    if column.default is None:
+        return None
+    context = make_context(Catalog(), (), (), session)
+    return bound_default(context, parse_expression(column.default), column.name, column.type)
+
+
+def bind_view(
+    statement: CreateView | CreateMaterializedView,
+    catalog: Catalog,
+    search_path: Sequence[str],
+    *,
+    session: SessionValues | None = None,
+) -> BoundView:
+    """The query of a view. Its output columns need distinct names (42701); parameters cannot stand in it."""
+    query = bind_query(statement.query, catalog, search_path, session=session)
+    if query.parameter_types:
+        raise SqlError("there is no parameter $1", sqlstate="42P02", position=statement.query.position)
+    if len(statement.column_names) > len(query.fields):
+        what = "CREATE VIEW" if isinstance(statement, CreateView) else "CREATE MATERIALIZED VIEW"
+        raise SyntaxError_(f"{what} specifies more column names than columns", position=statement.name.position)
+    names = [column.name for column in statement.column_names]
+    names += [field.name for field in query.fields[len(names) :]]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise DuplicateColumn(f'column "{name}" specified more than once', position=statement.query.position)
+    return BoundView(query, tuple(names))
+
+
+def visible_columns(relation: Relation) -> list[int]:
+    """The positions of the columns that the user knows."""
+    return [i for i, column in enumerate(relation.columns) if not column.hidden]
