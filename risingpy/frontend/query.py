@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from risingpy.errors import QueryCanceled
 from risingpy.executors.expression.duckdb_connection import translate_error
-from risingpy.frontend.bound_parameters import with_parameters
+from risingpy.executors.expression.duckdb_sql import compile_expression
+from risingpy.executors.expression.nodes import Expr
+from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.key_lookup import KeyLookup, find_key_lookups
 from risingpy.frontend.prepared import Parameters
 from risingpy.frontend.transaction import Transaction, overlaid
@@ -65,6 +67,26 @@ class BatchRunner:
             for name in registered:
                 self._connection.unregister(name)
             snapshot.view.release()
+
+    @staticmethod
+    def as_table(schema: Schema, batches: Iterator[pa.RecordBatch]) -> pa.Table:
+        """All the batches of a plan with this schema."""
+        fields = [pa.field(f"c{index}", field.type.arrow) for index, field in enumerate(schema)]
+        return pa.Table.from_batches(batches, pa.schema(fields))
+
+    def evaluate(self, expressions: Sequence[Expr], schema: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
+        """Expressions over rows (c0…); `schema` has their types."""
+        columns = ", ".join(
+            f"{compile_expression(bound(expr, parameters), lambda index: f'c{index}', strict=True)} AS c{position}"
+            for position, expr in enumerate(expressions)
+        )
+        self._connection.register("given_rows", rows)
+        try:
+            with _translated(lambda: False):
+                reader = self._connection.execute(f"SELECT {columns} FROM given_rows").to_arrow_reader(ROWS_PER_BATCH)
+                return self.as_table(schema, (conformed(batch, schema) for batch in reader))
+        finally:
+            self._connection.unregister("given_rows")
 
     def _scan(
         self, scan: Scan, relation: Relation, snapshot: Snapshot, lookup: KeyLookup | None

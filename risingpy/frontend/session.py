@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from risingpy.errors import InFailedTransaction, SqlError, UndefinedObject
 from risingpy.executors.expression.duckdb_connection import connect
+from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import ParsedStatement
@@ -25,7 +26,7 @@ from risingpy.frontend.statements import prepare_statement
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.wire.session_protocol import Notice, Prepared, Result, StartupParameters
 from risingpy.meta.database import Database, Snapshot
-from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.logical import LogicalPlan, Schema
 from risingpy.types import UNKNOWN, SqlType
 from risingpy.types.oids import TYPE_BY_OID
 
@@ -159,6 +160,14 @@ class ClientSession:
         """The rows of a plan over committed rows and this transaction's own."""
         return self._runner.run(plan, parameters, snapshot or self.snapshot(), self.cancelled.is_set)
 
+    def run_to_table(self, plan: LogicalPlan, parameters: Parameters) -> pa.Table:
+        """All rows of a plan."""
+        return self._runner.as_table(plan.schema, self.run_plan(plan, parameters))
+
+    def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
+        """Expressions over rows that are at hand (c0…)."""
+        return self._runner.evaluate(expressions, fields, rows, parameters)
+
     # Inside
 
     def _prepare(self, statement: ParsedStatement, oids: tuple[int, ...]) -> PreparedStatement:
@@ -175,9 +184,7 @@ class ClientSession:
 
     def _check_not_failed(self, prepared: PreparedStatement) -> None:
         if self.transaction.status is TransactionStatus.FAILED and not prepared.in_failed_transaction:
-            raise InFailedTransaction(
-                "current transaction is aborted, commands ignored until end of transaction block"
-            )
+            raise InFailedTransaction("current transaction is aborted, commands ignored until end of transaction block")
 
     @contextmanager
     def _timeout(self) -> Iterator[None]:

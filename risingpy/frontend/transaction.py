@@ -1,7 +1,7 @@
 """A session's transaction: what it has written and not yet logged, and the tables that it holds.
 
-Writes are kept here until the commit logs them as one group, so they become visible, and durable, together. The session's
-own reads see them: `overlaid` puts them over a table's committed rows.
+Writes are kept here until the commit logs them as one group, so they become visible, and durable, together. The
+session's own reads see them: `overlaid` puts them over a table's committed rows.
 """
 
 from __future__ import annotations

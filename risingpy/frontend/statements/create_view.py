@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from risingpy.errors import InvalidTableDefinition
-from risingpy.frontend.binder import BoundQuery, bind_query
+from risingpy.frontend.binder import bind_view
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import NewMaterializedView, NewView
-from risingpy.optimizer.catalog import ColumnDesc
 from risingpy.optimizer.rules import optimize
 from risingpy.types import SqlType
 
@@ -24,17 +23,14 @@ def prepare(
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         catalog = session.database.catalog
-        bound, names = _bind(session, statement)
+        bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
         view = NewView(
             schema_name=new_schema(session, statement.name),
             name=statement.name.name,
-            columns=tuple(
-                ColumnDesc(index, name, field.type)
-                for index, (name, field) in enumerate(zip(names, bound.fields, strict=True), 1)
-            ),
+            columns=bound.columns,
             definition=parsed.text,
             query=statement.query.text,
-            depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.dependencies),
+            depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
         )
         if not session.database.create_view(
             view, if_not_exists=statement.if_not_exists, or_replace=statement.or_replace
@@ -53,15 +49,15 @@ def prepare_materialized(
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         catalog = session.database.catalog
-        bound, names = _bind(session, statement)
+        bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
         view = NewMaterializedView(
             schema_name=new_schema(session, statement.name),
             name=statement.name.name,
-            plan=optimize(bound.plan),
-            column_names=names,
+            plan=optimize(bound.query.plan),
+            column_names=bound.column_names,
             definition=parsed.text,
             query=statement.query.text,
-            depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.dependencies),
+            depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
         )
         created, notices = session.database.create_materialized_view(
             view, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
@@ -90,19 +86,3 @@ def new_schema(session: ClientSession, name: ObjectName) -> str:
 def skipped(session: ClientSession, name: ObjectName) -> None:
     """Says what IF NOT EXISTS did."""
     session.notice(f'relation "{name.name}" already exists, skipping')
-
-
-def _bind(
-    session: ClientSession, statement: CreateView | CreateMaterializedView
-) -> tuple[BoundQuery, tuple[str, ...]]:
-    bound = bind_query(
-        statement.query, session.database.catalog, session.search_path(), (), session=session.session_values()
-    )
-    if len(statement.column_names) > len(bound.fields):
-        raise InvalidTableDefinition(
-            "CREATE VIEW specifies more column names than columns",
-            sqlstate="42601",
-            position=statement.column_names[len(bound.fields)].position,
-        )
-    given = [column.name for column in statement.column_names]
-    return bound, tuple(given + [field.name for field in bound.fields[len(given) :]])

@@ -11,21 +11,19 @@ from risingpy.frontend.prepared import PreparedStatement
 from risingpy.frontend.statements import (
     copy,
     create_schema,
-    create_source,
     create_table,
     create_view,
-    delete,
     describe,
     discard,
     drop,
     explain,
     flush,
     insert,
+    rewrite,
     select,
     set_variable,
     show,
     transaction_control,
-    update,
 )
 from risingpy.types import SqlType
 
@@ -38,11 +36,11 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.Copy: copy.prepare,
     ast.CreateMaterializedView: create_view.prepare_materialized,
     ast.CreateSchema: create_schema.prepare,
-    ast.CreateSource: create_source.prepare,
+    ast.CreateSource: create_table.prepare_source,
     ast.CreateTable: create_table.prepare,
     ast.CreateView: create_view.prepare,
     ast.Deallocate: discard.prepare_deallocate,
-    ast.Delete: delete.prepare,
+    ast.Delete: rewrite.prepare_delete,
     ast.Describe: describe.prepare,
     ast.Discard: discard.prepare,
     ast.Drop: drop.prepare,
@@ -56,7 +54,7 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.SetVariable: set_variable.prepare,
     ast.Show: show.prepare,
     ast.ShowVariable: set_variable.prepare_show,
-    ast.Update: update.prepare,
+    ast.Update: rewrite.prepare_update,
 }
 
 

@@ -1,7 +1,7 @@
 """BEGIN, COMMIT, ROLLBACK.
 
-A transaction's writes become durable and visible together at COMMIT. Schema changes are no part of it: they take effect at
-once, between two epochs.
+A transaction's writes become durable and visible together at COMMIT. Schema changes are no part of it: they take effect
+at once, between two epochs.
 """
 
 from __future__ import annotations

@@ -1,0 +1,30 @@
+"""RETURNING: expressions over the rows that a statement wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from risingpy.frontend.binder.dml import Returning
+from risingpy.frontend.prepared import Parameters
+from risingpy.frontend.wire.session_protocol import Field
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def returning_fields(returning: Returning | None) -> tuple[Field, ...] | None:
+    if returning is None:
+        return None
+    return tuple(Field(field.name, field.type) for field in returning.fields)
+
+
+def returned(
+    session: ClientSession, returning: Returning | None, rows: pa.Table, parameters: Parameters
+) -> Iterator[pa.RecordBatch] | None:
+    """The RETURNING columns of `rows` (all columns of the relation, c0…), computed at once."""
+    if returning is None:
+        return None
+    return iter(session.evaluate(returning.expressions, returning.fields, rows, parameters).to_batches())

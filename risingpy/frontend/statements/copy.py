@@ -1,0 +1,110 @@
+"""COPY … FROM STDIN and COPY … TO STDOUT.
+
+All rows of a COPY FROM are logged as one group when the client has sent the last, so a COPY happens whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from risingpy.frontend.binder import CopyTarget, bind_copy_target, bind_query
+from risingpy.frontend.parser import parse_query
+from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statements.select import result_fields
+from risingpy.frontend.wire.copy_options import make_copy_options
+from risingpy.frontend.wire.session_protocol import CopyIn, CopyOut, Field, Result
+from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
+from risingpy.optimizer import logical
+from risingpy.optimizer.rules import optimize
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: Copy, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    if statement.direction is CopyDirection.FROM_STDIN:
+        return _prepare_from(session, statement)
+    return _prepare_to(session, statement)
+
+
+def _prepare_from(session: ClientSession, statement: Copy) -> PreparedStatement:
+    options = make_copy_options(dict(statement.options))
+    target = bind_copy_target(
+        statement, session.database.catalog, session.search_path(), session=session.session_values()
+    )
+    relation = target.relation
+    fields = tuple(Field(relation.columns[i].name, relation.columns[i].type) for i in target.columns)
+
+    def run(parameters: Parameters) -> Result:
+        check_writable(session, "COPY FROM")
+        return Result("COPY {n}", copy=CopyIn(relation.name, fields, options, _TableSink(session, target)))
+
+    return PreparedStatement(run)
+
+
+class _TableSink:
+    """Keeps what the client sends, then writes it."""
+
+    def __init__(self, session: ClientSession, target: CopyTarget) -> None:
+        self._session = session
+        self._target = target
+        self._batches: list[pa.RecordBatch] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._batches.append(batch)
+
+    def finish(self) -> None:
+        batches, self._batches = self._batches, []
+        if batches:
+            given = pa.Table.from_batches([_renamed(batch) for batch in batches])
+            rows = inserted(self._session, self._target.relation, self._visible(given))
+            write_inserted(self._session, self._target.relation, rows)
+
+    def abort(self) -> None:
+        self._batches = []
+
+    def _visible(self, given: pa.Table) -> pa.Table:
+        """All visible columns in storage order: the given ones, and the defaults of the others."""
+        columns = dict(zip(self._target.columns, given.columns, strict=True))
+        if self._target.defaults:
+            positions = [index for index, _ in self._target.defaults]
+            expressions = [expression for _, expression in self._target.defaults]
+            schema = tuple(logical.Field(f"c{i}", e.type) for i, e in self._target.defaults)
+            defaults = self._session.evaluate(expressions, schema, given, ())
+            columns.update(zip(positions, defaults.columns, strict=True))
+        ordered = [columns[index] for index in sorted(columns)]
+        return pa.table(ordered, names=[f"c{index}" for index in range(len(ordered))])
+
+
+def _renamed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(batch.columns, names=[f"c{index}" for index in range(batch.num_columns)])
+
+
+def _prepare_to(session: ClientSession, statement: Copy) -> PreparedStatement:
+    options = make_copy_options(dict(statement.options))
+    query = statement.query or parse_query(_select_of(statement))
+    bound = bind_query(query, session.database.catalog, session.search_path(), (), session=session.session_values())
+    plan, fields = optimize(bound.plan), result_fields(bound.fields)
+
+    def run(parameters: Parameters) -> Result:
+        return Result("COPY {n}", batches=session.run_plan(plan, parameters), copy=CopyOut(fields, options))
+
+    return PreparedStatement(run)
+
+
+def _select_of(statement: Copy) -> str:
+    assert statement.table is not None
+    names = [_quoted(column.name) for column in statement.columns or ()]
+    schema = "" if statement.table.schema is None else _quoted(statement.table.schema) + "."
+    return f"SELECT {', '.join(names) or '*'} FROM {schema}{_quoted(statement.table.name)}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

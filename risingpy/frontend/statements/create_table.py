@@ -1,0 +1,64 @@
+"""CREATE TABLE and CREATE SOURCE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.frontend.binder import bind_table
+from risingpy.frontend.parser.ast import CreateSource, CreateTable, ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statements.create_view import new_schema, skipped
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.written_rows import ROW_ID
+from risingpy.meta.ddl import NewSource, NewTable
+from risingpy.optimizer.catalog import ColumnDesc
+from risingpy.types import BIGINT, SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: CreateTable, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    defined = bind_table(statement, session=session.session_values())
+
+    def run(parameters: Parameters) -> Result:
+        table = NewTable(
+            schema_name=new_schema(session, statement.name),
+            name=statement.name.name,
+            columns=defined.columns if defined.primary_key else _with_row_id(defined.columns),
+            primary_key=defined.primary_key,
+            append_only=statement.append_only,
+            definition=parsed.text,
+        )
+        if not session.database.create_table(table, if_not_exists=statement.if_not_exists):
+            skipped(session, statement.name)
+        return Result("CREATE TABLE")
+
+    return PreparedStatement(run)
+
+
+def prepare_source(
+    session: ClientSession, parsed: ParsedStatement, statement: CreateSource, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    defined = bind_table(statement, session=session.session_values())
+
+    def run(parameters: Parameters) -> Result:
+        source = NewSource(
+            schema_name=new_schema(session, statement.name),
+            name=statement.name.name,
+            columns=_with_row_id(defined.columns),
+            options=statement.options,
+            definition=parsed.text,
+        )
+        if not session.database.create_source(source, if_not_exists=statement.if_not_exists):
+            skipped(session, statement.name)
+        return Result("CREATE SOURCE")
+
+    return PreparedStatement(run)
+
+
+def _with_row_id(columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:
+    return (*columns, ColumnDesc(len(columns) + 1, ROW_ID, BIGINT, not_null=True, hidden=True))

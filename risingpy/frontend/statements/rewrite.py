@@ -1,0 +1,83 @@
+"""UPDATE and DELETE: read the rows as they stand, alone on the table, and log exactly what goes and comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from risingpy.frontend.binder import BoundRewrite, bind_delete, bind_update
+from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.returning import returned, returning_fields
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.written_rows import check_not_null, check_writable, write_rewritten
+from risingpy.optimizer.rules import optimize
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare_update(
+    session: ClientSession, parsed: ParsedStatement, statement: Update, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    return _prepared(session, "UPDATE", _bound(session, bind_update, statement, parameter_types))
+
+
+def prepare_delete(
+    session: ClientSession, parsed: ParsedStatement, statement: Delete, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    return _prepared(session, "DELETE", _bound(session, bind_delete, statement, parameter_types))
+
+
+def _bound(
+    session: ClientSession,
+    bind: Callable[..., BoundRewrite],
+    statement: Update | Delete,
+    parameter_types: Sequence[SqlType],
+) -> BoundRewrite:
+    return bind(
+        statement,
+        session.database.catalog,
+        session.search_path(),
+        parameter_types,
+        session=session.session_values(),
+    )
+
+
+def _prepared(session: ClientSession, verb: str, bound: BoundRewrite) -> PreparedStatement:
+    plan = optimize(bound.plan)
+    width = len(bound.relation.columns)
+
+    def run(parameters: Parameters) -> Result:
+        check_writable(session, verb)
+        with _held(session, bound.relation.relation_id):
+            found = session.run_to_table(plan, parameters)
+            old = _columns(found, 0, width)
+            new = _columns(found, width, width) if bound.has_new else None
+            if new is not None:
+                check_not_null(bound.relation, new)
+            answer = returned(session, bound.returning, old if new is None else new, parameters)
+            write_rewritten(session, bound.relation, old, new)
+        return Result(f"{verb} {found.num_rows}", returning_fields(bound.returning), answer)
+
+    return PreparedStatement(run, returning_fields(bound.returning), bound.parameter_types)
+
+
+@contextmanager
+def _held(session: ClientSession, table_id: int) -> Iterator[None]:
+    """Holds the table: until the transaction ends, or else for this statement."""
+    if session.transaction.is_open:
+        session.transaction.hold(table_id, session.cancelled)
+        yield
+        return
+    with session.database.table_lock(table_id, session.cancelled):
+        session.database.wait_for_lsn(session.database.last_lsn, session.cancelled)
+        yield
+
+
+def _columns(found: pa.Table, first: int, width: int) -> pa.Table:
+    return pa.table(found.columns[first : first + width], names=[f"c{index}" for index in range(width)])

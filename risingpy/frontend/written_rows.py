@@ -1,0 +1,81 @@
+"""From a statement's rows to what is logged: all columns of the table, NOT NULL checked, row ids given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.errors import NotNullViolation, SqlError
+from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
+from risingpy.meta.dml_log import TableChange
+from risingpy.optimizer.catalog import Relation
+from risingpy.types.forms import format_text
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+ROW_ID = "_row_id"
+
+
+def inserted(session: ClientSession, relation: Relation, visible: pa.Table) -> pa.Table:
+    """The rows in all columns of the relation, in storage order, from the visible ones."""
+    columns = list(visible.columns)
+    if relation.columns[-1].name == ROW_ID:
+        first = session.database.next_row_ids(visible.num_rows)
+        columns.append(pa.chunked_array([np.arange(first, first + visible.num_rows, dtype=np.int64)]))
+    rows = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
+    check_not_null(relation, rows)
+    return rows
+
+
+def check_not_null(relation: Relation, rows: pa.Table) -> None:
+    """Raises NotNullViolation, with the first failing row in its detail. Key columns are never NULL."""
+    for index, column in enumerate(relation.columns):
+        if (column.not_null or index in relation.primary_key) and rows.column(index).null_count:
+            failing = rows.column(index).is_null().index(True).as_py()
+            raise NotNullViolation(
+                f'null value in column "{column.name}" of relation "{relation.name}" violates not-null constraint',
+                detail=f"Failing row contains ({_shown(relation, rows.slice(failing, 1))}).",
+            )
+
+
+def write_inserted(session: ClientSession, relation: Relation, rows: pa.Table) -> None:
+    """Logs new rows, or keeps them for the commit."""
+    _write(session, relation, make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns))
+
+
+def write_rewritten(session: ClientSession, relation: Relation, old: pa.Table, new: pa.Table | None) -> None:
+    """Logs rows that went and, for an UPDATE, the rows that came instead."""
+    ops = np.full(old.num_rows, DELETE, np.int8)
+    columns = old.columns
+    if new is not None:
+        # All old rows first: where an UPDATE moves keys, the last write of a key must be the new row.
+        ops = np.concatenate([ops, np.full(new.num_rows, INSERT, np.int8)])
+        columns = [pa.chunked_array([*a.chunks, *b.chunks], a.type) for a, b in zip(columns, new.columns, strict=True)]
+    _write(session, relation, make_chunk(ops, columns))
+
+
+def check_writable(session: ClientSession, verb: str) -> None:
+    """Raises 25006 in a READ ONLY transaction."""
+    if session.transaction.read_only:
+        raise SqlError(f"cannot execute {verb} in a read-only transaction", sqlstate="25006")
+
+
+def _write(session: ClientSession, relation: Relation, chunk: pa.Table) -> None:
+    if not chunk.num_rows:
+        return
+    session.transaction.write(TableChange(relation.relation_id, relation.version, chunk))
+    if not session.transaction.is_open:
+        session.transaction.commit(session.cancelled)
+
+
+def _shown(relation: Relation, row: pa.Table) -> str:
+    """The visible values of one row as PostgreSQL prints them in details."""
+    cells = []
+    for index, column in enumerate(relation.columns):
+        if not column.hidden:
+            value = row.column(index)[0].as_py()
+            cells.append("null" if value is None else format_text(column.type, value))
+    return ", ".join(cells)
