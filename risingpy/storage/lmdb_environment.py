@@ -1,0 +1,204 @@
+"""LMDB environments of this process: one object per directory, shared by whoever reads and writes it.
+
+LMDB wants an environment to be opened once per process, so `open_environment` hands out the same object again
+until everybody has closed it. Three things are settled here, once:
+
+* The map is a terabyte of address space and hardly ever fills. When it does, `grow` makes it larger; snapshots
+  of the newest state live on, older ones end (`SnapshotEnded`). It is so too when another process has grown it.
+* A snapshot is used by one thread at a time, and never while the map moves.
+* After a fork the child must not touch the environment: even closing it would free the parent's snapshots in
+  the shared lock file. The child's copies are kept for ever, and opening the directory there is refused. So
+  processes that fork workers do it before they open a store.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from weakref import WeakSet
+
+import lmdb
+
+from risingpy.errors import InternalError, IoError, SerializationFailure
+from risingpy.storage.durable_directory import make_directory, sync_directory
+
+MAP_BYTES = 1 << 40  # address space only: the file is as large as what is in it
+MAX_READERS = 2048  # snapshots of all processes together
+
+_open: dict[str, Environment] = {}
+_guard = threading.Lock()
+
+
+class SnapshotEnded(SerializationFailure):
+    """The state store had to grow while an old snapshot was read: the client tries again."""
+
+
+def open_environment(path: Path, *, databases: Sequence[bytes], map_size: int = MAP_BYTES) -> Environment:
+    """The environment of a directory, made if there is none. Everybody who opens it closes it."""
+    key = os.path.realpath(path)
+    with _guard:
+        environment = _open.get(key)
+        if environment is None:
+            environment = _open[key] = Environment(path, databases, map_size)
+        environment.users += 1
+        return environment
+
+
+class Environment:
+    """An open LMDB environment; `databases` are its named databases."""
+
+    def __init__(self, path: Path, databases: Sequence[bytes], map_size: int) -> None:
+        self.path = path
+        self.users = 0
+        self.snapshots: WeakSet[Snapshot] = WeakSet()
+        self._writer = threading.Lock()
+        self._writing_thread: int | None = None
+        self._using = 0
+        self._usable = threading.Condition()
+        try:
+            make_directory(path)
+            is_new = not (path / "data.mdb").exists()
+            self.handle = lmdb.open(
+                str(path), map_size=map_size, max_dbs=len(databases), max_readers=MAX_READERS, readahead=False
+            )
+        except (OSError, lmdb.Error) as error:
+            raise IoError(f"cannot open the store in {path}: {error}") from error
+        self.databases = {name: self.handle.open_db(name) for name in databases}
+        if is_new:
+            sync_directory(path)
+
+    def close(self) -> None:
+        """Closes the environment when its last user does."""
+        with _guard:
+            self.users -= 1
+            if self.users == 0:
+                del _open[os.path.realpath(self.path)]
+                self.handle.close()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the data file."""
+        return (self.path / "data.mdb").stat().st_size
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One thread of this process at a time; the same thread may not come twice."""
+        if self._writing_thread == threading.get_ident():
+            raise InternalError(f"this thread writes to {self.path} already")
+        with self._writer:
+            self._writing_thread = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._writing_thread = None
+
+    def begin_write(self) -> lmdb.Transaction:
+        """A write transaction, for a thread that is `writing`. Waits for writers in other processes."""
+        while True:
+            try:
+                with self.in_use():
+                    return self.handle.begin(write=True)
+            except lmdb.MapResizedError:
+                self.grow(0)
+
+    def snapshot(self) -> Snapshot:
+        """Pins the newest committed state."""
+        while True:
+            try:
+                with self.in_use():
+                    snapshot = Snapshot(self, self.handle.begin())
+                    self.snapshots.add(snapshot)
+                    return snapshot
+            except lmdb.MapResizedError:
+                self.grow(0)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keeps the map where it is."""
+        with self._usable:
+            self._using += 1
+        try:
+            yield
+        finally:
+            with self._usable:
+                self._using -= 1
+                self._usable.notify_all()
+
+    def grow(self, size: int | None = None) -> None:
+        """Doubles the map, or adopts the size that another process gave it if `size` is 0.
+
+        The caller has no transaction open.
+        """
+        with self._usable:
+            self._usable.wait_for(lambda: self._using == 0)
+            ended = [snapshot for snapshot in self.snapshots if snapshot.is_open]
+            self.handle.set_mapsize(2 * self.handle.info()["map_size"] if size is None else size)
+            for snapshot in ended:
+                snapshot.renew(self.handle.begin())
+
+
+class Snapshot:
+    """A read transaction: the state as it was when it began, whatever is written since."""
+
+    def __init__(self, environment: Environment, transaction: lmdb.Transaction) -> None:
+        self._environment = environment
+        self._transaction: lmdb.Transaction | None = transaction
+        self._id = transaction.id()
+        self._ended = False
+        self._guard = threading.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        return self._transaction is not None
+
+    @contextmanager
+    def use(self) -> Iterator[lmdb.Transaction]:
+        """The transaction, for this thread alone. SnapshotEnded if it is no more; close cursors before leaving."""
+        with self._guard, self._environment.in_use():
+            if self._ended:
+                raise SnapshotEnded("the state store had to grow and dropped this query's snapshot, try again")
+            if self._transaction is None:
+                raise InternalError("a snapshot is read after it was released")
+            yield self._transaction
+
+    def renew(self, transaction: lmdb.Transaction) -> None:
+        """Goes on with `transaction`, after the map has moved, if it sees the same state."""
+        if transaction.id() == self._id:
+            self._transaction = transaction
+        else:
+            transaction.abort()
+            self._transaction, self._ended = None, True
+
+    def close(self) -> None:
+        """Lets go of the state. Harmless if done before."""
+        with self._guard, self._environment.in_use():
+            if self._transaction is not None:
+                self._transaction.abort()
+                self._transaction = None
+
+    def keep_forever(self) -> None:
+        """For a forked child: never ends the parent's transaction."""
+        if self._transaction is not None:
+            _keep_forever(self._transaction)
+
+
+def _keep_forever(thing: object) -> None:
+    # A reference that nobody gives back: not even the end of the process frees the object.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def _forget_after_fork() -> None:
+    global _guard
+    _guard = threading.Lock()
+    for environment in _open.values():
+        _keep_forever(environment.handle)
+        for snapshot in environment.snapshots:
+            snapshot.keep_forever()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)
