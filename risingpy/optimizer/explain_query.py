@@ -15,6 +15,7 @@ from risingpy.optimizer.explain_tree import (
     FieldValue,
     call_text,
     column_names,
+    distinct_names,
     render,
 )
 from risingpy.optimizer.expression_text import expression_text
@@ -42,6 +43,27 @@ def explain_logical(plan: LogicalPlan, *, explain_format: ExplainFormat = Explai
 def explain_batch(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
     """The lines of EXPLAIN of a SELECT: DuckDB runs the plan, so this is the logical plan after the rules."""
     return render(_node(plan, "Batch"), explain_format)
+
+
+def _names(plan: LogicalPlan) -> list[str]:
+    """A name for every output column that says where it comes from: a relation's column, or how it is computed."""
+    match plan:
+        case Scan() | Values():
+            return column_names(plan.schema)
+        case Filter() | Sort() | Limit():
+            return _names(plan.input)
+        case Project():
+            return distinct_names(_texts(plan.expressions, _names(plan.input)))
+        case Aggregate():
+            columns = _names(plan.input)
+            calls = [call_text(call, columns) for call in plan.calls]
+            return distinct_names([*(columns[i] for i in plan.group_key), *calls])
+        case Join():
+            return distinct_names([*_names(plan.left), *_names(plan.right)])
+        case Union():
+            return _names(plan.inputs[0])
+        case _:
+            assert_never(plan)
 
 
 def _node(plan: LogicalPlan, prefix: str) -> ExplainNode:
@@ -72,11 +94,11 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
         case Values():
             return "Values", {"rows": [f"[{', '.join(_texts(row, []))}]" for row in plan.rows]}
         case Filter():
-            return "Filter", {"predicate": expression_text(plan.predicate, column_names(plan.input.schema))}
+            return "Filter", {"predicate": expression_text(plan.predicate, _names(plan.input))}
         case Project():
-            return "Project", {"exprs": _texts(plan.expressions, column_names(plan.input.schema))}
+            return "Project", {"exprs": _texts(plan.expressions, _names(plan.input))}
         case Aggregate():
-            columns = column_names(plan.input.schema)
+            columns = _names(plan.input)
             group_key = [columns[i] for i in plan.group_key]
             return "Agg", {"group_key": group_key, "aggs": [call_text(call, columns) for call in plan.calls]}
         case Join():
@@ -84,7 +106,7 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
         case Union():
             return "Union", {"all": "true"}
         case Sort():
-            return "Sort", {"order": sort_texts(plan.keys, column_names(plan.schema))}
+            return "Sort", {"order": sort_texts(plan.keys, _names(plan))}
         case Limit():
             given = {"limit": plan.limit, "offset": plan.offset}
             return "Limit", {k: expression_text(v, []) for k, v in given.items() if v is not None}
@@ -95,7 +117,7 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
 def _join_fields(join: Join) -> dict[str, FieldValue]:
     fields: dict[str, FieldValue] = {"type": join.kind.value}
     if join.condition is not None and join.kind is not JoinKind.CROSS:
-        fields["on"] = expression_text(join.condition, column_names((*join.left.schema, *join.right.schema)))
+        fields["on"] = expression_text(join.condition, distinct_names([*_names(join.left), *_names(join.right)]))
     return fields
 
 

@@ -92,7 +92,7 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
         case Dml():
             return "StreamDml", {"columns": column_names(plan.properties.schema)}
         case Source():
-            return "StreamSource", {"columns": column_names(plan.properties.schema)}
+            return "StreamSource", {"source": str(plan.source_id), "columns": column_names(plan.properties.schema)}
         case Values():
             return "StreamValues", {"rows": [f"[{', '.join(expression_text(e, []) for e in r)}]" for r in plan.rows]}
         case Filter():

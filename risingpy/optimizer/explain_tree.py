@@ -11,6 +11,7 @@ The lines behind `│` are an operator's details, which EXPLAIN (VERBOSE) adds.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -72,8 +73,13 @@ def _headline(node: ExplainNode) -> str:
 
 def column_names(schema: Schema) -> list[str]:
     """A name for every column; columns that share one are told apart by their position: `a#2`."""
-    names = [column.name for column in schema]
-    return [name if names.count(name) == 1 else f"{name}#{i}" for i, name in enumerate(names)]
+    return distinct_names([column.name for column in schema])
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """`names`, those that are equal with their position."""
+    counts = Counter(names)
+    return [name if counts[name] == 1 else f"{name}#{i}" for i, name in enumerate(names)]
 
 
 def call_text(call: AggCall, columns: Sequence[str]) -> str:

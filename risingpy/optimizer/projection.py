@@ -1,13 +1,20 @@
-"""Projections that the planner itself needs: columns picked, columns added; none stacked upon another."""
+"""Projections of a stream plan: columns computed, picked, added; none stacked upon another without need.
+
+A column is called as the column that it passes on, or as its expression reads: EXPLAIN shows where things come from.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.executors.expression.nodes import Expr, InputRef, Literal
+from risingpy.optimizer.explain_tree import column_names
+from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.logical import Field
 from risingpy.optimizer.plan import ColumnIndex, Project, StreamPlan
 from risingpy.optimizer.properties import derived, underived
+from risingpy.optimizer.rewrite import transform, walk
 
 
 def references(plan: StreamPlan) -> list[InputRef]:
@@ -15,41 +22,43 @@ def references(plan: StreamPlan) -> list[InputRef]:
     return [InputRef(i, field.type) for i, field in enumerate(plan.properties.schema)]
 
 
-def projected(input: StreamPlan, expressions: Sequence[Expr], schema: Sequence[Field]) -> Project:
-    """`Project(expressions)` over `input`; where all only pick columns of another Project, that one is narrowed."""
-    picked = [e.index for e in expressions if isinstance(e, InputRef)]
-    if isinstance(input, Project) and len(picked) == len(expressions):
-        return projected(input.input, [input.expressions[i] for i in picked], schema)
-    return derived(Project(input, tuple(expressions), underived(tuple(schema))))
+def projected(input: StreamPlan, expressions: Sequence[Expr]) -> StreamPlan:
+    """`Project(expressions)` over `input`; only `input` where it has just these columns.
+
+    Where `input` is a Project and nothing is computed from something computed, the two become one.
+    """
+    if list(expressions) == references(input):
+        return input
+    if isinstance(input, Project) and _can_merge(input.expressions, expressions):
+        inner = input.expressions
+        return projected(input.input, [transform(e, lambda part: _replaced(part, inner)) for e in expressions])
+    fields = tuple(_field(input, expression) for expression in expressions)
+    return derived(Project(input, tuple(expressions), underived(fields)))
 
 
 def select_columns(input: StreamPlan, positions: Sequence[ColumnIndex]) -> StreamPlan:
-    """The columns at `positions` in that order; `input` itself if that is what it has."""
-    if list(positions) == list(range(len(input.properties.schema))):
-        return input
+    """The columns at `positions` in that order."""
     columns = references(input)
-    return projected(input, [columns[i] for i in positions], [input.properties.schema[i] for i in positions])
+    return projected(input, [columns[i] for i in positions])
 
 
-def append_columns(input: StreamPlan, expressions: Sequence[Expr], fields: Sequence[Field]) -> StreamPlan:
-    """`input` with computed columns at its end; `input` itself if there are none."""
-    if not expressions:
-        return input
-    return projected(input, [*references(input), *expressions], [*input.properties.schema, *fields])
+def _can_merge(inner: Sequence[Expr], outer: Sequence[Expr]) -> bool:
+    """True unless something would be computed twice, or an error inside would reach further than it did."""
+    uses = Counter(part.index for expression in outer for part in walk(expression) if isinstance(part, InputRef))
+    once = all(count == 1 or isinstance(inner[i], InputRef | Literal) for i, count in uses.items())
+    plain = all(
+        isinstance(expression, InputRef)
+        or all(isinstance(inner[p.index], InputRef | Literal) for p in walk(expression) if isinstance(p, InputRef))
+        for expression in outer
+    )
+    return once and plain
 
 
-def subexpressions(expression: Expr) -> list[Expr]:
-    """The expression and everything inside it, outside in."""
-    found = [expression]
-    match expression:
-        case Call():
-            parts: Sequence[Expr] = expression.args
-        case Cast():
-            parts = [expression.arg]
-        case Case():
-            parts = [part for branch in expression.branches for part in branch] + [expression.default]
-        case InputRef() | Literal() | Parameter():
-            parts = []
-    for part in parts:
-        found += subexpressions(part)
-    return found
+def _replaced(part: Expr, inner: Sequence[Expr]) -> Expr | None:
+    return inner[part.index] if isinstance(part, InputRef) else None
+
+
+def _field(input: StreamPlan, expression: Expr) -> Field:
+    if isinstance(expression, InputRef):
+        return input.properties.schema[expression.index]
+    return Field(expression_text(expression, column_names(input.properties.schema)), expression.type)

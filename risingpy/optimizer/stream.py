@@ -20,8 +20,9 @@ from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKi
 from risingpy.optimizer.distribution import SOME_SHARD, brings_together, hash_by
 from risingpy.optimizer.logical import Field, Schema, SortKey
 from risingpy.optimizer.plan import ColumnIndex, ConflictBehavior, Materialize, Properties, StreamPlan
-from risingpy.optimizer.projection import projected, select_columns, subexpressions
+from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
+from risingpy.optimizer.rewrite import walk
 from risingpy.optimizer.state_tables import marker_table, progress_table, relation_table
 from risingpy.optimizer.stream_agg import exchange, plan_aggregate
 from risingpy.optimizer.stream_union import plan_union
@@ -139,7 +140,7 @@ def _stored_columns(
 
     A query that names its hidden columns (`SELECT _row_id`) shows them.
     """
-    schema = streamed.properties.schema
+    schema = ordered.query.schema
     keys = [key for i, key in enumerate(ordered.keys) if key.index not in {k.index for k in ordered.keys[:i]}]
     kept = [i for i in range(ordered.width) if visible == ordered.width or not schema[i].hidden]
     kept += [i for i in (*(key.index for key in keys), *streamed.properties.stream_key) if i not in kept]
@@ -242,8 +243,7 @@ class _StreamPlanner:
         _check_expressions(project.expressions)
         input = self.stream(project.input)
         missing = [ref for ref in _key_references(input) if ref not in project.expressions]
-        hidden = [replace(input.properties.schema[ref.index], hidden=True) for ref in missing]
-        return projected(input, [*project.expressions, *missing], [*project.schema, *hidden])
+        return projected(input, [*project.expressions, *missing])
 
 
 def _key_references(input: StreamPlan) -> list[InputRef]:
@@ -258,7 +258,7 @@ def _scan_schema(scan: logical.Scan, relation: Relation, columns: Sequence[Colum
 
 def _check_expressions(expressions: Sequence[Expr]) -> None:
     for expression in expressions:
-        for part in subexpressions(expression):
+        for part in walk(expression):
             if isinstance(part, Call) and part.function in _NON_DETERMINISTIC:
                 hint = "A view's answer must not change by itself."
                 raise _unsupported(f"{part.function}() in a materialized view", hint)

@@ -31,7 +31,7 @@ from risingpy.optimizer.plan import (
     SimpleAgg,
     StreamPlan,
 )
-from risingpy.optimizer.projection import append_columns, projected, select_columns
+from risingpy.optimizer.projection import projected, references, select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import materialized_input_state, value_state
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
@@ -56,9 +56,7 @@ def plan_aggregate(
         InputRef(group_key.index(column), calls.input.properties.schema[column].type) for column in aggregate.group_key
     ]
     outputs += [result(len(group_key)) for result in calls.results]
-    if outputs == [InputRef(i, f.type) for i, f in enumerate(operator.properties.schema)]:
-        return replace(operator, properties=replace(operator.properties, schema=aggregate.schema))
-    return projected(operator, outputs, aggregate.schema)
+    return projected(operator, outputs)
 
 
 @dataclass(slots=True)
@@ -97,11 +95,11 @@ class _StreamCalls:
 
     def _average(self, call: AggCall) -> Callable[[int], Expr]:
         """avg = CASE WHEN count = 0 THEN NULL ELSE sum / count END"""
-        argument = self.input.properties.schema[call.args[0]]
+        columns = references(self.input)
+        argument = columns[call.args[0]]
         if argument.type.kind is TypeKind.REAL:  # summed as double, as PostgreSQL does
-            widened = Cast(InputRef(call.args[0], argument.type), DOUBLE)
-            call = replace(call, args=(len(self.input.properties.schema),))
-            self.input = append_columns(self.input, [widened], [Field(f"{argument.name}::double", DOUBLE, hidden=True)])
+            call = replace(call, args=(len(columns),))
+            self.input = projected(self.input, [*columns, Cast(argument, DOUBLE)])
         total = self._position(replace(call, function="sum", type=_sum_type(self.input, call)))
         count = self._position(replace(call, function="count", type=BIGINT))
         sum_of, count_of = self._reference(total), self._reference(count)

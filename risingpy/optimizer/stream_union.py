@@ -21,10 +21,11 @@ from risingpy.types import INTEGER, SqlType
 def plan_union(inputs: Sequence[StreamPlan], schema: Schema) -> Union:
     """The UNION ALL of `inputs`, whose first columns are `schema`'s."""
     slots = _key_slots(inputs, len(schema))
-    fields = [*schema, *(Field(f"_key_{i}", type_, hidden=True) for i, type_ in enumerate(slots))]
-    aligned = tuple(_aligned(each, len(schema), slots, fields) for each in inputs)
+    aligned = tuple(_aligned(each, len(schema), slots) for each in inputs)
+    visible = aligned[0].properties.schema[: len(schema)]
+    keys = [Field(f"_key_{i}", type_, hidden=True) for i, type_ in enumerate(slots)]
     ordinal = Field("_input", INTEGER, hidden=True)
-    return derived(Union(aligned, underived((*fields, ordinal))))
+    return derived(Union(aligned, underived((*visible, *keys, ordinal))))
 
 
 def _hidden_key(input: StreamPlan, width: int) -> list[int]:
@@ -40,8 +41,8 @@ def _key_slots(inputs: Sequence[StreamPlan], width: int) -> list[SqlType]:
     return list(needed.elements())
 
 
-def _aligned(input: StreamPlan, width: int, slots: Sequence[SqlType], fields: Sequence[Field]) -> StreamPlan:
-    """`input` with exactly `fields`: its key columns in the slots of their types, NULLs in the others."""
+def _aligned(input: StreamPlan, width: int, slots: Sequence[SqlType]) -> StreamPlan:
+    """The query's columns of `input`, then its key columns in the slots of their types, NULLs in the others."""
     columns = references(input)
     unplaced = [columns[i] for i in _hidden_key(input, width)]
     outputs: list[Expr] = list(columns[:width])
@@ -52,6 +53,4 @@ def _aligned(input: StreamPlan, width: int, slots: Sequence[SqlType], fields: Se
         else:
             unplaced.remove(fitting)
             outputs.append(fitting)
-    if outputs == columns:
-        return input
-    return projected(input, outputs, fields)
+    return projected(input, outputs)

@@ -96,6 +96,12 @@ class PlannerBench:
         self.relations[relation.relation_id] = relation
         return relation
 
+    def plain_view(self, name: str, columns: tuple[ColumnDesc, ...], query: str) -> None:
+        """CREATE VIEW."""
+        relation_id = self.allocate()
+        relation = Relation(relation_id, "public", name, RelationKind.VIEW, columns, definition="", query=query)
+        self.relations[relation_id] = relation
+
     @staticmethod
     def scan(relation: Relation, *names: str) -> logical.Scan:
         """Reads the columns called `names`, all that are not hidden if none are given."""

@@ -15,7 +15,7 @@ from risingpy.optimizer.fragments import all_state_tables, children
 from risingpy.optimizer.logical import AggCall, Field, LogicalPlan, SortKey
 from risingpy.optimizer.plan import DistributionKind, StreamPlan
 from risingpy.optimizer.plan_codec import decode, encode
-from risingpy.optimizer.projection import subexpressions
+from risingpy.optimizer.rewrite import walk
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR
 
 COLUMNS = {"i": INTEGER, "big": BIGINT, "text": VARCHAR, "flag": BOOLEAN}
@@ -146,7 +146,7 @@ def check(node: StreamPlan) -> None:
 
 def check_expressions(expressions: tuple[Expr, ...], input: StreamPlan) -> None:
     for expression in expressions:
-        for part in subexpressions(expression):
+        for part in walk(expression):
             if isinstance(part, InputRef):
                 assert input.properties.schema[part.index].type == part.type
 
