@@ -31,7 +31,7 @@ from risingpy.optimizer.plan import (
     SimpleAgg,
     StreamPlan,
 )
-from risingpy.optimizer.projection import projected, references, select_columns
+from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import materialized_input_state, value_state
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
@@ -51,9 +51,9 @@ def plan_aggregate(
     """
     calls = _StreamCalls.of(aggregate, input)
     group_key = tuple(dict.fromkeys(aggregate.group_key))
-    operator = _Aggregation(calls.input, group_key, tuple(calls.physical), job, allocate).plan()
+    operator = _Aggregation(input, group_key, tuple(calls.physical), job, allocate).plan()
     outputs: list[Expr] = [
-        InputRef(group_key.index(column), calls.input.properties.schema[column].type) for column in aggregate.group_key
+        InputRef(group_key.index(column), input.properties.schema[column].type) for column in aggregate.group_key
     ]
     outputs += [result(len(group_key)) for result in calls.results]
     return projected(operator, outputs)
@@ -95,11 +95,6 @@ class _StreamCalls:
 
     def _average(self, call: AggCall) -> Callable[[int], Expr]:
         """avg = CASE WHEN count = 0 THEN NULL ELSE sum / count END"""
-        columns = references(self.input)
-        argument = columns[call.args[0]]
-        if argument.type.kind is TypeKind.REAL:  # summed as double, as PostgreSQL does
-            call = replace(call, args=(len(columns),))
-            self.input = projected(self.input, [*columns, Cast(argument, DOUBLE)])
         total = self._position(replace(call, function="sum", type=_sum_type(self.input, call)))
         count = self._position(replace(call, function="count", type=BIGINT))
         sum_of, count_of = self._reference(total), self._reference(count)
@@ -107,12 +102,12 @@ class _StreamCalls:
 
 
 def _sum_type(input: StreamPlan, call: AggCall) -> SqlType:
-    """What PostgreSQL's sum gives: bigint for the small integers, numeric for bigint, else the argument's family."""
+    """What PostgreSQL's sum gives, so that a query's own sum is shared; but reals are summed up as double here."""
     argument = input.properties.schema[call.args[0]].type
     match argument.kind:
         case TypeKind.SMALLINT | TypeKind.INTEGER:
             return BIGINT
-        case TypeKind.DOUBLE:
+        case TypeKind.REAL | TypeKind.DOUBLE:
             return DOUBLE
         case TypeKind.INTERVAL:
             return INTERVAL

@@ -1,0 +1,128 @@
+"""Planner goldens: SQL, then the plan that EXPLAIN prints. `pytest --update` rewrites them; read the diff.
+
+A file of `goldens/` has blocks between empty lines, with comments above them:
+
+    create                      stream verbose             the plan: stream, distsql, logical, batch, or table (of a
+    CREATE TABLE …;             SELECT …;                  table's own job); `verbose` adds what was derived
+    CREATE TABLE …;             ----
+                                StreamMaterialize …        the plan, notices behind `NOTICE`, or the error
+
+Ids count from 1 through the `create` block; what one plan takes, the next takes again.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from risingpy.errors import SqlError
+from risingpy.frontend.binder import bind_query, bind_table, bind_view
+from risingpy.frontend.parser import ast, parse, parse_query
+from risingpy.optimizer.catalog import DEFAULT_SCHEMA, RelationKind
+from risingpy.optimizer.explain import explain_batch, explain_fragments, explain_logical, explain_stream
+from risingpy.optimizer.plan_codec import decode, encode
+from risingpy.optimizer.rules import optimize
+from risingpy.optimizer.stream import plan_materialized_view
+
+GOLDENS = Path(__file__).parent / "goldens"
+SEARCH_PATH = (DEFAULT_SCHEMA,)
+
+
+@dataclass(frozen=True)
+class Block:
+    comments: tuple[str, ...]
+    directive: str
+    sql: str
+    expected: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        lines = [*self.comments, *([self.directive, self.sql] if self.directive else [])]
+        return "\n".join(lines + (["----", *self.expected] if self.expected else []))
+
+
+def read_blocks(path: Path) -> list[Block]:
+    return [_read_block(text.splitlines()) for text in path.read_text().strip().split("\n\n")]
+
+
+def _read_block(lines: list[str]) -> Block:
+    comments = tuple(itertools.takewhile(lambda line: line.startswith("#"), lines))
+    directive, *body = lines[len(comments) :] or [""]
+    border = body.index("----") if "----" in body else len(body)
+    return Block(comments, directive, "\n".join(body[:border]), tuple(body[border + 1 :]))
+
+
+CASES = [
+    pytest.param(path, number, id=f"{path.stem}-{number}")
+    for path in sorted(GOLDENS.glob("*.test"))
+    for number, block in enumerate(read_blocks(path))
+    if block.directive not in ("", "create")
+]
+
+
+@pytest.mark.parametrize(("path", "number"), CASES)
+def test_golden(bench, path: Path, number: int, update_goldens: bool) -> None:
+    blocks = read_blocks(path)
+    for created in blocks[:number]:
+        if created.directive == "create":
+            create_relations(bench, created.sql)
+    block = blocks[number]
+    lines = tuple(explained(bench, *block.directive.split(), sql=block.sql))
+    if update_goldens:
+        blocks[number] = replace(block, expected=lines)
+        path.write_text("\n\n".join(each.text() for each in blocks) + "\n")
+    assert "\n".join(lines) == "\n".join(lines if update_goldens else block.expected)
+
+
+def explained(bench, kind: str, *options: str, sql: str) -> list[str]:
+    """The golden lines: the plan without its empty lines, or the error."""
+    try:
+        lines = _explained(bench, kind, sql, verbose="verbose" in options)
+    except SqlError as error:
+        lines = [f"ERROR {error.sqlstate}: {error.message}"]
+        lines += [f"HINT: {error.hint}"] if error.hint else []
+    return [line for line in lines if line]
+
+
+def _explained(bench, kind: str, sql: str, *, verbose: bool) -> list[str]:
+    if kind == "table":
+        job = next(job for job in bench.jobs if job.name == sql)
+        return explain_stream(job.fragments[-1].root, verbose, job=job)
+    bound = bind_query(parse_query(sql.removesuffix(";")), bench.catalog, SEARCH_PATH)
+    query = optimize(bound.plan)
+    if kind in ("logical", "batch"):
+        return (explain_logical if kind == "logical" else explain_batch)(query)
+    names = [field.name for field in bound.fields]
+    planned = plan_materialized_view(query, bench.catalog, allocate=bench.allocate, name="mv", output_names=names)
+    job = bench.cut(planned)
+    assert decode(encode(job)) == job
+    lines = explain_fragments(job, verbose) if kind == "distsql" else explain_stream(planned.root, verbose, job=job)
+    return lines + [f"NOTICE: {notice}" for notice in planned.notices]
+
+
+def create_relations(bench, sql: str) -> None:
+    for parsed in parse(sql):
+        statement = parsed.statement
+        name = statement.name.name
+        match statement:
+            case ast.CreateTable():
+                table = bind_table(statement)
+                columns = {column.name: column.type for column in table.columns}
+                key = [table.columns[i].name for i in table.primary_key]
+                bench.table(name, columns, key, append_only=statement.append_only)
+            case ast.CreateSource():
+                bench.source(name, {column.name: column.type for column in bind_table(statement).columns})
+            case ast.CreateMaterializedView():
+                view = bind_view(statement, bench.catalog, SEARCH_PATH)
+                planned = plan_materialized_view(
+                    optimize(view.query.plan),
+                    bench.catalog,
+                    allocate=bench.allocate,
+                    name=name,
+                    output_names=view.column_names,
+                )
+                bench.add(RelationKind.MATERIALIZED_VIEW, name, planned)
+            case ast.CreateView():
+                bench.plain_view(name, bind_view(statement, bench.catalog, SEARCH_PATH).columns, statement.query.text)
