@@ -10,7 +10,8 @@ sized. Callers: the encodings beside this folder, nobody else; they keep the buf
 * `key_reading` memcomparable keys, reading
 * `datums`      value encoding: moving datums into rows and out of them
 * `rows`        headers of column-aware rows
-* `grouping`    hashing, grouping and sorting of binary keys
+* `grouping`    hashing and grouping of binary keys
+* `sorting`     sorting of binary keys
 
 Importing a kernel's module loads its machine code from the cache, or compiles it (about 20 s for all). A
 process that forks workers calls `load` first, so that they inherit the code.

@@ -26,7 +26,7 @@ from numba import config, njit, types
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
-_MODULES = ("sizing", "keys", "key_reading", "datums", "rows", "grouping")
+_MODULES = ("sizing", "keys", "key_reading", "datums", "rows", "grouping", "sorting")
 
 
 def kernel(function: Function) -> Function:
