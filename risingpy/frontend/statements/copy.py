@@ -1,6 +1,6 @@
 """COPY … FROM STDIN and COPY … TO STDOUT.
 
-All rows of a COPY FROM are logged as one group when the client has sent the last, so a COPY happens whole or not at all.
+All rows of a COPY FROM are logged as one group when the client has sent the last: a COPY happens whole or not at all.
 """
 
 from __future__ import annotations

@@ -1,0 +1,61 @@
+"""DESCRIBE relation, and SHOW COLUMNS FROM relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.errors import UndefinedTable
+from risingpy.frontend.parser.ast import Describe, ObjectName, ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statements.text_table import text_fields, text_rows
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.optimizer.catalog import Relation
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+_COLUMNS = ("Name", "Type", "Is Hidden", "Description")
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: Describe, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    relation = named_relation(session, statement.name)
+    fields = text_fields(*_COLUMNS)
+
+    def run(parameters: Parameters) -> Result:
+        rows = [*_columns(relation), *_properties(relation)]
+        return Result("DESCRIBE", fields, text_rows(fields, rows))
+
+    return PreparedStatement(run, fields)
+
+
+def prepare_columns(session: ClientSession, name: ObjectName) -> PreparedStatement:
+    """SHOW COLUMNS FROM name."""
+    relation = named_relation(session, name)
+    fields = text_fields(*_COLUMNS)
+    return PreparedStatement(lambda parameters: Result("SHOW", fields, text_rows(fields, _columns(relation))), fields)
+
+
+def named_relation(session: ClientSession, name: ObjectName) -> Relation:
+    """The relation, or UndefinedTable."""
+    relation = session.database.catalog.find(name.name, name.schema, session.search_path())
+    if relation is None:
+        raise UndefinedTable(f'relation "{name}" does not exist', position=name.position)
+    return relation
+
+
+def _columns(relation: Relation) -> Iterator[tuple[str | None, ...]]:
+    for column in relation.columns:
+        yield column.name, str(column.type), str(column.hidden).lower(), None
+
+
+def _properties(relation: Relation) -> Iterator[tuple[str | None, ...]]:
+    if relation.table is not None:
+        key = [relation.columns[key.index].name for key in relation.table.key]
+        yield "primary key", ", ".join(key), None, None
+        spread = [relation.columns[index].name for index in relation.table.distribution]
+        yield "distribution key", ", ".join(spread), None, None
+    yield "table description", relation.name, None, None

@@ -1,0 +1,102 @@
+"""SHOW of catalog objects and system parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.errors import WrongObjectType
+from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, Show, ShowKind
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statements.describe import named_relation, prepare_columns
+from risingpy.frontend.statements.text_table import text_fields, text_rows
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.optimizer.catalog import RelationKind
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+Rows = list[tuple[str | None, ...]]
+
+_RELATIONS = {
+    ShowKind.TABLES: RelationKind.TABLE,
+    ShowKind.MATERIALIZED_VIEWS: RelationKind.MATERIALIZED_VIEW,
+    ShowKind.VIEWS: RelationKind.VIEW,
+    ShowKind.SOURCES: RelationKind.SOURCE,
+}
+_CREATE = {
+    ShowKind.CREATE_TABLE: RelationKind.TABLE,
+    ShowKind.CREATE_MATERIALIZED_VIEW: RelationKind.MATERIALIZED_VIEW,
+    ShowKind.CREATE_VIEW: RelationKind.VIEW,
+    ShowKind.CREATE_SOURCE: RelationKind.SOURCE,
+}
+_HEADINGS = {
+    ShowKind.PARAMETERS: ("Name", "Value"),
+    ShowKind.JOBS: ("Id", "Statement", "Progress"),
+    ShowKind.FUNCTIONS: ("Name", "Arguments", "Return Type", "Language", "Link"),
+    ShowKind.INDEXES: ("Name", "On", "Key", "Include", "Distributed By"),
+}
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: Show, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    if statement.kind is ShowKind.COLUMNS:
+        assert statement.name is not None
+        return prepare_columns(session, statement.name)
+    if statement.kind in _CREATE:
+        assert statement.name is not None
+        return _prepare_create(session, statement.name, _CREATE[statement.kind])
+    fields = text_fields(*_HEADINGS.get(statement.kind, ("Name",)))
+    like = _pattern(statement.like)
+
+    def run(parameters: Parameters) -> Result:
+        rows = [row for row in _rows(session, statement) if like(row[0])]
+        return Result("SHOW", fields, text_rows(fields, rows))
+
+    return PreparedStatement(run, fields)
+
+
+def _rows(session: ClientSession, statement: Show) -> Rows:
+    database = session.database
+    if statement.kind in _RELATIONS:
+        return _relations(session, _RELATIONS[statement.kind], statement.schema)
+    match statement.kind:
+        case ShowKind.SCHEMAS:
+            return [(name,) for name in sorted(database.catalog.schemas)]
+        case ShowKind.DATABASES:
+            return [(database.catalog.database,)]
+        case ShowKind.PARAMETERS:
+            return sorted(database.parameters().items())
+        case ShowKind.JOBS:
+            return [(str(r.relation_id), r.definition, f"{rows} rows") for r, rows in database.ddl_progress()]
+        case ShowKind.INTERNAL_TABLES:
+            jobs = database.state.jobs.values()
+            return sorted((table.name,) for job in jobs for table in job.state_tables)
+    return []  # kinds of objects that cannot be made here: there are none
+
+
+def _relations(session: ClientSession, kind: RelationKind, schema: str | None) -> Rows:
+    schemas: Iterable[str] = session.search_path() if schema is None else (schema,)
+    relations = session.database.catalog.relations.values()
+    return sorted((r.name,) for r in relations if r.kind is kind and r.schema_name in schemas)
+
+
+def _prepare_create(session: ClientSession, name: ObjectName, kind: RelationKind) -> PreparedStatement:
+    relation = named_relation(session, name)
+    if relation.kind is not kind:
+        raise WrongObjectType(f'"{relation.name}" is not a {kind.value}', position=name.position)
+    fields = text_fields("Name", "Create Sql")
+    rows = [(relation.qualified_name, relation.definition)]
+    return PreparedStatement(lambda parameters: Result("SHOW", fields, text_rows(fields, rows)), fields)
+
+
+def _pattern(like: str | None) -> Callable[[str | None], bool]:
+    """LIKE on the name; every name without one."""
+    if like is None:
+        return lambda name: True
+    parts = (".*" if char == "%" else "." if char == "_" else re.escape(char) for char in like)
+    expression = re.compile("".join(parts), re.DOTALL)
+    return lambda name: expression.fullmatch(name or "") is not None

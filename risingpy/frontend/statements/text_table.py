@@ -1,0 +1,22 @@
+"""Answers that are a small table of texts: SHOW, DESCRIBE, EXPLAIN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from risingpy.frontend.wire.session_protocol import Field
+from risingpy.types import VARCHAR
+
+
+def text_fields(*names: str) -> tuple[Field, ...]:
+    """Columns of text."""
+    return tuple(Field(name, VARCHAR) for name in names)
+
+
+def text_rows(fields: Sequence[Field], rows: Iterable[Sequence[str | None]]) -> Iterator[pa.RecordBatch]:
+    """The rows as one batch."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(fields)
+    arrays = [pa.array(column, pa.string()) for column in columns]
+    return iter([pa.RecordBatch.from_arrays(arrays, names=[f"c{index}" for index in range(len(arrays))])])
