@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from risingpy.errors import InternalError, SqlError
+from risingpy.errors import FeatureNotSupported, InternalError, SqlError
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
@@ -156,8 +156,28 @@ def _aggregate_call(call: AggCall, schema: Schema) -> str:
 
 
 def _plain_call(function: str, argument: str, call: AggCall, result: SqlType) -> str:
+    if function == "sum" and result.kind is TypeKind.INTERVAL:
+        return _interval_sum(argument, call)
     distinct = "DISTINCT " if call.distinct else ""
     return f"CAST({function}({distinct}{argument}){_filter(call)} AS {result.duckdb})"
+
+
+def _interval_sum(argument: str, call: AggCall) -> str:
+    """DuckDB has no sum of intervals: months, days and microseconds are summed by themselves."""
+    if call.distinct:
+        raise FeatureNotSupported("sum(DISTINCT interval) is not supported")
+    parts = (
+        ("to_months", f"12 * date_part('year', {argument}) + date_part('month', {argument})", "INTEGER"),
+        ("to_days", f"date_part('day', {argument})", "INTEGER"),
+        (
+            "to_microseconds",
+            f"3600000000 * date_part('hour', {argument}) + 60000000 * date_part('minute', {argument})"
+            f" + date_part('microseconds', {argument})",
+            "BIGINT",
+        ),
+    )
+    sums = [f"{make}(CAST(sum({part}){_filter(call)} AS {kind}))" for make, part, kind in parts]
+    return f"({' + '.join(sums)})"
 
 
 def _filter(call: AggCall) -> str:

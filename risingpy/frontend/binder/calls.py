@@ -33,18 +33,21 @@ class Calls:
             raise _no_operator(symbol, args, position, ambiguous=no_match.ambiguous) from None
         return self.apply(signature, args)
 
-    def function(self, name: str, args: Sequence[Operand], position: int) -> Expr:
-        """`name(args)` of the signature table."""
+    def function(self, name: str, args: Sequence[Operand], position: int, *, shown: str | None = None) -> Expr:
+        """`name(args)` of the signature table; errors call it `shown`."""
         signatures = SCALARS.get(name, ()) if name.islower() else ()
         try:
             signature = resolve(signatures, [a.type for a in args], operator=False)
         except NoMatch as no_match:
-            raise no_function(name, args, position, ambiguous=no_match.ambiguous) from None
+            raise no_function(shown or name, args, position, ambiguous=no_match.ambiguous) from None
         return self.apply(signature, args)
 
     def form(self, name: str, args: Sequence[Operand], what: str) -> Expr:
-        """A form of one signature (AND, COALESCE, …); `what` calls it in errors."""
-        (signature,) = SCALARS[name]
+        """A form with a syntax of its own (AND, COALESCE, EXTRACT, …); `what` calls it in errors."""
+        overloads = SCALARS[name]
+        signature = overloads[0]
+        if len(overloads) > 1:
+            signature = resolve(overloads, [a.type for a in args], operator=False)
         if signature.args[:1] == (BOOLEAN,):
             args = [Operand(self.boolean(arg, what), arg.position) for arg in args]
         return self.apply(signature, args, what)
@@ -58,7 +61,7 @@ class Calls:
     def boolean(self, operand: Operand, what: str) -> Expr:
         """`operand` as the condition of `what`. Raises DatatypeMismatch."""
         if operand.type.kind not in (TypeKind.BOOLEAN, TypeKind.UNKNOWN):
-            message = f"argument of {what} must be type boolean, not type {operand.type}"
+            message = f"argument of {what} must be type boolean, not type {operand.type.kind.value}"
             raise DatatypeMismatch(message, position=operand.position)
         return self._coercer.coerce(operand, BOOLEAN, Context.IMPLICIT)
 
@@ -103,7 +106,8 @@ def _fitting(wanted: SqlType, given: SqlType) -> SqlType:
 
 
 def _no_operator(symbol: str, args: Sequence[Operand], position: int, *, ambiguous: bool) -> SqlError:
-    shown = f"{args[0].type} {symbol} {args[1].type}" if len(args) == 2 else f"{symbol} {args[0].type}"
+    types = [a.type.kind.value for a in args]
+    shown = f" {symbol} ".join(types) if len(types) == 2 else f"{symbol} {types[0]}"
     if ambiguous:
         hint = _CHOICE_HINT.format("operator")
         return SqlError(f"operator is not unique: {shown}", sqlstate="42725", position=position, hint=hint)
@@ -113,7 +117,7 @@ def _no_operator(symbol: str, args: Sequence[Operand], position: int, *, ambiguo
 
 def no_function(name: str, args: Sequence[Operand], position: int, *, ambiguous: bool = False) -> SqlError:
     """The error for a call that no overload takes."""
-    shown = f"{name}({', '.join(str(a.type) for a in args)})"
+    shown = f"{name}({', '.join(a.type.kind.value for a in args)})"
     if ambiguous:
         hint = _CHOICE_HINT.format("function")
         return SqlError(f"function {shown} is not unique", sqlstate="42725", position=position, hint=hint)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
 from enum import IntEnum
 
-from risingpy.errors import CannotCoerce, DatatypeMismatch, SqlError
+from risingpy.errors import CannotCoerce, DatatypeMismatch, NumericValueOutOfRange, SqlError
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal, Parameter
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
 from risingpy.frontend.binder.parameters import Parameters
@@ -119,9 +120,15 @@ class Coercer:
         if expr.type.kind is _K.UNKNOWN:
             return self._from_unknown(operand, target)
         if not can_coerce(expr.type, target, context):
-            raise CannotCoerce(f"cannot cast type {expr.type} to {target}", position=operand.position)
+            raise CannotCoerce(
+                f"cannot cast type {expr.type.kind.value} to {target.kind.value}", position=operand.position
+            )
         if expr.type == target:
             return expr
+        if isinstance(expr, Literal):
+            folded = _folded(expr, target)
+            if folded is not None:
+                return folded
         if target.kind is _K.NUMERIC and not target.declared and expr.type.is_numeric and not expr.type.is_float:
             # A plain numeric takes any precision: keep what the number has.
             fitting = numeric_of(expr.type)
@@ -187,6 +194,26 @@ def _literal(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
         raise
 
 
+_LIMITS = {_K.SMALLINT: 1 << 15, _K.INTEGER: 1 << 31, _K.BIGINT: 1 << 63}
+
+
+def _folded(literal: Literal, target: SqlType) -> Literal | None:
+    """A number as a literal of the other type at once, where that is exact or as PostgreSQL rounds."""
+    value = literal.value
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    if target.kind in _LIMITS:
+        whole = int(value.to_integral_value(ROUND_HALF_UP)) if isinstance(value, Decimal) else value
+        if not -_LIMITS[target.kind] <= whole < _LIMITS[target.kind]:
+            raise NumericValueOutOfRange(f"{target} out of range")
+        return Literal(whole, target)
+    if target.kind is _K.DOUBLE:
+        return Literal(float(value), target)
+    if target.kind is _K.NUMERIC and not target.declared and isinstance(value, int):
+        return Literal(Decimal(value), numeric_of(literal.type))
+    return None
+
+
 def _depends_on_now(text: str) -> bool:
     return text.strip().lower() in ("now", "today", "tomorrow", "yesterday")
 
@@ -201,7 +228,9 @@ def common_type(operands: Sequence[Operand], what: str) -> SqlType:
         if chosen is None:
             chosen = given
         elif category(chosen) is not category(given):
-            raise DatatypeMismatch(f"{what} types {chosen} and {given} cannot be matched", position=operand.position)
+            raise DatatypeMismatch(
+                f"{what} types {chosen.kind.value} and {given.kind.value} cannot be matched", position=operand.position
+            )
         elif not is_preferred(chosen) and _implicit(chosen, given) and not _implicit(given, chosen):
             chosen = given
     if chosen is None:

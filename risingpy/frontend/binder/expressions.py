@@ -134,7 +134,7 @@ class ExpressionBinder:
         name, table = name_of(tree.this), tree.args.get("table")
         if table is None:
             column = self.scope.column(name, position)
-            shown = self._qualified(name)
+            shown = self.shown_name(name)
         else:
             schema = name_of(tree.args.get("db")) or None
             column = self.scope.qualified(schema, name_of(table), name, position)
@@ -146,7 +146,8 @@ class ExpressionBinder:
             self.aggregates.note(reference, position, shown)
         return reference
 
-    def _qualified(self, name: str) -> str:
+    def shown_name(self, name: str) -> str:
+        """A bare column name as errors show it: with its table."""
         for table in self.scope.tables:
             if any(column.name == name for column in table.columns):
                 return f"{table.alias}.{name}"
@@ -300,7 +301,7 @@ class ExpressionBinder:
 
     def _at_time_zone(self, tree: exp.AtTimeZone) -> Expr:
         args = [self.bind(tree.args["zone"]), self.bind(tree.this)]
-        return self.calls.function("timezone", args, position_of(tree))
+        return self.calls.function("timezone", args, position_of(tree), shown="pg_catalog.timezone")
 
     # -- casts and CASE -------------------------------------------------------------------------------------------
 
@@ -309,7 +310,9 @@ class ExpressionBinder:
         target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to))
         operand = self.bind(tree.this)
         if not can_coerce(operand.type, target, Context.EXPLICIT):
-            raise CannotCoerce(f"cannot cast type {operand.type} to {target}", position=position_of(tree))
+            raise CannotCoerce(
+                f"cannot cast type {operand.type.kind.value} to {target.kind.value}", position=position_of(tree)
+            )
         if target.kind is TypeKind.VARCHAR and target.length is not None:
             return self._cut(operand, target)
         return self.context.coercer.coerce(operand, target, Context.EXPLICIT)
@@ -351,7 +354,8 @@ def _number(text: str, position: int) -> Expr:
     if precision > MAX_PRECISION:
         raise NumericValueOutOfRange("value overflows numeric format", position=position)
     number = number.quantize(Decimal(1).scaleb(-scale))
-    return Literal(number, numeric(max(precision, 1), scale))
+    # Declared: a literal is shown with the zeros that it was written with.
+    return Literal(number, numeric(max(precision, 1), scale, declared=True))
 
 
 BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {

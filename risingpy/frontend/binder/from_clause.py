@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -59,7 +60,7 @@ class FromBinder:
                 items[-1] = self._join(items[-1], join)
         result = items[0]
         for item in items[1:]:
-            result = _cross(result, item, 1)
+            result = _cross(result, item)
         return result
 
     # -- items ----------------------------------------------------------------------------------------------------
@@ -112,7 +113,13 @@ class FromBinder:
             if alias is None:
                 return item
             plan, scope = item
-            columns = tuple(column for column in scope.columns if not column.hidden)
+            names = [name_of(c.this if isinstance(c, exp.ColumnDef) else c) for c in alias.args.get("columns") or ()]
+            visible = [column for column in scope.columns if not column.hidden]
+            _check_alias_count(name_of(alias.this), len(visible), len(names))
+            columns = tuple(
+                replace(column, name=name) if name is not None else column
+                for column, name in zip_longest(visible, names)
+            )
             return plan, Scope((ScopeTable(name_of(alias.this), None, columns),), columns)
         if alias is None or alias.this is None:
             what = "VALUES" if isinstance(tree, exp.Values) else "subquery"
@@ -139,30 +146,30 @@ class FromBinder:
             raise FeatureNotSupported(f"{shown} is not supported", position=position_of(join))
         right = self._item(join.this)
         if word == "CROSS":
-            return _cross(left, right, position_of(join))
+            return _cross(left, right)
         kind = _JOIN_KINDS[side]
         if method == "NATURAL":
             names = {c.name for c in right[1].columns if not c.hidden}
             using = [c.name for c in left[1].columns if not c.hidden and c.name in names]
             if not using:
-                return _cross(left, right, position_of(join))
+                return _cross(left, right)
             return self._join_using(left, right, kind, using, position_of(join))
         if join.args.get("using"):
             using = [name_of(column) for column in join.args["using"]]
             return self._join_using(left, right, kind, using, begin_of(join.args["using"][0]))
-        scope = _side_by_side(left, right, position_of(join))
+        scope = _side_by_side(left, right)
         condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
         return _joined(left[0], right[0], kind, condition), scope
 
     def _join_using(self, left: Item, right: Item, kind: JoinKind, names: Sequence[str], position: int) -> Item:
-        both = _side_by_side(left, right, position)
+        both = _side_by_side(left, right)
         moved = mapped(right[1], lambda e: shifted(e, len(left[0].schema)))
         binder = ExpressionBinder(self._context, both, "JOIN conditions")
         condition: Expr | None = None
         merged: list[ScopeColumn] = []
         for name in names:
-            a = _common_column(left[1], name, "left", position)
-            b = _common_column(moved, name, "right", position)
+            a = _common_column(left[1], name, "left")
+            b = _common_column(moved, name, "right")
             pair = [Operand(a.expr, position), Operand(b.expr, position)]
             equal = binder.calls.operator("=", pair, position)
             condition = equal if condition is None else Call("and", (condition, equal), BOOLEAN)
@@ -192,44 +199,48 @@ def _with_aliases(plan: LogicalPlan, shown: str, alias: exp.TableAlias | None) -
     visible = [i for i, field in enumerate(plan.schema) if not field.hidden]
     if not columns:
         return plan
-    if len(columns) > len(visible):
-        message = f'table "{shown}" has {len(visible)} columns available but {len(columns)} columns specified'
-        raise SqlError(message, sqlstate="42P10", position=begin_of(alias) if alias is not None else None)
+    _check_alias_count(shown, len(visible), len(columns))
     names = [field.name for field in plan.schema]
     for i, column in zip(visible, columns, strict=False):
         names[i] = name_of(column.this if isinstance(column, exp.ColumnDef) else column)
     return _renamed_scan(plan, names) if isinstance(plan, Scan) else renamed(plan, names)
 
 
+def _check_alias_count(shown: str, available: int, specified: int) -> None:
+    if specified > available:
+        message = f'table "{shown}" has {available} columns available but {specified} columns specified'
+        raise SqlError(message, sqlstate="42P10")
+
+
 def _renamed_scan(plan: Scan, names: Sequence[str]) -> Scan:
     return replace(plan, schema=tuple(replace(f, name=n) for f, n in zip(plan.schema, names, strict=True)))
 
 
-def _side_by_side(left: Item, right: Item, position: int) -> Scope:
+def _side_by_side(left: Item, right: Item) -> Scope:
     moved = mapped(right[1], lambda e: shifted(e, len(left[0].schema)))
     for table in moved.tables:
         if any(t.alias == table.alias and t.schema == table.schema for t in left[1].tables):
             message = f'table name "{table.alias}" specified more than once'
-            raise SqlError(message, sqlstate="42712", position=position)
+            raise SqlError(message, sqlstate="42712")
     return Scope(left[1].tables + moved.tables, left[1].columns + moved.columns)
 
 
-def _cross(left: Item, right: Item, position: int) -> Item:
-    return _joined(left[0], right[0], JoinKind.CROSS, None), _side_by_side(left, right, position)
+def _cross(left: Item, right: Item) -> Item:
+    return _joined(left[0], right[0], JoinKind.CROSS, None), _side_by_side(left, right)
 
 
 def _joined(left: LogicalPlan, right: LogicalPlan, kind: JoinKind, condition: Expr | None) -> Join:
     return Join(left, right, kind, condition, left.schema + right.schema)
 
 
-def _common_column(scope: Scope, name: str, side: str, position: int) -> ScopeColumn:
+def _common_column(scope: Scope, name: str, side: str) -> ScopeColumn:
     found = [c for c in scope.columns if c.name == name]
     if not found:
         message = f'column "{name}" specified in USING clause does not exist in {side} table'
-        raise UndefinedColumn(message, position=position)
+        raise UndefinedColumn(message)
     if len(found) > 1:
         message = f'common column name "{name}" appears more than once in {side} table'
-        raise AmbiguousColumn(message, position=position)
+        raise AmbiguousColumn(message)
     return found[0]
 
 

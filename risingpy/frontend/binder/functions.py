@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameterValue, SqlError, UndefinedFunction
+from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameterValue, SqlError
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.executors.expression.signatures import AGGREGATES, EXTRACT_FIELDS, SCALARS
 from risingpy.frontend.binder.aggregates import make_aggregate
@@ -107,7 +107,7 @@ def _aggregate(binder: ExpressionBinder, tree: exp.Anonymous, name: str, conditi
     inner = ExpressionBinder(binder.context, binder.scope, "aggregate")
     if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         if name != "count":
-            raise UndefinedFunction(f"function {name}() does not exist", position=position)
+            raise no_function(name, [], position)
         if distinct:
             raise SqlError("DISTINCT * is not supported", sqlstate="42601", position=position)
         args = []
@@ -116,7 +116,9 @@ def _aggregate(binder: ExpressionBinder, tree: exp.Anonymous, name: str, conditi
         if not args:
             message = f"{name}(*) must be used to call a parameterless aggregate function"
             raise SqlError(message, sqlstate="42809", position=position)
-    filtered = None if condition is None else inner.condition(condition, "FILTER")
+    filtered = None
+    if condition is not None:
+        filtered = ExpressionBinder(binder.context, binder.scope, "FILTER").condition(condition, "FILTER")
     coercer = binder.context.coercer
     call = make_aggregate(coercer, name, args, position, distinct=distinct, condition=filtered)
     return binder.aggregates.add(call)
@@ -136,8 +138,8 @@ def _extracted(binder: ExpressionBinder, field: str, operand: Operand, name: str
     unit_name = _FIELD_NAMES.get(field.lower(), field.lower())
     if unit_name not in EXTRACT_FIELDS[kind]:
         if unit_name in _ALL_FIELDS:
-            raise FeatureNotSupported(f'unit "{field}" not supported for type {operand.type}', position=position)
-        raise InvalidParameterValue(f'unit "{field}" not recognized for type {operand.type}', position=position)
+            raise FeatureNotSupported(f'unit "{field}" not supported for type {operand.type}')
+        raise InvalidParameterValue(f'unit "{field}" not recognized for type {operand.type}')
     return binder.calls.form(f"EXTRACT_{unit_name.upper()}", [operand], "EXTRACT")
 
 

@@ -155,7 +155,7 @@ class QueryBinder:
         for branch, plan in zip(branches, plans, strict=True):
             if len(plan.schema) != width:
                 message = "each UNION query must have the same number of columns"
-                raise SyntaxError_(message, position=begin_of(branch))
+                raise SyntaxError_(message, position=_output_positions(branch, len(plan.schema))[0])
         positions = [_output_positions(b, width) for b in branches]
         types = [
             common_type(

@@ -69,7 +69,7 @@ class SelectBinder:
             sort_exprs = [grouping.over_groups(expr) for expr in sort_exprs]
             if condition is not None:
                 plan = Filter(plan, grouping.over_groups(condition))
-        return self._output(tree, plan, items, exprs, sort_exprs, sort_keys)
+        return self._output(tree, plan, scope, items, exprs, sort_exprs, sort_keys)
 
     # -- the clauses ----------------------------------------------------------------------------------------------
 
@@ -109,7 +109,8 @@ class SelectBinder:
         else:
             expr = self._context.coercer.settled(item.operand)
             if any(isinstance(e, InputRef) and e.index < 0 for e in walk(expr)):
-                raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position)
+                message = "aggregate functions are not allowed in GROUP BY"
+                raise GroupingError(message, position=item.operand.position)
         return expr
 
     def _order(self, tree: exp.Select, binder: ExpressionBinder, items: list[Item]) -> tuple[list[Expr], list[SortKey]]:
@@ -137,6 +138,7 @@ class SelectBinder:
         self,
         tree: exp.Select,
         plan: LogicalPlan,
+        scope: Scope,
         items: list[Item],
         exprs: list[Expr],
         sort_exprs: list[Expr],
@@ -156,7 +158,7 @@ class SelectBinder:
             plan = project(plan, exprs, names)
         if sort_keys:
             plan = Sort(plan, tuple(sort_keys))
-        plan = limited(self._context, tree, plan)
+        plan = limited(self._context, tree, plan, scope)
         if sort_exprs:
             visible = plan.schema[: len(items)]
             plan = project(plan, [InputRef(i, f.type) for i, f in enumerate(visible)], names)
@@ -185,7 +187,7 @@ def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:
             if isinstance(expr, InputRef):
                 expr = InputRef(expr.index, expr.type)
                 if binder.aggregates is not None:
-                    binder.aggregates.note(expr, position, column.name)
+                    binder.aggregates.note(expr, position, binder.shown_name(column.name))
             items.append(Item(column.name, Operand(expr, position), tree))
     return items
 
@@ -246,8 +248,9 @@ def sorted_by_output(tree: exp.Expr, plan: LogicalPlan, items: Sequence[Item]) -
     return Sort(plan, tuple(keys)) if keys else plan
 
 
-def limited(context: BindContext, tree: exp.Expr, plan: LogicalPlan) -> LogicalPlan:
-    """LIMIT, OFFSET and FETCH FIRST."""
+def limited(context: BindContext, tree: exp.Expr, plan: LogicalPlan, scope: Scope | None = None) -> LogicalPlan:
+    """LIMIT, OFFSET and FETCH FIRST. Columns of `scope` are known there, to be refused."""
+    binder = ExpressionBinder(context, scope or Scope(), "LIMIT")
     limit, offset = tree.args.get("limit"), tree.args.get("offset")
     count: exp.Expr | None = None
     if isinstance(limit, exp.Fetch):
@@ -261,26 +264,26 @@ def limited(context: BindContext, tree: exp.Expr, plan: LogicalPlan) -> LogicalP
     if isinstance(count, exp.Var) and count.name.upper() == "ALL":
         count = None
     bounds = [
-        None if count is None else _bound(context, count, "LIMIT"),
-        None if offset is None else _bound(context, offset.expression, "OFFSET"),
+        None if count is None else _bound(binder, count, "LIMIT"),
+        None if offset is None else _bound(binder, offset.expression, "OFFSET"),
     ]
     return plan if bounds == [None, None] else Limit(plan, bounds[0], bounds[1])
 
 
-def _bound(context: BindContext, tree: exp.Expr, clause: str) -> Expr | None:
+def _bound(binder: ExpressionBinder, tree: exp.Expr, clause: str) -> Expr | None:
+    operand = binder.bind(tree)
     column = next(iter(tree.find_all(exp.Column)), None)
     if column is not None:
         message = f"argument of {clause} must not contain variables"
         raise SqlError(message, sqlstate="42P10", position=position_of(column))
-    operand = ExpressionBinder(context, Scope(), clause).bind(tree)
     if not operand.type.is_numeric and operand.type.kind is not TypeKind.UNKNOWN:
-        message = f"argument of {clause} must be type bigint, not type {operand.type}"
+        message = f"argument of {clause} must be type bigint, not type {operand.type.kind.value}"
         raise SqlError(message, sqlstate="42804", position=operand.position)
-    expr = context.coercer.coerce(operand, BIGINT, Context.ASSIGNMENT)
+    expr = binder.context.coercer.coerce(operand, BIGINT, Context.ASSIGNMENT)
     match expr:
         case Literal(None):
             return None  # LIMIT NULL is no limit
         case Literal(int(value)) if value < 0:
             sqlstate = "2201W" if clause == "LIMIT" else "2201X"
-            raise SqlError(f"{clause} must not be negative", sqlstate=sqlstate, position=operand.position)
+            raise SqlError(f"{clause} must not be negative", sqlstate=sqlstate)
     return expr

@@ -122,6 +122,17 @@ class QueryParser(ExpressionParser):
             self.raise_error("ON or USING expected")
         return join
 
+    def _parse_group(self, *args: Any, **kwargs: Any) -> exp.Group | None:
+        group = super()._parse_group(*args, **kwargs)
+        if group is not None and not any(group.args.values()):
+            self.raise_error("expression expected")
+        return group
+
+    def _parse_derived_table_values(self, allow_value_synonym: bool = False) -> exp.Values | None:
+        token = self._curr
+        values = super()._parse_derived_table_values(allow_value_synonym)
+        return None if values is None else self._at(values, token)
+
     def _parse_table_parts(self, *args: Any, **kwargs: Any) -> Any:
         token = self._curr
         table = super()._parse_table_parts(*args, **kwargs)

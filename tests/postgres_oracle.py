@@ -1,0 +1,91 @@
+"""A real PostgreSQL for tests to compare with: started once a run, in a temporary directory, on a Unix socket.
+
+Needs PostgreSQL 15's programs; where they are missing, tests that ask for it are skipped and say why. PostgreSQL
+refuses to run as root, so there it runs as the user `postgres`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+PROGRAMS = Path("/usr/lib/postgresql/15/bin")
+_SETTINGS = "fsync=off\nsynchronous_commit=off\ntimezone='UTC'\nlc_messages='C'\nlisten_addresses=''\n"
+
+
+@dataclass(frozen=True)
+class PostgresOracle:
+    """Where the server listens."""
+
+    directory: Path
+    port: int
+
+    def connect(self) -> psycopg.Connection[tuple[object, ...]]:
+        """A connection in autocommit, as the superuser."""
+        return psycopg.connect(
+            host=str(self.directory), port=self.port, user="postgres", dbname="postgres", autocommit=True
+        )
+
+
+def missing_reason() -> str | None:
+    """Why no PostgreSQL can be started here; None if it can."""
+    if not (PROGRAMS / "initdb").exists():
+        return f"PostgreSQL 15 is not installed in {PROGRAMS}"
+    if os.getuid() == 0 and shutil.which("runuser") is None:
+        return "PostgreSQL does not run as root, and there is no runuser"
+    return None
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresOracle]:
+    """Starts a server and stops it afterwards."""
+    directory = Path(tempfile.mkdtemp(prefix="risingpy-postgres-"))
+    port = _free_port()
+    data = directory / "data"
+    if os.getuid() == 0:
+        shutil.chown(directory, "postgres")
+    try:
+        _run("initdb", "-D", str(data), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-N")
+        with (data / "postgresql.conf").open("a") as settings:
+            settings.write(f"{_SETTINGS}port={port}\nunix_socket_directories='{directory}'\n")
+        _run("pg_ctl", "-D", str(data), "-l", str(directory / "log"), "-w", "start")
+        try:
+            yield PostgresOracle(directory, port)
+        finally:
+            _run("pg_ctl", "-D", str(data), "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_oracle() -> Iterator[PostgresOracle]:
+    """The server of this test run."""
+    reason = missing_reason()
+    if reason is not None:
+        pytest.skip(reason)
+    with postgres_server() as server:
+        yield server
+
+
+def _run(program: str, *arguments: str) -> None:
+    command = [str(PROGRAMS / program), *arguments]
+    if os.getuid() == 0:
+        command = ["runuser", "-u", "postgres", "--", *command]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", timeout=120)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
