@@ -17,7 +17,8 @@ from risingpy.errors import InFailedTransaction, SqlError, UndefinedObject
 from risingpy.executors.expression.duckdb_connection import connect
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder import SessionValues
-from risingpy.frontend.parser import parse
+from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, split_statements
+from risingpy.frontend.catalog.session_functions import VERSION_TEXT
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.query import BatchRunner
@@ -61,15 +62,16 @@ class ClientSession:
         self._notices: list[Notice] = []
         self._duckdb = _new_cursor()
         self._runner = BatchRunner(self._duckdb, self.transaction)
+        self._system = SystemCatalog(self)
         self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, PreparedStatement]] = {}
 
     # What the wire layer calls
 
-    def split(self, sql: str) -> Sequence[ParsedStatement]:
-        return parse(sql)
+    def split(self, sql: str) -> Sequence[ParsedStatement | SystemStatement]:
+        return split_statements(sql)
 
     def prepare(self, statement: object, parameter_oids: Sequence[int]) -> Prepared:
-        assert isinstance(statement, ParsedStatement)
+        assert isinstance(statement, ParsedStatement | SystemStatement)
         prepared = self._prepare(statement, tuple(parameter_oids))
         self._check_not_failed(prepared)
         return Prepared(
@@ -124,9 +126,11 @@ class ClientSession:
     def cancel(self) -> None:
         self.cancelled.set()
         self._runner.interrupt()
+        self._system.interrupt()
 
     def close(self) -> None:
         self.transaction.rollback()
+        self._system.close()
         self._duckdb.close()
 
     # What statement modules use
@@ -145,6 +149,7 @@ class ClientSession:
             user=self.startup.user,
             database=self.startup.database,
             schema=path[0] if path else None,
+            version=VERSION_TEXT,
             time_zone=self.time_zone(),
         )
 
@@ -170,13 +175,16 @@ class ClientSession:
 
     # Inside
 
-    def _prepare(self, statement: ParsedStatement, oids: tuple[int, ...]) -> PreparedStatement:
+    def _prepare(self, statement: ParsedStatement | SystemStatement, oids: tuple[int, ...]) -> PreparedStatement:
         version = (self.database.catalog.version, self.settings.version)
         key = (statement.text, oids)
         cached = self._cache.get(key)
         if cached is not None and cached[0] == version:
             return cached[1]
-        prepared = prepare_statement(self, statement, [_type_of(oid) for oid in oids])
+        if isinstance(statement, SystemStatement):
+            prepared = self._system.prepare(statement, oids)
+        else:
+            prepared = prepare_statement(self, statement, [_type_of(oid) for oid in oids])
         if len(self._cache) >= CACHED_STATEMENTS:
             del self._cache[next(iter(self._cache))]
         self._cache[key] = (version, prepared)

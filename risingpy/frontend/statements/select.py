@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from risingpy.frontend.binder import bind_query
-from risingpy.frontend.catalog.query import prepare_system_query
 from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Field, Result
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 def prepare(
     session: ClientSession, parsed: ParsedStatement, statement: Select, parameter_types: Sequence[SqlType]
 ) -> PreparedStatement:
-    system = prepare_system_query(session, statement.query, parameter_types)
-    if system is not None:
-        return system
     bound = bind_query(
         statement.query,
         session.database.catalog,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.ast import ParsedStatement, SetVariable, ShowVariable
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.text_table import text_fields, text_rows
@@ -22,7 +23,11 @@ def prepare(
         if statement.values is None and parsed.text[:5].upper() == "RESET":
             session.settings.reset(statement.name)
             return Result("RESET")
-        session.settings.set(statement.name, statement.values)
+        if statement.local:
+            raise FeatureNotSupported("SET LOCAL is not supported", position=statement.position)
+        definition = session.settings.set(statement.name, statement.values)
+        if definition is not None and definition.ignored:
+            session.notice(f'parameter "{definition.name}" has no effect in RisingPy')
         return Result("SET")
 
     return PreparedStatement(run)
@@ -35,7 +40,8 @@ def prepare_show(
         fields = text_fields("name", "setting", "description")
 
         def run_all(parameters: Parameters) -> Result:
-            return Result("SHOW", fields, text_rows(fields, session.settings.all()))
+            rows = [(s.name, s.value, s.description) for s in session.settings.all()]
+            return Result("SHOW", fields, text_rows(fields, rows))
 
         return PreparedStatement(run_all, fields)
     session.settings.get(statement.name)

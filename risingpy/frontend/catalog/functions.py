@@ -1,0 +1,119 @@
+"""System functions, as the DuckDB SQL that a call is rewritten to.
+
+`$1`, `$2` stand for the arguments (NULL where a call has fewer). The relations named rp_… are those of
+`object_names.py`. What depends on the session (`version()`, `current_setting(…)`) is in `session_functions.py`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sqlglot
+from sqlglot import exp
+
+_TRUE = (
+    "pg_type_is_visible pg_function_is_visible pg_collation_is_visible pg_opclass_is_visible pg_operator_is_visible "
+    "pg_conversion_is_visible pg_statistics_obj_is_visible has_table_privilege has_schema_privilege "
+    "has_database_privilege has_column_privilege has_any_column_privilege has_function_privilege "
+    "has_sequence_privilege has_tablespace_privilege has_type_privilege pg_has_role"
+)
+_FALSE = "pg_relation_is_publishable pg_is_other_temp_schema pg_is_in_recovery pg_index_has_property"
+_NULL_TEXT = (
+    "obj_description shobj_description col_description pg_get_ruledef pg_get_triggerdef pg_get_functiondef "
+    "pg_get_statisticsobjdef_columns pg_get_serial_sequence pg_get_partkeydef pg_get_function_sqlbody "
+    "inet_server_addr inet_client_addr pg_advisory_unlock_all pg_tablespace_location pg_notify "
+    "pg_describe_object pg_relation_filepath"
+)
+_NULL_NUMBER = (
+    "pg_table_size pg_relation_size pg_total_relation_size pg_indexes_size pg_database_size pg_tablespace_size "
+    "inet_server_port inet_client_port pg_stat_get_live_tuples pg_stat_get_numscans"
+)
+
+_OBJECT_OID = "(SELECT rp_named FROM rp_spellings WHERE rp_text = CAST($1 AS VARCHAR))"
+
+_SQL = {
+    **dict.fromkeys(_TRUE.split(), "TRUE"),
+    **dict.fromkeys(_FALSE.split(), "FALSE"),
+    **dict.fromkeys(_NULL_TEXT.split(), "CAST(NULL AS VARCHAR)"),
+    **dict.fromkeys(_NULL_NUMBER.split(), "CAST(NULL AS BIGINT)"),
+    "pg_table_is_visible": "(SELECT rp_visible FROM rp_objects WHERE rp_oid = $1)",
+    "pg_get_userbyid": "'root'",
+    "pg_get_expr": "CAST($1 AS VARCHAR)",
+    "pg_get_viewdef": "(SELECT rp_definition FROM rp_objects WHERE rp_oid = COALESCE(TRY_CAST($1 AS UINTEGER), "
+    + _OBJECT_OID
+    + "))",
+    "pg_get_constraintdef": "(SELECT rp_definition FROM rp_objects WHERE rp_oid = $1)",
+    "pg_get_indexdef": "CASE WHEN COALESCE($2, 0) = 0 THEN (SELECT rp_definition FROM rp_objects WHERE rp_oid = $1) "
+    "ELSE (SELECT rp_column FROM rp_columns WHERE rp_owner = $1 AND rp_number = $2) END",
+    "pg_get_function_result": "(SELECT rp_result FROM rp_functions WHERE rp_oid = $1)",
+    "pg_get_function_arguments": "(SELECT rp_arguments FROM rp_functions WHERE rp_oid = $1)",
+    "pg_get_function_identity_arguments": "(SELECT rp_arguments FROM rp_functions WHERE rp_oid = $1)",
+    "format_type": "CASE WHEN $1 IS NULL THEN NULL ELSE COALESCE((SELECT CASE "
+    "WHEN COALESCE($2, -1) < 4 THEN rp_display "
+    "WHEN $1 = 1700 THEN 'numeric(' || (($2 - 4) // 65536) || ',' || (($2 - 4) % 65536) || ')' "
+    "WHEN $1 IN (1042, 1043) THEN rp_display || '(' || ($2 - 4) || ')' ELSE rp_display END "
+    "FROM rp_types WHERE rp_oid = $1), '???') END",
+    "pg_encoding_to_char": "'UTF8'",
+    "pg_char_to_encoding": "6",
+    "pg_client_encoding": "'UTF8'",
+    "pg_size_pretty": "CAST($1 AS VARCHAR) || ' bytes'",
+    "pg_my_temp_schema": "CAST(0 AS UINTEGER)",
+    "txid_current": "CAST(0 AS BIGINT)",
+    "to_regclass": _OBJECT_OID,
+    "to_regtype": "(SELECT rp_named FROM rp_type_spellings WHERE rp_text = LOWER(CAST($1 AS VARCHAR)))",
+    "quote_ident": "CASE WHEN REGEXP_FULL_MATCH($1, '[a-z_][a-z0-9_]*') THEN $1 "
+    "ELSE '\"' || REPLACE($1, '\"', '\"\"') || '\"' END",
+    "quote_literal": "'''' || REPLACE(CAST($1 AS VARCHAR), '''', '''''') || ''''",
+    "array_upper": "NULLIF(LEN($1), 0)",
+    "array_lower": "CASE WHEN LEN($1) > 0 THEN 1 END",
+    "cardinality": "LEN($1)",
+    "generate_subscripts": "UNNEST(RANGE(1, LEN($1) + 1))",
+    "pg_partition_ancestors": "UNNEST(CAST([] AS UINTEGER[]))",
+}
+
+# Functions of PostgreSQL's that DuckDB has too, or that are not the system's alone: they make no system query.
+_COMMON = ("quote_ident", "quote_literal", "array_upper", "array_lower", "cardinality", "generate_subscripts")
+SYSTEM_FUNCTIONS = frozenset(_SQL) - frozenset(_COMMON)
+
+REGCLASS_OID = "COALESCE(" + _OBJECT_OID + ", CAST(ERROR('relation \"' || $1 || '\" does not exist') AS UINTEGER))"
+REGCLASS_TEXT = "COALESCE((SELECT rp_name FROM rp_objects WHERE rp_oid = $1), CAST($1 AS VARCHAR))"
+REGTYPE_OID = (
+    "COALESCE((SELECT rp_named FROM rp_type_spellings WHERE rp_text = LOWER($1)), "
+    "CAST(ERROR('type \"' || $1 || '\" does not exist') AS UINTEGER))"
+)
+REGTYPE_TEXT = (
+    "CASE WHEN $1 = 0 THEN '-' ELSE "
+    "COALESCE((SELECT rp_display FROM rp_types WHERE rp_oid = $1), CAST($1 AS VARCHAR)) END"
+)
+REGNAMESPACE_OID = "(SELECT rp_oid FROM rp_schemas WHERE rp_name = $1)"
+REGNAMESPACE_TEXT = "COALESCE((SELECT rp_name FROM rp_schemas WHERE rp_oid = $1), CAST($1 AS VARCHAR))"
+
+# Functions in FROM, as the relation that stands for them.
+TABLE_FUNCTIONS = {
+    "pg_partition_ancestors": "SELECT CAST(NULL AS UINTEGER) AS relid, CAST(NULL AS BIGINT) AS depth WHERE FALSE",
+    "pg_options_to_table": "SELECT '' AS option_name, '' AS option_value WHERE FALSE",
+    "pg_get_keywords": "SELECT '' AS word, '' AS catcode, '' AS catdesc WHERE FALSE",
+    "pg_get_publication_tables": "SELECT CAST(NULL AS UINTEGER) AS relid WHERE FALSE",
+}
+
+
+def call_sql(name: str) -> str | None:
+    """The template of a function, or None if it is no function of ours."""
+    return _SQL.get(name)
+
+
+@cache
+def _parsed(template: str) -> exp.Expr:
+    return sqlglot.parse_one(template, read="duckdb")
+
+
+def instantiate(template: str, arguments: list[exp.Expr]) -> exp.Expr:
+    """The template with its `$n` replaced by the arguments."""
+
+    def fill(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Parameter | exp.Placeholder):
+            index = int(node.name) - 1
+            return exp.paren(arguments[index].copy()) if index < len(arguments) else exp.null()
+        return node
+
+    return _parsed(template).copy().transform(fill, copy=False)

@@ -1,0 +1,103 @@
+"""What functions from an oid to a text, and from a text to an oid, look up (see `functions.py`).
+
+Columns begin with `rp_`, so that a client's column in a function's argument is never taken for one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.catalog.oids import (
+    constraint_oid,
+    index_oid,
+    relation_oid,
+    schema_oid,
+    system_relation_oid,
+)
+from risingpy.frontend.catalog.pg_class import index_name
+from risingpy.frontend.catalog.pg_index import index_definition, key_definition
+from risingpy.frontend.catalog.pg_namespace import all_schemas
+from risingpy.frontend.catalog.pg_type import TYPES
+from risingpy.frontend.catalog.pg_views import view_definition
+from risingpy.frontend.catalog.system_relation import Row, SystemState, quote_name, relation
+from risingpy.frontend.catalog.visible_columns import visible_columns
+
+# Other names of types that PostgreSQL's grammar knows.
+_TYPE_ALIASES = {
+    "int": "int4",
+    "decimal": "numeric",
+    "float": "float8",
+    "string": "text",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamptz",
+    "time": "time",
+}
+
+
+def _objects(state: SystemState) -> Iterable[Row]:
+    from risingpy.frontend.catalog.registry import IMPLICIT_SCHEMAS, RELATIONS
+
+    for found in state.relations:
+        visible = state.is_visible(found)
+        yield relation_oid(found), state.display_name(found), visible, view_definition(found)
+        if found.primary_key:
+            name = quote_name(index_name(found))
+            shown = name if visible else f"{quote_name(found.schema_name)}.{name}"
+            yield index_oid(found), shown, visible, index_definition(found)
+            yield constraint_oid(found), name, visible, key_definition(found)
+    for system in RELATIONS.values():
+        visible = system.schema in IMPLICIT_SCHEMAS
+        shown = system.name if visible else f"{system.schema}.{system.name}"
+        yield system_relation_oid(system.schema, system.name), shown, visible, None
+
+
+def _spellings(state: SystemState) -> Iterable[Row]:
+    from risingpy.frontend.catalog.registry import IMPLICIT_SCHEMAS, RELATIONS
+
+    for found in state.relations:
+        oid = relation_oid(found)
+        # Unquoted, as clients write them, and as regclass prints them.
+        texts = {state.full_name(found), f"{found.schema_name}.{found.name}"}
+        if state.is_visible(found):
+            texts |= {quote_name(found.name), found.name, f'"{found.name}"'}
+        yield from ((text, oid) for text in texts)
+    for system in RELATIONS.values():
+        oid = system_relation_oid(system.schema, system.name)
+        yield f"{system.schema}.{system.name}", oid
+        if system.schema in IMPLICIT_SCHEMAS:
+            yield system.name, oid
+
+
+def _types(_state: SystemState) -> Iterable[Row]:
+    for entry in TYPES:
+        yield entry.oid, entry.display
+
+
+def _type_spellings(_state: SystemState) -> Iterable[Row]:
+    by_name = {entry.name: entry.oid for entry in TYPES}
+    texts = dict(by_name)
+    texts |= {entry.display: entry.oid for entry in TYPES}
+    texts |= {f"{entry.name}[]": entry.array_oid for entry in TYPES if entry.array_oid}
+    texts |= {alias: by_name[name] for alias, name in _TYPE_ALIASES.items()}
+    texts |= {f"pg_catalog.{name}": oid for name, oid in by_name.items()}
+    return texts.items()
+
+
+def _columns(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        for number, column in visible_columns(found):
+            yield relation_oid(found), number, quote_name(column.name)
+        for number, position in enumerate(found.primary_key, start=1):
+            yield index_oid(found), number, quote_name(found.columns[position].name)
+
+
+def _schemas(state: SystemState) -> Iterable[Row]:
+    return ((schema_oid(name), quote_name(name)) for name in all_schemas(state))
+
+
+OBJECTS = relation("risingpy", "rp_objects", "rp_oid oid, rp_name text, rp_visible bool, rp_definition text", _objects)
+SPELLINGS = relation("risingpy", "rp_spellings", "rp_text text, rp_named oid", _spellings)
+TYPE_TEXTS = relation("risingpy", "rp_types", "rp_oid oid, rp_display text", _types)
+TYPE_SPELLINGS = relation("risingpy", "rp_type_spellings", "rp_text text, rp_named oid", _type_spellings)
+COLUMN_NAMES = relation("risingpy", "rp_columns", "rp_owner oid, rp_number int2, rp_column text", _columns)
+SCHEMA_NAMES = relation("risingpy", "rp_schemas", "rp_oid oid, rp_name text", _schemas)

@@ -1,0 +1,94 @@
+"""pg_attribute and pg_attrdef: the columns of relations and of primary keys' indexes, and their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.catalog.oids import (
+    DEFAULT_COLLATION_OID,
+    default_oid,
+    index_oid,
+    relation_oid,
+    system_relation_oid,
+)
+from risingpy.frontend.catalog.pg_type import TYPES_BY_NAME
+from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.catalog.visible_columns import visible_columns
+from risingpy.optimizer.catalog import ColumnDesc
+from risingpy.types import TypeKind
+
+_BY_VALUE_BYTES = (1, 2, 4, 8)
+
+
+def _row(
+    owner: int,
+    name: str,
+    number: int,
+    *,
+    type_oid: int,
+    length: int,
+    typmod: int = -1,
+    not_null: bool = False,
+    has_default: bool = False,
+    collation: int = 0,
+) -> Row:
+    by_value = length in _BY_VALUE_BYTES
+    storage = "p" if length > 0 else "x"
+    return (
+        *(owner, name, type_oid, -1, length, number, 0, -1, typmod, by_value, storage, "i", "", not_null, has_default),
+        *(False, "", "", False, True, 0, collation, None, None, None, None),
+    )
+
+
+def _column_row(owner: int, number: int, column: ColumnDesc, *, not_null: bool, has_default: bool) -> Row:
+    return _row(
+        owner,
+        column.name,
+        number,
+        type_oid=column.type.oid,
+        length=column.type.typlen,
+        typmod=column.type.typmod,
+        not_null=not_null,
+        has_default=has_default,
+        collation=DEFAULT_COLLATION_OID if column.type.kind is TypeKind.VARCHAR else 0,
+    )
+
+
+def _rows(state: SystemState) -> Iterable[Row]:
+    # The registry knows this module: it is asked for only when rows are wanted.
+    from risingpy.frontend.catalog.registry import RELATIONS
+
+    for found in state.relations:
+        for number, column in visible_columns(found):
+            not_null = column.not_null or number - 1 in found.primary_key
+            has_default = column.default is not None
+            yield _column_row(relation_oid(found), number, column, not_null=not_null, has_default=has_default)
+        for number, position in enumerate(found.primary_key, start=1):
+            column = found.columns[position]
+            yield _column_row(index_oid(found), number, column, not_null=False, has_default=False)
+    for system in RELATIONS.values():
+        owner = system_relation_oid(system.schema, system.name)
+        for number, described in enumerate(system.columns, start=1):
+            described_type = TYPES_BY_NAME[described.type.value[0]]
+            yield _row(owner, described.name, number, type_oid=described_type.oid, length=described_type.length)
+
+
+def _defaults(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        for number, column in visible_columns(found):
+            if column.default is not None:
+                yield default_oid(found, number), relation_oid(found), number, column.default
+
+
+PG_ATTRIBUTE = relation(
+    "pg_catalog",
+    "pg_attribute",
+    "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4,"
+    "attcacheoff int4, atttypmod int4, attbyval bool, attstorage char, attalign char, attcompression char,"
+    "attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, attisdropped bool,"
+    "attislocal bool, attinhcount int4, attcollation oid, attacl _text, attoptions _text, attfdwoptions _text,"
+    "attmissingval text",
+    _rows,
+)
+
+PG_ATTRDEF = relation("pg_catalog", "pg_attrdef", "oid oid, adrelid oid, adnum int2, adbin text", _defaults)

@@ -1,0 +1,82 @@
+"""pg_index, pg_constraint and pg_indexes: primary keys, which clients know as an index and a constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.catalog.oids import constraint_oid, index_oid, relation_oid, schema_oid
+from risingpy.frontend.catalog.pg_class import index_name
+from risingpy.frontend.catalog.system_relation import Row, SystemState, quote_name, relation
+from risingpy.frontend.catalog.visible_columns import key_numbers
+from risingpy.optimizer.catalog import Relation
+
+
+def _keyed(state: SystemState) -> Iterable[Relation]:
+    return (found for found in state.relations if found.primary_key)
+
+
+def key_definition(of: Relation) -> str:
+    """The constraint as pg_get_constraintdef prints it."""
+    return f"PRIMARY KEY ({_key_columns(of)})"
+
+
+def index_definition(of: Relation) -> str:
+    """The index as pg_get_indexdef prints it."""
+    owner = f"{quote_name(of.schema_name)}.{quote_name(of.name)}"
+    return f"CREATE UNIQUE INDEX {quote_name(index_name(of))} ON {owner} USING btree ({_key_columns(of)})"
+
+
+def _key_columns(of: Relation) -> str:
+    return ", ".join(quote_name(of.columns[position].name) for position in of.primary_key)
+
+
+def _indexes(state: SystemState) -> Iterable[Row]:
+    for found in _keyed(state):
+        key = key_numbers(found)
+        zeros = [0] * len(key)
+        yield (
+            *(index_oid(found), relation_oid(found), len(key), len(key), True, False, True, False, True, False, True),
+            *(False, True, True, False, key, zeros, zeros, zeros, None, None),
+        )
+
+
+def _constraints(state: SystemState) -> Iterable[Row]:
+    for found in _keyed(state):
+        yield (
+            *(constraint_oid(found), index_name(found), schema_oid(found.schema_name), "p", False, False, True),
+            *(relation_oid(found), 0, index_oid(found), 0, 0, " ", " ", " ", True, 0, True, key_numbers(found)),
+            *(None, None, None, None, None, None),
+        )
+
+
+def _pg_indexes(state: SystemState) -> Iterable[Row]:
+    for found in _keyed(state):
+        yield found.schema_name, found.name, index_name(found), None, index_definition(found)
+
+
+PG_INDEX = relation(
+    "pg_catalog",
+    "pg_index",
+    "indexrelid oid, indrelid oid, indnatts int2, indnkeyatts int2, indisunique bool, indnullsnotdistinct bool,"
+    "indisprimary bool, indisexclusion bool, indimmediate bool, indisclustered bool, indisvalid bool,"
+    "indcheckxmin bool, indisready bool, indislive bool, indisreplident bool, indkey _int2, indcollation _oid,"
+    "indclass _oid, indoption _int2, indexprs text, indpred text",
+    _indexes,
+)
+
+PG_CONSTRAINT = relation(
+    "pg_catalog",
+    "pg_constraint",
+    "oid oid, conname name, connamespace oid, contype char, condeferrable bool, condeferred bool, convalidated bool,"
+    "conrelid oid, contypid oid, conindid oid, conparentid oid, confrelid oid, confupdtype char, confdeltype char,"
+    "confmatchtype char, conislocal bool, coninhcount int4, connoinherit bool, conkey _int2, confkey _int2,"
+    "conpfeqop _oid, conppeqop _oid, conffeqop _oid, conexclop _oid, conbin text",
+    _constraints,
+)
+
+PG_INDEXES = relation(
+    "pg_catalog",
+    "pg_indexes",
+    "schemaname name, tablename name, indexname name, tablespace name, indexdef text",
+    _pg_indexes,
+)

@@ -1,0 +1,78 @@
+"""pg_proc: the functions and aggregates of the signature table, for `\df pg_catalog.*` and completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.executors.expression.signatures import (
+    AGGREGATE_SIGNATURES,
+    SCALAR_SIGNATURES,
+    ArgType,
+    Polymorphic,
+    Signature,
+)
+from risingpy.frontend.catalog.oids import ROOT_USER_OID, schema_oid
+from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
+
+_ANY_ELEMENT_OID = 2283
+_FIRST_OID = 10000  # of our own numbering, below the users' range
+_SQL_LANGUAGE_OID = 12
+
+
+def _is_function(signature: Signature) -> bool:
+    # Operators and forms with a syntax of their own are in the table too: they are no functions of that name.
+    return signature.name.isidentifier() and signature.name.islower()
+
+
+def _type_oid(argument: ArgType) -> int:
+    return _ANY_ELEMENT_OID if isinstance(argument, Polymorphic) else argument.oid
+
+
+def _type_text(argument: ArgType) -> str:
+    return "anyelement" if isinstance(argument, Polymorphic) else argument.kind.value
+
+
+def _numbered() -> Iterable[tuple[int, str, Signature]]:
+    functions = [("f", s) for s in SCALAR_SIGNATURES if _is_function(s)]
+    aggregates = [("a", s) for s in AGGREGATE_SIGNATURES]
+    for number, (kind, signature) in enumerate(functions + aggregates):
+        yield _FIRST_OID + number, kind, signature
+
+
+def _rows(_state: SystemState) -> Iterable[Row]:
+    for oid, kind, signature in _numbered():
+        arguments = [_type_oid(argument) for argument in signature.args]
+        yield (
+            *(oid, signature.name, schema_oid("pg_catalog"), ROOT_USER_OID, _SQL_LANGUAGE_OID, kind, False, False, "i"),
+            *(len(arguments), 0, _type_oid(signature.result), arguments, None, None, None, None, signature.function),
+            *(None, None),
+        )
+
+
+def _signature_texts(_state: SystemState) -> Iterable[Row]:
+    for oid, _kind, signature in _numbered():
+        yield oid, _type_text(signature.result), ", ".join(_type_text(argument) for argument in signature.args)
+
+
+def _languages(_state: SystemState) -> Iterable[Row]:
+    yield _SQL_LANGUAGE_OID, "internal", ROOT_USER_OID, False, False, 0, 0, 0, None
+
+
+PG_PROC = relation(
+    "pg_catalog",
+    "pg_proc",
+    "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, prokind char, proretset bool,"
+    "proisstrict bool, provolatile char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes _oid,"
+    "proallargtypes _oid, proargmodes _char, proargnames _text, proargdefaults text, prosrc text, probin text,"
+    "proacl _text",
+    _rows,
+)
+PG_LANGUAGE = relation(
+    "pg_catalog",
+    "pg_language",
+    "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, laninline oid,"
+    "lanvalidator oid, lanacl _text",
+    _languages,
+)
+# What pg_get_function_result and pg_get_function_arguments print.
+FUNCTION_TEXTS = relation("risingpy", "rp_functions", "rp_oid oid, rp_result text, rp_arguments text", _signature_texts)

@@ -1,0 +1,30 @@
+"""pg_settings and the system's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
+
+
+def _rows(state: SystemState) -> Iterable[Row]:
+    for setting in state.settings:
+        yield (
+            *(setting.name, setting.value, None, "Session", setting.description, None, "user", "string", "session"),
+            *(None, None, None, None, None, None, None, False),
+        )
+
+
+def _parameters(state: SystemState) -> Iterable[Row]:
+    return state.parameters.items()
+
+
+PG_SETTINGS = relation(
+    "pg_catalog",
+    "pg_settings",
+    "name text, setting text, unit text, category text, short_desc text, extra_desc text, context text, vartype text,"
+    "source text, min_val text, max_val text, enumvals _text, boot_val text, reset_val text, sourcefile text,"
+    "sourceline int4, pending_restart bool",
+    _rows,
+)
+RW_SYSTEM_PARAMETERS = relation("rw_catalog", "rw_system_parameters", "name text, value text", _parameters)

@@ -1,0 +1,117 @@
+"""Queries of system relations and functions as statements of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from risingpy.frontend.catalog.recognize import SystemText, divide
+from risingpy.frontend.catalog.system_query import ResultColumn, SystemQueries
+from risingpy.frontend.catalog.system_relation import ActiveSession, Progress, SystemState
+from risingpy.frontend.parser import parse
+from risingpy.frontend.parser.ast import ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.wire.session_protocol import Field, Result
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+@dataclass(frozen=True, slots=True)
+class SystemStatement:
+    """A query of system relations, which begins after `offset` characters of the whole text."""
+
+    text: str
+    offset: int
+
+
+def split_statements(sql: str) -> list[ParsedStatement | SystemStatement]:
+    """The statements of a text. Raises as `parse` does; positions count characters of the whole text."""
+    statements: list[ParsedStatement | SystemStatement] = []
+    for piece in divide(sql):
+        if isinstance(piece, SystemText):
+            statements.append(SystemStatement(piece.text, piece.offset))
+        else:
+            # Blanks in front keep the positions.
+            statements += parse(" " * piece.offset + piece.text)
+    return statements
+
+
+class SystemCatalog:
+    """A session's access to the system relations; gives its functions (`current_setting`) what they ask for."""
+
+    def __init__(self, session: ClientSession) -> None:
+        self._session = session
+        self._queries = SystemQueries(self, self._state)
+        self._running = ""
+        self.user = session.startup.user
+        self.process_id = session.startup.process_id
+
+    def prepare(self, statement: SystemStatement, parameter_oids: Sequence[int]) -> PreparedStatement:
+        """Binds a query of system relations."""
+        query = self._queries.prepare(statement.text, parameter_oids)
+        fields = tuple(_field(column) for column in query.columns)
+
+        def run(parameters: Parameters) -> Result:
+            self._running = statement.text
+            answer = self._queries.execute(query, parameters)
+            return Result("SELECT {n}", fields, iter(answer.to_batches()))
+
+        return PreparedStatement(
+            run,
+            fields,
+            parameter_types=tuple(parameter.type for parameter in query.parameters),
+            parameter_oids=tuple(parameter.oid for parameter in query.parameters),
+        )
+
+    def interrupt(self) -> None:
+        """Ends a running query. From any thread."""
+        self._queries.interrupt()
+
+    def close(self) -> None:
+        self._queries.close()
+
+    # What functions ask (SessionFacts)
+
+    @property
+    def search_path(self) -> tuple[str, ...]:
+        schemas = self._session.database.catalog.schemas
+        return tuple(schema for schema in self._session.search_path() if schema in schemas)
+
+    @property
+    def database_name(self) -> str:
+        return self._session.database.catalog.database
+
+    def setting(self, name: str) -> str | None:
+        return self._session.settings.find(name)
+
+    def change_setting(self, name: str, value: str) -> None:
+        self._session.settings.set(name, (value,))
+
+    def _state(self) -> SystemState:
+        session, database = self._session, self._session.database
+        startup = session.startup
+        this = ActiveSession(
+            process_id=startup.process_id,
+            user=startup.user,
+            application_name=session.settings.get("application_name"),
+            client_address=startup.client_address,
+            query=self._running,
+            running=True,
+        )
+        return SystemState(
+            catalog=database.catalog,
+            user=startup.user,
+            process_id=startup.process_id,
+            search_path=self.search_path,
+            settings=session.settings.all(),
+            parameters=database.parameters(),
+            progress=tuple(Progress(relation, rows) for relation, rows in database.ddl_progress()),
+            errors=database.job_errors(),
+            sessions=(this,),
+        )
+
+
+def _field(column: ResultColumn) -> Field:
+    return Field(column.name, column.type, oid=column.oid)

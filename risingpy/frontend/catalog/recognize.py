@@ -1,0 +1,95 @@
+"""Which statements ask the system relations or functions, told from their tokens before anything is parsed.
+
+Such statements speak PostgreSQL's whole language (`OPERATOR(pg_catalog.~)`, `ARRAY(SELECT …)`, casts to regclass),
+more of it than our dialect knows, and never touch user data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from risingpy.frontend.catalog.functions import SYSTEM_FUNCTIONS, TABLE_FUNCTIONS
+from risingpy.frontend.catalog.registry import RELATIONS
+
+# A cheap look that most statements of users do not survive.
+_SUSPECT = re.compile(
+    r"\bpg_|\brw_|information_schema|\breg(class|type|proc|namespace|role)\b|format_type|obj_description|"
+    r"col_description|current_(schemas|setting)|set_config|"
+    r"to_reg|has_\w+_privilege|txid_current|inet_|::\s*oid\b",
+    re.IGNORECASE,
+)
+_BEGINNINGS = (TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN)
+_SCHEMAS = ("pg_catalog", "information_schema", "rw_catalog")
+_NAMES = frozenset(name for schema, name in RELATIONS if schema != "information_schema")
+# The others (current_user, version()) are the binder's, which takes them together with any relation.
+_OF_SESSION = frozenset(("pg_backend_pid", "current_setting", "set_config", "current_schemas"))
+_FUNCTIONS = SYSTEM_FUNCTIONS | _OF_SESSION | frozenset(TABLE_FUNCTIONS)
+_TYPES = frozenset(("regclass", "regtype", "regproc", "regnamespace", "regrole", "oid"))
+
+
+@dataclass(frozen=True, slots=True)
+class SystemText:
+    """A statement that asks the system: its text, which begins after `offset` characters of the whole text."""
+
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherText:
+    """One or more other statements, for the parser."""
+
+    text: str
+    offset: int
+
+
+def divide(sql: str) -> Sequence[SystemText | OtherText]:
+    """The text cut into system statements and the rest; a text without any comes back whole, at once."""
+    whole = [OtherText(sql, 0)]
+    if _SUSPECT.search(sql) is None:
+        return whole
+    try:
+        tokens = list(sqlglot.tokenize(sql, read="postgres"))
+    except TokenError:
+        return whole  # the parser says what is wrong
+    pieces = [
+        (SystemText if _asks_system(group) else OtherText)(sql[group[0].start : group[-1].end + 1], group[0].start)
+        for group in _statements(tokens)
+    ]
+    return pieces if any(isinstance(piece, SystemText) for piece in pieces) else whole
+
+
+def _statements(tokens: list[Token]) -> list[list[Token]]:
+    groups: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            groups.append([])
+        else:
+            groups[-1].append(token)
+    return [group for group in groups if group]
+
+
+def _asks_system(tokens: list[Token]) -> bool:
+    if tokens[0].token_type not in _BEGINNINGS:
+        return False
+    for i, token in enumerate(tokens):
+        if token.token_type in (TokenType.STRING, TokenType.NUMBER):
+            continue
+        word = token.text.lower()
+        following = tokens[i + 1].token_type if i + 1 < len(tokens) else None
+        before = tokens[i - 1].token_type if i else None
+        if word in _SCHEMAS and following is TokenType.DOT:
+            return True
+        if word in _NAMES and before in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.DOT):
+            return True
+        if word in _FUNCTIONS and following is TokenType.L_PAREN:
+            return True
+        if word in _TYPES and before in (TokenType.DCOLON, TokenType.ALIAS):
+            return True
+    return False

@@ -1,0 +1,289 @@
+"""Rewrites a system query from PostgreSQL's SQL to DuckDB's, over the relations of this package.
+
+    SELECT c.oid::regclass FROM pg_class c WHERE pg_table_is_visible(c.oid)
+    =>
+    SELECT COALESCE((SELECT rp_name FROM rp_objects WHERE rp_oid = c.oid), …)
+    FROM "pg_catalog.pg_class" AS c WHERE (SELECT rp_visible FROM rp_objects WHERE rp_oid = c.oid)
+
+Functions become the SQL of `functions.py`, session functions constants, object identifier types lookups,
+parameters values. Only relations and table functions that are known here may be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from risingpy.errors import FeatureNotSupported, SyntaxError_, UndefinedTable
+from risingpy.frontend.catalog import functions
+from risingpy.frontend.catalog.parameters import parameter_type
+from risingpy.frontend.catalog.plain_text import plain_text
+from risingpy.frontend.catalog.registry import INTERNAL_RELATIONS, find_system_relation
+from risingpy.frontend.catalog.session_functions import (
+    SESSION_FUNCTIONS,
+    SessionFacts,
+    arguments_of,
+    evaluate,
+    function_name,
+)
+from risingpy.frontend.catalog.system_relation import SystemRelation
+
+_ARRAY_TEXT = re.compile(r"\{(-?\d+(,-?\d+)*)?\}")
+_TEXT_TYPES = ("name", "text", "char", "bpchar", "sql_identifier", "character_data", "yes_or_no", "regproc", "cstring")
+_NUMBER_TYPES = {"oid": "UINTEGER", "xid": "UINTEGER", "cardinal_number": "INTEGER", "int2vector": "SMALLINT[]"}
+_LISTS = {"_oid": "UINTEGER[]", "oidvector": "UINTEGER[]", "_text": "VARCHAR[]", "_name": "VARCHAR[]"}
+_LOOKUPS = {
+    "regclass": (functions.REGCLASS_OID, functions.REGCLASS_TEXT),
+    "regtype": (functions.REGTYPE_OID, functions.REGTYPE_TEXT),
+    "regnamespace": (functions.REGNAMESPACE_OID, functions.REGNAMESPACE_TEXT),
+}
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """DuckDB's SQL and what it reads. `names` is None where a star leaves them to DuckDB."""
+
+    sql: str
+    relations: dict[str, SystemRelation] = field(default_factory=dict)
+    names: tuple[str, ...] | None = None
+
+
+def parse_system_query(sql: str) -> exp.Query:
+    """The tree of a system query. Raises SyntaxError_."""
+    try:
+        tree = sqlglot.parse_one(plain_text(sql), read="postgres")
+    except ParseError as error:
+        near = error.errors[0].get("highlight") if error.errors else None
+        where = f'syntax error at or near "{near}"' if near else "syntax error at end of input"
+        raise SyntaxError_(where) from None
+    if isinstance(tree, exp.Values):
+        tree = exp.select("*").from_(tree)
+    if not isinstance(tree, exp.Query):
+        raise FeatureNotSupported("only queries can read system relations")
+    return tree
+
+
+def rewrite(
+    tree: exp.Query,
+    session: SessionFacts,
+    parameters: Sequence[object] | None,
+    parameter_oids: Sequence[int],
+    *,
+    execute: bool,
+) -> Rewritten:
+    """DuckDB's form of `tree`, which is left as it is. Without `parameters` they are NULLs of their types."""
+    tree = tree.copy()
+    rewritten = Rewritten("", names=_output_names(tree))
+    _replace_parameters(tree, parameters, parameter_oids)
+    _replace_relations(tree, rewritten)
+    # From the leaves up, so that a call's arguments are done before the call.
+    for node in reversed(list(tree.walk(bfs=True))):
+        replacement = _replacement(node, session, execute=execute)
+        if replacement is not node:
+            node.replace(replacement)
+    for table in tree.find_all(exp.Table):
+        internal = INTERNAL_RELATIONS.get(table.name)
+        if internal is not None:
+            rewritten.relations[table.name] = internal
+    rewritten.sql = tree.sql(dialect="duckdb")
+    return rewritten
+
+
+def _output_names(tree: exp.Query) -> tuple[str, ...] | None:
+    if not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery):
+        return None
+    selects = tree.selects
+    if any(isinstance(item, exp.Star) or item.find(exp.Star) is item or item.is_star for item in selects):
+        return None
+    return tuple(_output_name(item) for item in selects)
+
+
+def _output_name(item: exp.Expr) -> str:
+    """As PostgreSQL names a column without alias: by its column, function or type, else `?column?`."""
+    match item:
+        case exp.Alias() | exp.Column():
+            return str(item.alias_or_name)
+        case exp.Cast():
+            inner = _output_name(item.this)
+            return _type_name(item.to) if inner == "?column?" else inner
+        case exp.Dot():
+            return str(item.expression.name)
+        case exp.Paren() | exp.Bracket():
+            return _output_name(item.this)
+        case exp.Case():
+            return "case"
+        case exp.Exists():
+            return "exists"
+        case exp.Array():
+            return "array"
+        case exp.Subquery():
+            names = _output_names(item.this)
+            return names[0] if names else "?column?"
+        case exp.Func() if not isinstance(item, exp.Connector):
+            return function_name(item) or str(item.sql_name()).lower()
+        case _:
+            return "?column?"
+
+
+def _replace_parameters(tree: exp.Query, parameters: Sequence[object] | None, parameter_oids: Sequence[int]) -> None:
+    for node in list(tree.find_all(exp.Parameter)):
+        index = int(node.name) - 1
+        if parameters is None:
+            literal: exp.Expr = exp.null()
+        else:
+            literal = _literal(parameters[index])
+        written = node.parent if isinstance(node.parent, exp.Cast) else None
+        if written is None or isinstance(literal, exp.Null):
+            declared = parameter_type(node, parameter_oids)
+            literal = exp.cast(literal, exp.DataType.build(declared.duckdb, dialect="duckdb"))
+        node.replace(literal)
+
+
+def _literal(value: object) -> exp.Expr:
+    if isinstance(value, list | tuple):
+        return exp.Array(expressions=[_literal(item) for item in value])
+    return exp.convert(value)
+
+
+def _replace_relations(tree: exp.Query, rewritten: Rewritten) -> None:
+    ctes = {cte.alias for cte in tree.find_all(exp.CTE)}
+    for table in list(tree.find_all(exp.Table)):
+        if isinstance(table.this, exp.Func):
+            _replace_table_function(table)
+        elif table.name not in ctes or table.args.get("db") is not None:
+            _name_relation(table, rewritten)
+    for column in tree.find_all(exp.Column):
+        # pg_class.oid and public.pg_class.oid mean the same: aliases have no schema.
+        column.set("db", None)
+        column.set("catalog", None)
+    for call in list(tree.find_all(exp.Unnest)):
+        _name_columns_like_table(call)
+
+
+def _name_relation(table: exp.Table, rewritten: Rewritten) -> None:
+    schema = _folded(table.args.get("db"))
+    name = _folded(table.this) or table.name
+    found = find_system_relation(schema, name)
+    if found is None:
+        written = f"{schema}.{name}" if schema is not None else name
+        if written.startswith(("pg_", "information_schema.", "rw_")):
+            raise UndefinedTable(f'relation "{written}" does not exist')
+        raise FeatureNotSupported(
+            f'system relations or functions together with the relation "{written}" in one query are not supported'
+        )
+    key = f"{found.schema}.{found.name}"
+    rewritten.relations[key] = found
+    alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name, quoted=True))
+    table.set("alias", alias)
+    table.set("db", None)
+    table.set("catalog", None)
+    table.set("this", exp.to_identifier(key, quoted=True))
+
+
+def _folded(identifier: exp.Expr | None) -> str | None:
+    """A name, in lower case unless it was quoted."""
+    if identifier is None:
+        return None
+    return str(identifier.name) if identifier.args.get("quoted") else str(identifier.name).lower()
+
+
+def _replace_table_function(table: exp.Table) -> None:
+    name = (function_name(table.this) or str(table.this.sql_name())).lower()
+    body = functions.TABLE_FUNCTIONS.get(name)
+    if body is None:
+        if isinstance(table.this, exp.GenerateSeries | exp.ExplodingGenerateSeries | exp.Explode | exp.Unnest):
+            _name_columns_like_table(table)
+            return
+        raise FeatureNotSupported(f"the function {name} in FROM is not supported")
+    subquery = exp.Subquery(this=sqlglot.parse_one(body, read="duckdb"), alias=table.args.get("alias"))
+    table.replace(subquery)
+
+
+def _name_columns_like_table(source: exp.Expr) -> None:
+    """`FROM generate_series(1, 2) s` lets PostgreSQL's queries use `s` as the column."""
+    alias = source.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.this is not None and not alias.columns:
+        alias.set("columns", [alias.this.copy()])
+
+
+def _replacement(node: exp.Expr, session: SessionFacts, *, execute: bool) -> exp.Expr:
+    if isinstance(node, exp.Cast):
+        return _cast(node)
+    if isinstance(node, exp.Literal) and node.is_string and isinstance(node.parent, exp.EQ | exp.NEQ | exp.Coalesce):
+        return _array_literal(node) or node
+    if isinstance(node, exp.Column) and node.name == "user" and not node.table and not node.this.quoted:
+        return exp.Literal.string(session.user)
+    if isinstance(node, exp.FirstValue) and not isinstance(node.parent, exp.Window):
+        return exp.Anonymous(this="first", expressions=[node.this])
+    if isinstance(node, exp.Dot) and isinstance(node.this, exp.Paren):
+        raise FeatureNotSupported("fields of composite values are not supported")
+    name = function_name(node)
+    if name is None:
+        return node
+    if name == "json_build_object":
+        return exp.Anonymous(this="json_object", expressions=arguments_of(node))
+    if name in SESSION_FUNCTIONS:
+        return evaluate(name, arguments_of(node), session, execute=execute)
+    template = functions.call_sql(name)
+    return node if template is None else exp.paren(functions.instantiate(template, arguments_of(node)))
+
+
+def _array_literal(node: exp.Expr) -> exp.Expr | None:
+    if not _ARRAY_TEXT.fullmatch(node.name):
+        return None
+    return exp.Array(expressions=[exp.Literal.number(n) for n in node.name.strip("{}").split(",") if n])
+
+
+def _type_name(to: exp.Expr) -> str:
+    kind = to.args.get("kind")
+    if isinstance(kind, exp.Dot):
+        return str(kind.expression.name).lower()
+    if isinstance(kind, exp.Expr):
+        return str(kind.name).lower()
+    return str(to.sql(dialect="postgres")).lower()
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    name = _type_name(node.to)
+    if name in _LOOKUPS:
+        return _object_identifier(node, *_LOOKUPS[name])
+    target = "VARCHAR" if name in _TEXT_TYPES or name == "regrole" else _NUMBER_TYPES.get(name) or _LISTS.get(name)
+    if name.endswith("[]"):
+        literal = _array_literal(node.this) if isinstance(node.this, exp.Literal) else None
+        if literal is not None:
+            node.set("this", literal)
+        if any(text in name for text in _TEXT_TYPES):
+            target = "VARCHAR[]"
+    if target is not None:
+        node.set("to", exp.DataType.build(target, dialect="duckdb"))
+    return node
+
+
+def _object_identifier(node: exp.Cast, to_oid: str, to_text: str) -> exp.Expr:
+    """Text becomes the oid; an oid becomes the name where it is shown or cast to text, and stays itself elsewhere."""
+    operand = node.this
+    while isinstance(operand, exp.Paren):
+        operand = operand.this
+    textual = isinstance(operand, exp.Literal) and operand.is_string and not operand.name.isdigit()
+    if isinstance(operand, exp.Cast):
+        textual = str(operand.to.sql(dialect="duckdb")).upper() in ("TEXT", "VARCHAR")
+    shown = _is_shown(node)
+    if textual:
+        oid = exp.paren(functions.instantiate(to_oid, [node.this]))
+        return functions.instantiate(to_text, [oid]) if shown else oid
+    number = exp.cast(node.this.copy(), exp.DataType.build("UINTEGER", dialect="duckdb"))
+    return exp.paren(functions.instantiate(to_text, [number])) if shown else number
+
+
+def _is_shown(node: exp.Expr) -> bool:
+    parent = node.parent
+    while isinstance(parent, exp.Alias | exp.Paren):
+        parent = parent.parent
+    if isinstance(parent, exp.Cast):
+        return _type_name(parent.to) in _TEXT_TYPES
+    return isinstance(parent, exp.Select | exp.Ordered | exp.Order | exp.DPipe)

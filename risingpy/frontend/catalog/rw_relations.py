@@ -1,0 +1,113 @@
+"""rw_catalog's lists of relations: tables, views, materialized views, sources, their columns and definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from risingpy.frontend.catalog.oids import schema_oid, system_relation_oid
+from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
+from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
+
+ROOT_ID = 1
+_STATUS = {JobStatus.CREATING: "Creating", JobStatus.CREATED: "Created", JobStatus.FAILED: "Failed"}
+
+
+def _all_of(kind: RelationKind, row: Callable[[Relation], Row]) -> Callable[[SystemState], Iterable[Row]]:
+    return lambda state: (row(found) for found in state.relations if found.kind is kind)
+
+
+def _head(found: Relation) -> tuple[int, str, int, int, str]:
+    return found.relation_id, found.name, schema_oid(found.schema_name), ROOT_ID, found.definition
+
+
+def _table(found: Relation) -> Row:
+    return *_head(found), found.append_only, None
+
+
+def _view(found: Relation) -> Row:
+    return *_head(found), None
+
+
+def _materialized_view(found: Relation) -> Row:
+    relation_id, name, schema, owner, definition = _head(found)
+    status = _STATUS[found.status]
+    return relation_id, name, schema, found.schema_name, owner, definition, found.append_only, None, False, status
+
+
+def _source(found: Relation) -> Row:
+    relation_id, name, schema, owner, definition = _head(found)
+    options = dict(found.options)
+    columns = [column.name for column in found.columns if not column.hidden]
+    connector = options.get("connector", "").upper()
+    return relation_id, name, schema, owner, connector, columns, options.get("format"), True, definition, None
+
+
+def _relations(state: SystemState) -> Iterable[Row]:
+    from risingpy.frontend.catalog.registry import RELATIONS
+
+    for found in state.relations:
+        relation_id, name, schema, owner, definition = _head(found)
+        yield relation_id, name, found.kind.value, schema, owner, definition, None
+    for system in RELATIONS.values():
+        oid = system_relation_oid(system.schema, system.name)
+        yield oid, system.name, "system table", schema_oid(system.schema), ROOT_ID, "", None
+
+
+def _columns(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        distribution = set(found.table.distribution) if found.table is not None else set()
+        for i, column in enumerate(found.columns):
+            yield (
+                *(found.relation_id, column.name, i + 1, column.hidden, i in found.primary_key, i in distribution),
+                *(False, not column.not_null and i not in found.primary_key, None, str(column.type), column.type.oid),
+                *(column.type.typlen, column.type.kind.value),
+            )
+
+
+def _relation_info(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        kind = found.kind.value.upper()
+        yield found.schema_name, found.name, ROOT_ID, found.definition, kind, found.relation_id, "UTC", None
+
+
+_HEAD = "id int4, name text, schema_id int4, owner int4, definition text,"
+
+RW_TABLES = relation(
+    "rw_catalog", "rw_tables", _HEAD + "append_only bool, acl _text", _all_of(RelationKind.TABLE, _table)
+)
+RW_VIEWS = relation("rw_catalog", "rw_views", _HEAD + "acl _text", _all_of(RelationKind.VIEW, _view))
+RW_MATERIALIZED_VIEWS = relation(
+    "rw_catalog",
+    "rw_materialized_views",
+    "id int4, name text, schema_id int4, schema_name text, owner int4, definition text, append_only bool, acl _text,"
+    "background_ddl bool, status text",
+    _all_of(RelationKind.MATERIALIZED_VIEW, _materialized_view),
+)
+RW_SOURCES = relation(
+    "rw_catalog",
+    "rw_sources",
+    "id int4, name text, schema_id int4, owner int4, connector text, columns _text, format text, append_only bool,"
+    "definition text, acl _text",
+    _all_of(RelationKind.SOURCE, _source),
+)
+RW_RELATIONS = relation(
+    "rw_catalog",
+    "rw_relations",
+    "id int4, name text, relation_type text, schema_id int4, owner int4, definition text, acl _text",
+    _relations,
+)
+RW_COLUMNS = relation(
+    "rw_catalog",
+    "rw_columns",
+    "relation_id int4, name text, position int4, is_hidden bool, is_primary_key bool, is_distribution_key bool,"
+    "is_generated bool, is_nullable bool, generation_expression text, data_type text, type_oid int4, type_len int2,"
+    "udt_type text",
+    _columns,
+)
+RW_RELATION_INFO = relation(
+    "rw_catalog",
+    "rw_relation_info",
+    "schemaname text, relationname text, relationowner int4, definition text, relationtype text, relationid int4,"
+    "relationtimezone text, fragments text",
+    _relation_info,
+)

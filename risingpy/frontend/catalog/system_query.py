@@ -1,0 +1,192 @@
+"""Answers queries of system relations and functions with a small DuckDB that sees nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from risingpy.errors import SqlError, UndefinedFunction
+from risingpy.frontend.catalog.parameters import ParameterType, parameter_types
+from risingpy.frontend.catalog.registry import RELATIONS
+from risingpy.frontend.catalog.rewrite import Rewritten, parse_system_query, rewrite
+from risingpy.frontend.catalog.session_functions import SessionFacts
+from risingpy.frontend.catalog.system_relation import SystemState, SystemType
+from risingpy.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    NUMERIC,
+    REAL,
+    SMALLINT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    VARCHAR,
+    SqlType,
+)
+
+# Result columns of DuckDB: our type, and the OID that it has on the wire.
+_RESULT_TYPES: dict[str, tuple[SqlType, int]] = {
+    "BOOLEAN": (BOOLEAN, 16),
+    "TINYINT": (SMALLINT, 21),
+    "SMALLINT": (SMALLINT, 21),
+    "INTEGER": (INTEGER, 23),
+    "BIGINT": (BIGINT, 20),
+    "HUGEINT": (NUMERIC, 1700),
+    "UINTEGER": (BIGINT, 26),
+    "FLOAT": (REAL, 700),
+    "DOUBLE": (DOUBLE, 701),
+    "DATE": (DATE, 1082),
+    "TIMESTAMP": (TIMESTAMP, 1114),
+    "TIMESTAMP WITH TIME ZONE": (TIMESTAMPTZ, 1184),
+    "INTERVAL": (INTERVAL, 1186),
+    "VARCHAR[]": (VARCHAR, 1009),
+    "SMALLINT[]": (VARCHAR, 1005),
+    "INTEGER[]": (VARCHAR, 1007),
+    "BIGINT[]": (VARCHAR, 1016),
+    "UINTEGER[]": (VARCHAR, 1028),
+    "BOOLEAN[]": (VARCHAR, 1000),
+}
+_TEXT = (VARCHAR, 25)
+_ARROW_BY_OID = {26: pa.uint32(), 25: pa.string(), 18: pa.string()}
+_ARROW_LISTS = {
+    1009: pa.string(),
+    1005: pa.int16(),
+    1007: pa.int32(),
+    1016: pa.int64(),
+    1028: pa.uint32(),
+    1000: pa.bool_(),
+}
+_CHAR_OID = 18
+# Columns of type "char", which drivers read as bytes: recognized by name, since DuckDB has no such type.
+_CHAR_COLUMNS = frozenset(
+    column.name for relation in RELATIONS.values() for column in relation.columns if column.type is SystemType.CHAR
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of the answer; `oid` is what the client hears, `arrow` how its values come."""
+
+    name: str
+    type: SqlType
+    oid: int
+
+    @property
+    def arrow(self) -> pa.DataType:
+        if self.oid in _ARROW_LISTS:
+            return pa.list_(_ARROW_LISTS[self.oid])
+        return _ARROW_BY_OID.get(self.oid, self.type.arrow)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemQuery:
+    """A prepared system query."""
+
+    tree: exp.Query
+    parameters: tuple[ParameterType, ...]
+    declared: tuple[int, ...]
+    columns: tuple[ResultColumn, ...]
+
+
+class SystemQueries:
+    """A session's system queries. Used by one thread, except `interrupt`."""
+
+    def __init__(self, session: SessionFacts, state: Callable[[], SystemState]) -> None:
+        self._session = session
+        self._state = state
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    def prepare(self, sql: str, parameter_oids: Sequence[int]) -> SystemQuery:
+        """Binds a query and finds the columns of its answer, without running it."""
+        tree = parse_system_query(sql)
+        declared = tuple(parameter_oids)
+        parameters = parameter_types(tree, declared)
+        rewritten = rewrite(tree, self._session, None, declared, execute=False)
+        columns = self._describe(rewritten)
+        return SystemQuery(tree, parameters, declared, columns)
+
+    def execute(self, query: SystemQuery, parameters: Sequence[object]) -> pa.Table:
+        """The whole answer, its columns in the types of `query.columns`."""
+        rewritten = rewrite(query.tree, self._session, parameters, query.declared, execute=True)
+        connection = self._connect(rewritten)
+        try:
+            answer = connection.sql(rewritten.sql).to_arrow_table()
+        except duckdb.Error as error:
+            raise _translated(error) from None
+        columns = [_as_type(answer.column(i), column.arrow) for i, column in enumerate(query.columns)]
+        return pa.Table.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
+
+    def interrupt(self) -> None:
+        """Ends a running query. From any thread."""
+        connection = self._connection
+        if connection is not None:
+            connection.interrupt()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _describe(self, rewritten: Rewritten) -> tuple[ResultColumn, ...]:
+        connection = self._connect(rewritten)
+        try:
+            answer = connection.sql(rewritten.sql)
+        except duckdb.Error as error:
+            raise _translated(error) from None
+        names = rewritten.names or answer.columns
+        found = zip(names, answer.types, answer.columns, strict=True)
+        return tuple(_column(name, str(type_), original) for name, type_, original in found)
+
+    def _connect(self, rewritten: Rewritten) -> duckdb.DuckDBPyConnection:
+        """The connection, with the relations that the query reads as they are now."""
+        if self._connection is None:
+            # Nothing of the machine or of this process may be read through a system query.
+            self._connection = duckdb.connect(":memory:", config={"threads": 1, "enable_external_access": False})
+            self._connection.execute("SET python_enable_replacements = false; SET lock_configuration = true")
+        if rewritten.relations:
+            state = self._state()
+            for name, relation in rewritten.relations.items():
+                self._connection.register(name, relation.arrow_table(state))
+        return self._connection
+
+
+def _column(name: str, duckdb_type: str, original_name: str) -> ResultColumn:
+    if duckdb_type.startswith("DECIMAL"):
+        return ResultColumn(name, NUMERIC, 1700)
+    type_, oid = _RESULT_TYPES.get(duckdb_type, _TEXT)
+    if duckdb_type == "VARCHAR" and (name in _CHAR_COLUMNS or original_name in _CHAR_COLUMNS):
+        oid = _CHAR_OID
+    return ResultColumn(name, type_, oid)
+
+
+def _as_type(column: pa.ChunkedArray, arrow: pa.DataType) -> pa.ChunkedArray:
+    if column.type == arrow:
+        return column
+    if pa.types.is_null(column.type):
+        return pa.chunked_array([pa.nulls(len(column), arrow)])
+    return column.cast(arrow)
+
+
+def _translated(error: duckdb.Error) -> SqlError:
+    text = str(error)
+    message = text.split("\n", 1)[0]
+    for prefix in ("Invalid Input Error: ", "Binder Error: ", "Catalog Error: "):
+        message = message.removeprefix(prefix)
+    if isinstance(error, duckdb.InterruptException):
+        return SqlError("canceling statement due to user request", sqlstate="57014")
+    if "Scalar Function with name" in text or "No function matches" in text:
+        return UndefinedFunction(message)
+    if message.startswith("relation ") and message.endswith("does not exist"):
+        return SqlError(message, sqlstate="42P01")
+    if message.startswith("type ") and message.endswith("does not exist"):
+        return SqlError(message, sqlstate="42704")
+    if isinstance(error, duckdb.BinderException) and "column" in message:
+        return SqlError(message, sqlstate="42703")
+    return SqlError(message, sqlstate="42601" if isinstance(error, duckdb.ParserException) else "22000")

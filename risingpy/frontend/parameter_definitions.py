@@ -1,0 +1,96 @@
+"""Every run-time parameter: its default, what it takes, what SHOW ALL says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.frontend import parameter_kinds as kinds
+from risingpy.frontend.catalog.session_functions import SERVER_VERSION
+
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterDefinition:
+    """`name` is in lower case; `reported` is the name under which the client hears of changes (ParameterStatus).
+
+    With `binds`, a change gives statements another meaning, so that bound ones are bound anew. With `ignored`,
+    RisingWave knows the parameter and RisingPy accepts it without effect: SET says so.
+    """
+
+    name: str
+    default: str
+    check: kinds.Check
+    description: str
+    reported: str | None = None
+    binds: bool = False
+    ignored: bool = False
+
+
+def _ignored(name: str, default: str, check: kinds.Check = kinds.text) -> ParameterDefinition:
+    return ParameterDefinition(name, default, check, "Accepted for RisingWave's clients; has no effect.", ignored=True)
+
+
+_P = ParameterDefinition
+# fmt: off
+DEFINITIONS: tuple[ParameterDefinition, ...] = (
+    _P("application_name", "", kinds.text, "The client's name, for monitoring.", reported="application_name"),
+    _P("bytea_output", "hex", kinds.only("hex"), "The text form of bytea."),
+    _P("client_encoding", "UTF8", kinds.encoding, "The client's character set.", reported="client_encoding"),
+    _P("client_min_messages", "notice",
+       kinds.one_of("debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "info", "notice", "warning",
+                    "error"),
+       "The least severity of messages that the client gets."),
+    _P("datestyle", "ISO, MDY", kinds.date_style, "The text form of dates and times.", reported="DateStyle"),
+    _P("default_transaction_isolation", "read committed", kinds.text, "Every query reads one committed epoch."),
+    _P("default_transaction_read_only", "off", kinds.only("off", "false", "0"), "Transactions may write."),
+    _P("extra_float_digits", "1", kinds.integer(-15, 3), "Floats are always shown exactly."),
+    _P("idle_in_transaction_session_timeout", "0", kinds.milliseconds, "Accepted; idle transactions stay open."),
+    _P("integer_datetimes", "on", kinds.read_only, "Dates and times are whole microseconds."),
+    _P("intervalstyle", "postgres", kinds.only("postgres"), "The text form of intervals.", reported="IntervalStyle"),
+    _P("is_superuser", "on", kinds.read_only, "Whether the user may do everything."),
+    _P("jit", "off", kinds.on_off, "Accepted for drivers that switch it; has no effect."),
+    _P("lock_timeout", "0", kinds.milliseconds, "Accepted; waits for locks end with the statement's timeout."),
+    _P("max_identifier_length", "63", kinds.read_only, "The longest name that clients should make."),
+    _P("query_mode", "auto", kinds.only("auto", "local"), "How SELECT runs: in the server's process."),
+    _P("row_security", "on", kinds.on_off, "Accepted; there are no row policies."),
+    _P("rw_implicit_flush", "false", kinds.true_false,
+       "Whether each INSERT, UPDATE, DELETE and COPY returns only when every view has its rows."),
+    _P("search_path", '"$user", public', kinds.search_path, "Where names without a schema are looked for.",
+       binds=True),
+    _P("server_encoding", "UTF8", kinds.read_only, "The database's character set."),
+    _P("server_version", SERVER_VERSION, kinds.read_only, "The PostgreSQL version that the server is like."),
+    _P("server_version_num", "130014", kinds.read_only, "The same as a number."),
+    _P("session_authorization", "root", kinds.read_only, "The user."),
+    _P("standard_conforming_strings", "on", kinds.only("on", "true", "1"), "Backslashes in '…' are ordinary.",
+       reported="standard_conforming_strings"),
+    _P("statement_timeout", "0", kinds.milliseconds, "Milliseconds after which a statement is cancelled; 0: never."),
+    _P("synchronize_seqscans", "on", kinds.on_off, "Accepted; has no effect."),
+    _P("timezone", "UTC", kinds.time_zone, "The zone in which timestamptz is read and shown.",
+       reported="TimeZone", binds=True),
+    _P("transaction_isolation", "read committed", kinds.text, "Every query reads one committed epoch."),
+    _P("transaction_read_only", "off", kinds.read_only, "Whether this transaction may write."),
+    _P("visibility_mode", "read_your_writes", kinds.one_of("read_your_writes", "checkpoint", "default", "all"),
+       "Whether SELECT waits for the session's own last write."),
+    _ignored("background_ddl", "false", kinds.only("false", "off", "0")),
+    _ignored("batch_parallelism", "default"),
+    _ignored("create_compaction_group_for_mv", "false", kinds.true_false),
+    _ignored("enable_join_ordering", "true", kinds.true_false),
+    _ignored("enable_share_plan", "true", kinds.true_false),
+    _ignored("enable_two_phase_agg", "true", kinds.true_false),
+    _ignored("force_two_phase_agg", "false", kinds.true_false),
+    _ignored("sink_decouple", "default"),
+    _ignored("streaming_enable_delta_join", "false", kinds.true_false),
+    _ignored("streaming_max_parallelism", "256", kinds.integer(1, _MOST)),
+    _ignored("streaming_parallelism", "default"),
+    _ignored("streaming_parallelism_for_materialized_view", "default"),
+    _ignored("streaming_parallelism_for_table", "default"),
+    _ignored("streaming_rate_limit", "-1", kinds.integer(-1, _MOST)),
+    _ignored("streaming_use_arrangement_backfill", "true", kinds.true_false),
+    _ignored("streaming_use_shared_source", "true", kinds.true_false),
+    _ignored("streaming_use_snapshot_backfill", "true", kinds.true_false),
+)
+# fmt: on
+
+BY_NAME: dict[str, ParameterDefinition] = {definition.name: definition for definition in DEFINITIONS}
+ALIASES = {"implicit_flush": "rw_implicit_flush"}

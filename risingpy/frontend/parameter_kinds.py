@@ -1,0 +1,147 @@
+"""What values a run-time parameter takes: one function per kind, from the words of SET to the value that SHOW prints.
+
+Each raises InvalidParameterValue with PostgreSQL's wording.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from zoneinfo import ZoneInfo, available_timezones
+
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue
+from risingpy.frontend.catalog.system_relation import quote_name
+
+Check = Callable[[str, Sequence[str]], str]
+
+_TRUE = ("on", "true", "yes", "1", "t", "y")
+_FALSE = ("off", "false", "no", "0", "f", "n")
+_DURATION = re.compile(r"(\d+)\s*(us|ms|s|min|h|d)?")
+_MILLISECONDS = {"us": 0.001, None: 1, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_OFFSET = re.compile(r"(?:UTC|GMT)?([+-]?)(\d{1,2})(?::?00)?", re.IGNORECASE)
+
+
+def text(name: str, values: Sequence[str]) -> str:
+    """Anything."""
+    return ", ".join(values)
+
+
+def on_off(name: str, values: Sequence[str]) -> str:
+    """A Boolean that is shown as on or off, PostgreSQL's way."""
+    return "on" if _boolean(name, values) else "off"
+
+
+def true_false(name: str, values: Sequence[str]) -> str:
+    """A Boolean that is shown as true or false, RisingWave's way."""
+    return "true" if _boolean(name, values) else "false"
+
+
+def _boolean(name: str, values: Sequence[str]) -> bool:
+    word = text(name, values).lower()
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise InvalidParameterValue(f'parameter "{name}" requires a Boolean value')
+
+
+def integer(least: int, most: int) -> Check:
+    """A whole number in a range."""
+
+    def check(name: str, values: Sequence[str]) -> str:
+        word = text(name, values)
+        try:
+            number = int(word)
+        except ValueError:
+            raise _invalid(name, word) from None
+        if not least <= number <= most:
+            raise InvalidParameterValue(
+                f'{number} is outside the valid range for parameter "{name}" ({least} .. {most})'
+            )
+        return str(number)
+
+    return check
+
+
+def one_of(*choices: str) -> Check:
+    """One of some words."""
+
+    def check(name: str, values: Sequence[str]) -> str:
+        word = text(name, values)
+        if word.lower() in choices:
+            return word.lower()
+        raise InvalidParameterValue(
+            f'invalid value for parameter "{name}": "{word}"', hint=f"Available values: {', '.join(choices)}."
+        )
+
+    return check
+
+
+def only(value: str, *accepted: str) -> Check:
+    """The one value that this version has, under any of its names."""
+
+    def check(name: str, values: Sequence[str]) -> str:
+        word = text(name, values)
+        if word.lower() in (value.lower(), *accepted):
+            return value
+        raise FeatureNotSupported(f'parameter "{name}" can only be "{value}" in this version, not "{word}"')
+
+    return check
+
+
+def read_only(name: str, values: Sequence[str]) -> str:
+    raise InvalidParameterValue(f'parameter "{name}" cannot be changed', sqlstate="55P02")
+
+
+def milliseconds(name: str, values: Sequence[str]) -> str:
+    """A duration such as 500, 500ms, 5s or 1min; shown in milliseconds."""
+    word = text(name, values).strip()
+    found = _DURATION.fullmatch(word)
+    if found is None:
+        raise _invalid(name, word)
+    return str(round(int(found[1]) * _MILLISECONDS[found[2]]))
+
+
+def search_path(name: str, values: Sequence[str]) -> str:
+    """Schema names; `$user` stands for the user's own."""
+    names = [part.strip() for value in values for part in value.split(",")]
+    return ", ".join(quote_name(part.strip('"')) for part in names if part) or '""'
+
+
+def time_zone(name: str, values: Sequence[str]) -> str:
+    """A zone of the IANA database, or a whole number of hours from UTC."""
+    word = text(name, values).strip()
+    if word.lower() in ("local", "utc", "gmt", "z", "zulu", "etc/utc"):
+        return "UTC"
+    offset = _OFFSET.fullmatch(word)
+    if offset is not None and int(offset[2]) <= 14:
+        # POSIX counts west of Greenwich as positive, SET TIME ZONE counts east.
+        return f"Etc/GMT{'+' if offset[1] == '-' else '-'}{int(offset[2])}" if int(offset[2]) else "UTC"
+    try:
+        return ZoneInfo(word).key
+    except (ValueError, KeyError, OSError):
+        for zone in available_timezones():
+            if zone.lower() == word.lower():
+                return zone
+    raise InvalidParameterValue(f'invalid value for parameter "TimeZone": "{word}"')
+
+
+def encoding(name: str, values: Sequence[str]) -> str:
+    """UTF-8, under its names."""
+    word = text(name, values)
+    if re.sub("[^a-z0-9]", "", word.lower()) in ("utf8", "unicode", "auto"):
+        return "UTF8"
+    raise FeatureNotSupported(f'client_encoding "{word}" is not supported: use UTF8')
+
+
+def date_style(name: str, values: Sequence[str]) -> str:
+    """ISO output; the order of day and month is accepted as MDY alone, since input is read so."""
+    words = [word.strip().lower() for value in values for word in value.split(",")]
+    for word in words:
+        if word not in ("iso", "mdy", "us", "noneuro", "noneuropean", "default"):
+            raise FeatureNotSupported(f'DateStyle "{word}" is not supported: use ISO, MDY')
+    return "ISO, MDY"
+
+
+def _invalid(name: str, word: str) -> InvalidParameterValue:
+    return InvalidParameterValue(f'invalid value for parameter "{name}": "{word}"')
