@@ -1,4 +1,4 @@
-"""Batch queries (`cases_of_batch.sql`, one a line): names, types and rows as PostgreSQL's, with the rules and without."""
+"""Batch queries (`cases_of_batch.sql`, one a line): names, types, rows as PostgreSQL's, with the rules and without."""
 
 from __future__ import annotations
 

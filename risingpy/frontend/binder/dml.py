@@ -279,7 +279,8 @@ def _check_width(width: int, targets: list[int], positions: list[int], *, explic
 def _assigned(context: BindContext, operand: Operand, relation: Relation, index: int) -> Expr:
     column = relation.columns[index]
     if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
-        message = f'column "{column.name}" is of type {column.type.kind.value} but expression is of type {operand.type.kind.value}'
+        wanted, given = column.type.kind.value, operand.type.kind.value
+        message = f'column "{column.name}" is of type {wanted} but expression is of type {given}'
         hint = "You will need to rewrite or cast the expression."
         raise DatatypeMismatch(message, position=operand.position, hint=hint)
     return context.coercer.assign(operand, column.type)

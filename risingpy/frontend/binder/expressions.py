@@ -22,7 +22,7 @@ from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
-from risingpy.frontend.parser.expression_parser import TYPE_TEXT
+from risingpy.frontend.parser.expression_parser import TYPE_TEXT, UnaryPlus
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -254,6 +254,9 @@ class ExpressionBinder:
                 return Literal(-value, sql_type)
         return self.calls.operator("-", [operand], position_of(tree))
 
+    def _plus(self, tree: UnaryPlus) -> Expr:
+        return self.calls.operator("+", [self.bind(tree.this)], position_of(tree))
+
     def _bit_not(self, tree: exp.BitwiseNot) -> Expr:
         return self.calls.operator("~", [self.bind(tree.this)], position_of(tree))
 
@@ -382,6 +385,7 @@ BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {
     exp.NullSafeEQ: ExpressionBinder._distinct_from,
     exp.NullSafeNEQ: ExpressionBinder._distinct_from,
     exp.Neg: ExpressionBinder._negation,
+    UnaryPlus: ExpressionBinder._plus,
     exp.BitwiseNot: ExpressionBinder._bit_not,
     exp.Between: ExpressionBinder._between,
     exp.In: ExpressionBinder._in,

@@ -50,6 +50,10 @@ E = TypeVar("E", bound=exp.Expr)
 Operand = Callable[[], exp.Expr | None]
 
 
+class UnaryPlus(exp.Unary):
+    """`+ x`, which sqlglot would drop."""
+
+
 class ExpressionParser(RisingWaveParser):
     """sqlglot's parser with its expression levels replaced."""
 
@@ -229,7 +233,7 @@ class ExpressionParser(RisingWaveParser):
                 return self._at(exp.Neg(this=self._needed(self._parse_unary)), token)
             case TokenType.PLUS:
                 self._advance()
-                return self._needed(self._parse_unary)
+                return self._at(UnaryPlus(this=self._needed(self._parse_unary)), token)
             case TokenType.RLIKE:  # ~ in front
                 self._advance()
                 return self._at(exp.BitwiseNot(this=self._needed(self._parse_unary)), token)

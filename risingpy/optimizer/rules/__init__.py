@@ -1,9 +1,36 @@
-"""The rules that every query goes through, in order; each is one file and one function from plan to plan."""
+"""The rules that every query goes through, in order; each is one file and one function from plan to plan.
+
+In: a bound logical plan. Out: one that means the same, with the same output columns. Called by the session's
+statements before a plan is run, explained or streamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
 
 from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.rules.column_pruning import column_pruning
+from risingpy.optimizer.rules.constant_folding import constant_folding
+from risingpy.optimizer.rules.filter_merge import filter_merge
+from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
+from risingpy.optimizer.rules.project_merge import project_merge
 
-__all__ = ["optimize"]
+__all__ = ["PIPELINE", "optimize"]
+
+Rule = Callable[[LogicalPlan], LogicalPlan]
+
+PIPELINE: tuple[Rule, ...] = (
+    constant_folding,
+    predicate_pushdown,
+    project_merge,
+    column_pruning,
+    project_merge,
+    filter_merge,
+)
 
 
 def optimize(plan: LogicalPlan) -> LogicalPlan:
+    """The plan after all rules."""
+    for rule in PIPELINE:
+        plan = rule(plan)
     return plan

@@ -1,0 +1,138 @@
+"""Reads and computes only the columns that someone needs.
+
+    Project(a; Filter(b > 1; Scan t(a, b, c)))  =>  Project(a; Filter(b > 1; Scan t(a, b)))
+
+The plan's own output stays as it is. A scan keeps at least one column, so that its rows can be counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar, assert_never
+
+from risingpy.executors.expression.nodes import InputRef
+from risingpy.optimizer.logical import (
+    AggCall,
+    Aggregate,
+    Filter,
+    Join,
+    Limit,
+    LogicalPlan,
+    Project,
+    Scan,
+    Sort,
+    Union,
+    Values,
+)
+from risingpy.optimizer.rewrite import columns_read, remapped
+
+T = TypeVar("T")
+Needed = tuple[int, ...]
+
+
+def column_pruning(plan: LogicalPlan) -> LogicalPlan:
+    return _prune(plan, tuple(range(len(plan.schema))))
+
+
+def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
+    """A plan whose output is exactly the columns at `needed`, in that (ascending) order."""
+    match plan:
+        case Scan():
+            kept = needed or (0,)
+            pruned = replace(plan, columns=_pick(plan.columns, kept), schema=_pick(plan.schema, kept))
+            return _exactly(pruned, kept, needed)
+        case Values():
+            return Values(tuple(_pick(row, needed) for row in plan.rows), _pick(plan.schema, needed))
+        case Filter():
+            return _prune_filter(plan, needed)
+        case Project():
+            expressions = _pick(plan.expressions, needed)
+            below = _sorted(set().union(*(columns_read(e) for e in expressions)))
+            positions = _positions(below)
+            moved = tuple(remapped(e, positions) for e in expressions)
+            return Project(_prune(plan.input, below), moved, _pick(plan.schema, needed))
+        case Aggregate():
+            return _prune_aggregate(plan, needed)
+        case Join():
+            return _prune_join(plan, needed)
+        case Union():
+            return Union(tuple(_prune(i, needed) for i in plan.inputs), _pick(plan.schema, needed))
+        case Sort():
+            below = _sorted({*needed, *(key.index for key in plan.keys)})
+            positions = _positions(below)
+            keys = tuple(replace(key, index=positions[key.index]) for key in plan.keys)
+            return _exactly(Sort(_prune(plan.input, below), keys), below, needed)
+        case Limit():
+            return replace(plan, input=_prune(plan.input, needed))
+        case _:
+            assert_never(plan)
+
+
+def _prune_filter(plan: Filter, needed: Needed) -> LogicalPlan:
+    below = _sorted({*needed, *columns_read(plan.predicate)})
+    predicate = remapped(plan.predicate, _positions(below))
+    return _exactly(Filter(_prune(plan.input, below), predicate), below, needed)
+
+
+def _prune_aggregate(plan: Aggregate, needed: Needed) -> LogicalPlan:
+    """The group key stays whole: it decides which rows there are."""
+    keys = len(plan.group_key)
+    calls = [i for i in range(len(plan.calls)) if keys + i in needed]
+    read = set(plan.group_key)
+    for i in calls:
+        read |= _columns_of(plan.calls[i])
+    below = _sorted(read)
+    positions = _positions(below)
+    kept = (*range(keys), *(keys + i for i in calls))
+    pruned = Aggregate(
+        _prune(plan.input, below),
+        tuple(positions[key] for key in plan.group_key),
+        tuple(_moved(plan.calls[i], positions) for i in calls),
+        _pick(plan.schema, kept),
+    )
+    if not kept:  # a global aggregate of which nothing is read is still one row
+        return Values(((),), ())
+    return _exactly(pruned, kept, needed)
+
+
+def _columns_of(call: AggCall) -> set[int]:
+    return set(call.args) | (set() if call.filter is None else {call.filter})
+
+
+def _moved(call: AggCall, positions: dict[int, int]) -> AggCall:
+    condition = None if call.filter is None else positions[call.filter]
+    return replace(call, args=tuple(positions[a] for a in call.args), filter=condition)
+
+
+def _prune_join(plan: Join, needed: Needed) -> LogicalPlan:
+    split = len(plan.left.schema)
+    read = set(needed) | (set() if plan.condition is None else columns_read(plan.condition))
+    left = _sorted(i for i in read if i < split)
+    right = _sorted(i - split for i in read if i >= split)
+    below = _sorted(read)
+    condition = None if plan.condition is None else remapped(plan.condition, _positions(below))
+    inputs = _prune(plan.left, left), _prune(plan.right, right)
+    pruned = Join(*inputs, plan.kind, condition, _pick(plan.schema, below))
+    return _exactly(pruned, below, needed)
+
+
+def _exactly(plan: LogicalPlan, have: Needed, needed: Needed) -> LogicalPlan:
+    """Drops the columns that only the operator itself read."""
+    if have == needed:
+        return plan
+    positions = [have.index(i) for i in needed]
+    schema = _pick(plan.schema, positions)
+    return Project(plan, tuple(InputRef(i, plan.schema[i].type) for i in positions), schema)
+
+
+def _positions(columns: Needed) -> dict[int, int]:
+    return {old: new for new, old in enumerate(columns)}
+
+
+def _sorted(columns: Iterable[int]) -> Needed:
+    return tuple(sorted(columns))
+
+
+def _pick(items: Sequence[T], positions: Sequence[int]) -> tuple[T, ...]:
+    return tuple(items[i] for i in positions)

@@ -1,0 +1,107 @@
+"""Computes what constants alone decide: logic, tests for NULL, comparisons, CASE, sums of integers.
+
+    Filter(a = 1 + 1 AND true; t)  =>  Filter(a = 2; t)
+    Filter(true; t)                =>  t
+
+What could fail, or depends on the evaluator's text forms, is left to the evaluator: an error must not come from a
+row that no one reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from risingpy.executors.expression.nodes import Call, Case, Expr, Literal
+from risingpy.optimizer.logical import Filter, LogicalPlan
+from risingpy.optimizer.rewrite import map_expressions, operands, rewrite_plan, with_operands
+from risingpy.types import BOOLEAN, SqlType, TypeKind
+
+_COMPARISONS: dict[str, Callable[[object, object], bool]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,  # type: ignore[operator]
+    "le": lambda a, b: a <= b,  # type: ignore[operator]
+    "gt": lambda a, b: a > b,  # type: ignore[operator]
+    "ge": lambda a, b: a >= b,  # type: ignore[operator]
+}
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+}
+_LIMITS = {TypeKind.SMALLINT: 1 << 15, TypeKind.INTEGER: 1 << 31, TypeKind.BIGINT: 1 << 63}
+_TRUE, _FALSE, _NULL = Literal(True, BOOLEAN), Literal(False, BOOLEAN), Literal(None, BOOLEAN)
+
+
+def constant_folding(plan: LogicalPlan) -> LogicalPlan:
+    return rewrite_plan(plan, _fold_operator)
+
+
+def _fold_operator(plan: LogicalPlan) -> LogicalPlan:
+    plan = map_expressions(plan, fold)
+    return plan.input if isinstance(plan, Filter) and plan.predicate == _TRUE else plan
+
+
+def fold(expr: Expr) -> Expr:
+    """The expression with its constant parts computed, inside out."""
+    parts = operands(expr)
+    folded = [fold(part) for part in parts]
+    if any(new is not old for new, old in zip(folded, parts, strict=True)):
+        expr = with_operands(expr, folded)
+    match expr:
+        case Call("and" | "or" | "not"):
+            return _logic(expr)
+        case Call("is_null" | "is_not_null", (Literal(value),)):
+            return Literal((value is None) == (expr.function == "is_null"), BOOLEAN)
+        case Call(function, (Literal(a, a_type), Literal(b, b_type))) if a is not None and b is not None:
+            return _binary(expr, function, (a, a_type), (b, b_type))
+        case Case():
+            return _case(expr)
+        case _:
+            return expr
+
+
+def _logic(call: Call) -> Expr:
+    if call.function == "not":
+        (operand,) = call.args
+        return Literal(not operand.value, BOOLEAN) if operand in (_TRUE, _FALSE) else _null_or(operand, call)
+    decisive, neutral = (_FALSE, _TRUE) if call.function == "and" else (_TRUE, _FALSE)
+    left, right = call.args
+    if decisive in (left, right):
+        return decisive
+    if left == neutral:
+        return right
+    return left if right == neutral or left == right == _NULL else call
+
+
+def _null_or(operand: Expr, call: Call) -> Expr:
+    return _NULL if operand == _NULL else call
+
+
+def _binary(call: Call, function: str, a: tuple[object, SqlType], b: tuple[object, SqlType]) -> Expr:
+    kinds = {a[1].kind, b[1].kind}
+    if function in _COMPARISONS and len(kinds) == 1 and _is_comparable(a[0]) and _is_comparable(b[0]):
+        return Literal(_COMPARISONS[function](a[0], b[0]), BOOLEAN)
+    limit = _LIMITS.get(call.type.kind)
+    if function in _ARITHMETIC and limit is not None and kinds == {call.type.kind}:
+        assert isinstance(a[0], int) and isinstance(b[0], int)
+        result = _ARITHMETIC[function](a[0], b[0])
+        if -limit <= result < limit:
+            return Literal(result, call.type)
+    return call
+
+
+def _is_comparable(value: object) -> bool:
+    """Python compares these as PostgreSQL does: numbers, booleans, and texts by code point."""
+    return isinstance(value, bool | int | Decimal | str)
+
+
+def _case(case: Case) -> Expr:
+    branches: list[tuple[Expr, Expr]] = []
+    for condition, result in case.branches:
+        if condition == _TRUE:
+            return result if not branches else Case(tuple(branches), result, case.type)
+        if condition not in (_FALSE, _NULL):
+            branches.append((condition, result))
+    return Case(tuple(branches), case.default, case.type) if branches else case.default

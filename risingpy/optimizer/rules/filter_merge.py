@@ -1,0 +1,23 @@
+"""Makes one filter of two.
+
+Filter(p; Filter(q; t))  =>  Filter(q AND p; t)
+"""
+
+from __future__ import annotations
+
+from risingpy.executors.expression.nodes import Call
+from risingpy.optimizer.logical import Filter, LogicalPlan
+from risingpy.optimizer.rewrite import rewrite_plan
+from risingpy.types import BOOLEAN
+
+
+def filter_merge(plan: LogicalPlan) -> LogicalPlan:
+    return rewrite_plan(plan, _merge)
+
+
+def _merge(plan: LogicalPlan) -> LogicalPlan:
+    match plan:
+        case Filter(Filter(inner, first), second):
+            return Filter(inner, Call("and", (first, second), BOOLEAN))
+        case _:
+            return plan

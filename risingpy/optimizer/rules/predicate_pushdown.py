@@ -1,0 +1,106 @@
+"""Moves filters towards the scans, conjunct by conjunct.
+
+    Filter(x > 1; Project(a + 1 AS x; t))             =>  Project(a + 1 AS x; Filter(a + 1 > 1; t))
+    Filter(k = 1 AND n > 2; Aggregate(k, count AS n)) =>  Filter(n > 2; Aggregate(k, count AS n; Filter(k = 1; …)))
+    Filter(a.x = 1 AND a.y = b.y; Cross(a, b))        =>  Inner(a.y = b.y; Filter(x = 1; a), b)
+    Filter(p; Union(a, b))                            =>  Union(Filter(p; a), Filter(p; b))
+
+Not below a LIMIT, nor to the null-supplying side of an outer join (it would drop rows that must become NULLs), nor
+below a global aggregate (which gives a row even over nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.optimizer.logical import Aggregate, Filter, Join, JoinKind, LogicalPlan, Project, Sort, Union
+from risingpy.optimizer.rewrite import (
+    columns_read,
+    conjuncts,
+    plan_inputs,
+    remapped,
+    shifted,
+    substituted,
+    with_inputs,
+)
+from risingpy.types import BOOLEAN
+
+
+def predicate_pushdown(plan: LogicalPlan) -> LogicalPlan:
+    return _push(plan, [])
+
+
+def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
+    """`plan` with the rows filtered by `predicates`, which read its output."""
+    match plan:
+        case Filter():
+            return _push(plan.input, [*conjuncts(plan.predicate), *predicates])
+        case Project():
+            inner = [substituted(p, plan.expressions) for p in predicates]
+            return replace(plan, input=_push(plan.input, inner))
+        case Sort():
+            return replace(plan, input=_push(plan.input, predicates))
+        case Union():
+            return replace(plan, inputs=tuple(_push(i, predicates) for i in plan.inputs))
+        case Aggregate():
+            return _push_into_aggregate(plan, predicates)
+        case Join():
+            return _push_into_join(plan, predicates)
+        case _:
+            inputs = [_push(i, []) for i in plan_inputs(plan)]
+            return _filtered(with_inputs(plan, inputs), predicates)
+
+
+def _filtered(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
+    condition = _conjunction(predicates)
+    return plan if condition is None else Filter(plan, condition)
+
+
+def _conjunction(predicates: Sequence[Expr]) -> Expr | None:
+    result: Expr | None = None
+    for predicate in predicates:
+        result = predicate if result is None else Call("and", (result, predicate), BOOLEAN)
+    return result
+
+
+def _push_into_aggregate(plan: Aggregate, predicates: Sequence[Expr]) -> LogicalPlan:
+    keys = set(range(len(plan.group_key)))
+    below: list[Expr] = []
+    above: list[Expr] = []
+    for predicate in predicates:
+        read = columns_read(predicate)
+        (below if plan.group_key and read and read <= keys else above).append(predicate)
+    positions = dict(enumerate(plan.group_key))
+    inner = [remapped(p, positions) for p in below]
+    return _filtered(replace(plan, input=_push(plan.input, inner)), above)
+
+
+def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:
+    split = len(plan.left.schema)
+    inner = plan.kind in (JoinKind.INNER, JoinKind.CROSS)
+    candidates = list(predicates)
+    condition: list[Expr] = [] if plan.condition is None else conjuncts(plan.condition)
+    if inner:
+        candidates, condition = condition + candidates, []
+    left: list[Expr] = []
+    right: list[Expr] = []
+    above: list[Expr] = []
+    for predicate in candidates:
+        read = columns_read(predicate)
+        if read and max(read) < split and plan.kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.LEFT):
+            left.append(predicate)
+        elif read and min(read) >= split and plan.kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT):
+            right.append(shifted(predicate, -split))
+        elif inner and read:
+            condition.append(predicate)
+        else:
+            above.append(predicate)
+    kind = plan.kind
+    if kind is JoinKind.CROSS and condition:
+        kind = JoinKind.INNER
+    elif kind is JoinKind.INNER and not condition:
+        kind = JoinKind.CROSS
+    joined = Join(_push(plan.left, left), _push(plan.right, right), kind, _conjunction(condition), plan.schema)
+    return _filtered(joined, above)
