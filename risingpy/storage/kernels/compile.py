@@ -7,14 +7,17 @@ and a cache that was built into an image serves every host.
 
 The cache lies in the first of these folders that can be written, in a folder named by a hash of this
 package's sources, because Numba itself only notices changes of the file that a kernel stands in:
-`$NUMBA_CACHE_DIR`, `__pycache__` beside this file, the user's cache folder, a private temporary folder.
+`$NUMBA_CACHE_DIR`, `__pycache__` beside this file, the user's cache folder, a private temporary folder. A
+cache that an image or a package was built with, and that cannot be written, is copied there first.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -52,7 +55,9 @@ def _cache_folders() -> Iterator[Path]:
     if os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(os.environ["NUMBA_CACHE_DIR"])
     yield _PACKAGE / "__pycache__"
-    yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "risingpy"
+    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    if user_cache.is_absolute():  # not so for a user without a home
+        yield user_cache / "risingpy"
     yield Path(tempfile.gettempdir()) / f"risingpy-kernels-{os.getuid()}"
 
 
@@ -74,16 +79,29 @@ def _source_hash() -> str:
     return digest.hexdigest()
 
 
+def _copy_built(built: Path, target: Path) -> None:
+    """Starts a cache from the one that an installation came with, if that is read-only: Numba writes to its cache."""
+    if target.exists() or not built.is_dir():
+        return
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        copy = Path(scratch) / "copy"
+        for file in filter(Path.is_file, built.rglob("*")):
+            place = copy / file.relative_to(built)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, place)  # without its mode, which is read-only
+        with contextlib.suppress(OSError):  # another process was first
+            copy.rename(target)
+
+
 def _configure() -> None:
     """Points Numba at the generic CPU and at our cache folder, before the first kernel is defined."""
     settings: Any = config
     settings.CPU_NAME = "generic"
     settings.CPU_FEATURES = ""
-    for folder in _cache_folders():
-        if _is_ours_to_write(folder):
-            settings.CACHE_DIR = str(folder / f"kernels-{_source_hash()}")
-            return
-    settings.CACHE_DIR = tempfile.mkdtemp(prefix="risingpy-kernels-")
+    name = f"kernels-{_source_hash()}"
+    folder = next(filter(_is_ours_to_write, _cache_folders()), None) or Path(tempfile.mkdtemp(prefix="risingpy-"))
+    _copy_built(_PACKAGE / "__pycache__" / name, folder / name)
+    settings.CACHE_DIR = str(folder / name)
 
 
 _configure()

@@ -1,0 +1,74 @@
+"""Where the kernels' machine code is kept, and that a second process finds it there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from risingpy.storage import kernels
+from risingpy.storage.column_buffers import Output
+from risingpy.storage.kernels import compile as compilation
+
+COUNT_MISSES = """
+from risingpy.storage import kernels
+kernels.load()
+from risingpy.storage.kernels import datums, grouping, key_reading, keys, rows, sizing, sorting
+modules = (datums, grouping, key_reading, keys, rows, sizing, sorting)
+found = {f for m in modules for f in vars(m).values() if getattr(f, "nopython_signatures", None)}
+print(len(found), sum(sum(f.stats.cache_misses.values()) for f in found))
+"""
+
+
+def test_another_process_compiles_nothing() -> None:
+    kernels.load()
+    output = subprocess.check_output([sys.executable, "-c", COUNT_MISSES], text=True)
+    count, misses = map(int, output.split())
+    assert count > 25
+    assert misses == 0
+
+
+def test_cache_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    folders = list(compilation._cache_folders())
+    assert folders[0] == tmp_path / "chosen"
+    assert folders[1] == Path(compilation.__file__).parent / "__pycache__"
+    assert folders[2] == tmp_path / "user" / "risingpy"
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert len(list(compilation._cache_folders())) == 2
+
+
+def test_only_folders_of_our_own_are_used(tmp_path: Path) -> None:
+    assert compilation._is_ours_to_write(tmp_path / "new" / "folder")
+    (tmp_path / "file").touch()
+    assert not compilation._is_ours_to_write(tmp_path / "file" / "folder")
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    assert not compilation._is_ours_to_write(shared)
+
+
+def test_a_built_cache_is_copied_and_can_be_written(tmp_path: Path) -> None:
+    built, target = tmp_path / "built", tmp_path / "target"
+    (built / "kernels").mkdir(parents=True)
+    (built / "kernels" / "code").write_bytes(b"code")
+    (built / "kernels" / "code").chmod(0o400)
+    (built / "kernels").chmod(0o500)
+    compilation._copy_built(built, target)
+    assert (target / "kernels" / "code").read_bytes() == b"code"
+    assert (target / "kernels").stat().st_mode & 0o200
+    (target / "kernels" / "code").write_bytes(b"other")
+    compilation._copy_built(built, target)
+    assert (target / "kernels" / "code").read_bytes() == b"other"
+    assert [path.name for path in tmp_path.iterdir() if path not in (built, target)] == []
+    (built / "kernels").chmod(0o700)
+
+
+def test_a_batch_of_more_than_2_gib_is_refused() -> None:
+    with pytest.raises(OverflowError, match="2 rows"):
+        Output(np.array([2**30, 2**30], np.int64))
