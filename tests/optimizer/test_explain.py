@@ -1,0 +1,66 @@
+"""EXPLAIN's forms; what plans look like is in `goldens/`."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from decimal import Decimal
+
+import pytest
+
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.optimizer.explain import ExplainFormat, explain_batch, explain_fragments, explain_stream
+from risingpy.optimizer.expression_text import expression_text
+from risingpy.types import BIGINT, BOOLEAN, BYTEA, DATE, INTEGER, NUMERIC, VARCHAR
+
+A, B = InputRef(0, INTEGER), InputRef(1, INTEGER)
+
+TEXTS: dict[str, Expr] = {
+    "(a + b)": Call("add", (A, B), INTEGER),
+    "((a > 1) AND (NOT (b <> 2)))": Call(
+        "and",
+        (
+            Call("gt", (A, Literal(1, INTEGER)), BOOLEAN),
+            Call("not", (Call("ne", (B, Literal(2, INTEGER)), BOOLEAN),), BOOLEAN),
+        ),
+        BOOLEAN,
+    ),
+    "(a IS NOT NULL)": Call("is_not_null", (A,), BOOLEAN),
+    "(a IS DISTINCT FROM b)": Call("is_distinct_from", (A, B), BOOLEAN),
+    "(a IN (1, 2))": Call("in", (A, Literal(1, INTEGER), Literal(2, INTEGER)), BOOLEAN),
+    "(-a)": Call("negate", (A,), INTEGER),
+    "upper('it''s')": Call("upper", (Literal("it's", VARCHAR),), VARCHAR),
+    "a::bigint": Cast(A, BIGINT),
+    "CASE WHEN true THEN a ELSE NULL END": Case(((Literal(True, BOOLEAN), A),), Literal(None, INTEGER), INTEGER),
+    "'2024-02-29'::date": Literal(datetime.date(2024, 2, 29), DATE),
+    "1.50": Literal(Decimal("1.50"), NUMERIC),
+    r"'\x00ff'::bytea": Literal(b"\x00\xff", BYTEA),
+    "$1": Parameter(1, INTEGER),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_expressions_read_like_sql(text: str) -> None:
+    assert expression_text(TEXTS[text], ["a", "b"]) == text
+
+
+def test_json(bench) -> None:
+    t = bench.table("t", {"a": INTEGER})
+    planned = bench.plan(bench.scan(t))
+    lines = explain_stream(planned.root, True, job=bench.cut(planned), explain_format=ExplainFormat.JSON)
+    document = json.loads("\n".join(lines))
+    assert document["name"] == "StreamMaterialize"
+    assert document["fields"]["stream_key"] == ["_row_id"]
+    assert document["children"][0]["name"] == "StreamTableScan"
+    assert any("stage 0" in detail for detail in document["details"])
+
+
+def test_one_name_twice_is_told_apart(bench) -> None:
+    t = bench.table("t", {"a": INTEGER})
+    assert explain_batch(bench.scan(t, "a", "a")) == ["BatchScan { table: public.t, columns: [a#0, a#1] }"]
+
+
+def test_every_table_of_a_job_is_listed(bench) -> None:
+    t = bench.table("t", {"a": INTEGER})
+    job = bench.cut(bench.plan(bench.scan(t)))
+    assert sum(line.startswith("Table ") for line in explain_fragments(job)) == 1 + len(job.state_tables)
