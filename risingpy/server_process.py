@@ -40,7 +40,7 @@ class ServerProcess:
         self.output: list[str] = []
         options = {"data-dir": data_dir, "port": port, "parallelism": parallelism, "engine": engine}
         flags = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-        command = [sys.executable, "-m", "risingpy.cli", "serve", *flags, "--log-level", log_level]
+        command = [sys.executable, "-m", "risingpy", "serve", *flags, "--log-level", log_level]
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             command,
