@@ -42,6 +42,8 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
                     "error"),
        "The least severity of messages that the client gets."),
     _P("datestyle", "ISO, MDY", kinds.date_style, "The text form of dates and times.", reported="DateStyle"),
+    _P("default_table_access_method", "heap", kinds.read_only, "Told to clients that compare tables with it."),
+    _P("default_tablespace", "", kinds.read_only, "There is one place for all tables."),
     _P("default_transaction_isolation", "read committed", kinds.text, "Every query reads one committed epoch."),
     _P("default_transaction_read_only", "off", kinds.only("off", "false", "0"), "Transactions may write."),
     _P("extra_float_digits", "1", kinds.integer(-15, 3), "Floats are always shown exactly."),

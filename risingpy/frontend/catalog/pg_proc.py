@@ -1,4 +1,4 @@
-"""pg_proc: the functions and aggregates of the signature table, for `\df pg_catalog.*` and completion."""
+"""pg_proc: the functions and aggregates of the signature table, for psql's list of functions and completion."""
 
 from __future__ import annotations
 

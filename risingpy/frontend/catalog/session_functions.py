@@ -7,6 +7,8 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from risingpy.errors import UndefinedObject
+
 SERVER_VERSION = "13.14.0"
 VERSION_TEXT = f"PostgreSQL {SERVER_VERSION}-RisingPy-0.1.0"
 
@@ -88,11 +90,9 @@ def evaluate(name: str, arguments: Sequence[exp.Expr], session: SessionFacts, *,
 
 
 def _current_setting(arguments: Sequence[exp.Expr], session: SessionFacts) -> exp.Expr:
-    from risingpy.errors import UndefinedObject
-
-    if not arguments or not _is_text(arguments[0]):
+    name = _constant(arguments[0]) if arguments else None
+    if name is None:
         return _text(None)
-    name = str(arguments[0].name)
     value = session.setting(name)
     if value is None and not _is_true(arguments[1:]):
         raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
@@ -100,16 +100,19 @@ def _current_setting(arguments: Sequence[exp.Expr], session: SessionFacts) -> ex
 
 
 def _set_config(arguments: Sequence[exp.Expr], session: SessionFacts, *, execute: bool) -> exp.Expr:
-    if len(arguments) < 2 or not all(_is_text(argument) for argument in arguments[:2]):
+    name, value, *_ = [*(_constant(argument) for argument in arguments), None, None]
+    if name is None or value is None:
         return _text(None)
-    name, value = (str(argument.name) for argument in arguments[:2])
     if execute:
         session.change_setting(name, value)
     return _text(value)
 
 
-def _is_text(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Literal) and bool(node.is_string)
+def _constant(node: exp.Expr) -> str | None:
+    """The value of a text literal, which may stand in a cast."""
+    while isinstance(node, exp.Cast | exp.Paren):
+        node = node.this
+    return str(node.name) if isinstance(node, exp.Literal) and node.is_string else None
 
 
 def _is_true(arguments: Sequence[exp.Expr]) -> bool:

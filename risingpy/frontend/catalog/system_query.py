@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from risingpy.errors import SqlError, UndefinedFunction
+from risingpy.errors import SqlError, SyntaxError_, UndefinedFunction
 from risingpy.frontend.catalog.parameters import ParameterType, parameter_types
 from risingpy.frontend.catalog.registry import RELATIONS
 from risingpy.frontend.catalog.rewrite import Rewritten, parse_system_query, rewrite
@@ -68,6 +68,8 @@ _CHAR_OID = 18
 _CHAR_COLUMNS = frozenset(
     column.name for relation in RELATIONS.values() for column in relation.columns if column.type is SystemType.CHAR
 )
+# PostgreSQL's division of integers; no access to Python's variables; and no way to change that.
+_SETTINGS = "SET integer_division = true; SET python_enable_replacements = false; SET lock_configuration = true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ class SystemQueries:
         if self._connection is None:
             # Nothing of the machine or of this process may be read through a system query.
             self._connection = duckdb.connect(":memory:", config={"threads": 1, "enable_external_access": False})
-            self._connection.execute("SET python_enable_replacements = false; SET lock_configuration = true")
+            self._connection.execute(_SETTINGS)
         if rewritten.relations:
             state = self._state()
             for name, relation in rewritten.relations.items():
@@ -177,7 +179,7 @@ def _as_type(column: pa.ChunkedArray, arrow: pa.DataType) -> pa.ChunkedArray:
 def _translated(error: duckdb.Error) -> SqlError:
     text = str(error)
     message = text.split("\n", 1)[0]
-    for prefix in ("Invalid Input Error: ", "Binder Error: ", "Catalog Error: "):
+    for prefix in ("Invalid Input Error: ", "Binder Error: ", "Catalog Error: ", "Parser Error: "):
         message = message.removeprefix(prefix)
     if isinstance(error, duckdb.InterruptException):
         return SqlError("canceling statement due to user request", sqlstate="57014")
@@ -189,4 +191,6 @@ def _translated(error: duckdb.Error) -> SqlError:
         return SqlError(message, sqlstate="42704")
     if isinstance(error, duckdb.BinderException) and "column" in message:
         return SqlError(message, sqlstate="42703")
-    return SqlError(message, sqlstate="42601" if isinstance(error, duckdb.ParserException) else "22000")
+    if isinstance(error, duckdb.ParserException):
+        return SyntaxError_(message)
+    return SqlError(message, sqlstate="22000")

@@ -1,0 +1,132 @@
+"""What the system relations say of a table, a view and a materialized view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, UndefinedFunction, UndefinedTable
+
+
+def test_relations_by_kind(asked: Any) -> None:
+    rows = asked.rows("SELECT relname, relkind FROM pg_class WHERE relnamespace IN (2200) ORDER BY relname")
+    assert rows == [("events", "r"), ("orders", "r"), ("orders_pkey", "i"), ("totals", "m")]
+
+
+def test_columns_hide_the_row_id(asked: Any) -> None:
+    assert asked.rows("SELECT attname FROM pg_attribute WHERE attrelid = 'events'::regclass") == [("what",)]
+
+
+def test_column_types_defaults_and_not_null(asked: Any) -> None:
+    rows = asked.rows(
+        "SELECT attname, format_type(atttypid, atttypmod), attnotnull,"
+        " (SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d"
+        "  WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum)"
+        " FROM pg_attribute a WHERE attrelid = 'public.orders'::regclass ORDER BY attnum"
+    )
+    assert rows == [
+        ("id", "bigint", True, None),
+        ("price", "numeric(10,2)", False, None),
+        ("Note", "character varying(20)", False, "'none'"),
+    ]
+
+
+def test_primary_key(asked: Any) -> None:
+    sql = "SELECT conname, pg_get_constraintdef(oid), conrelid::regclass, conkey FROM pg_constraint"
+    assert asked.rows(sql) == [("orders_pkey", "PRIMARY KEY (id)", "orders", [1])]
+    definition = "CREATE UNIQUE INDEX orders_pkey ON public.orders USING btree (id)"
+    assert asked.value("SELECT pg_get_indexdef(indexrelid, 0, true) FROM pg_index") == definition
+
+
+def test_view_definitions(asked: Any) -> None:
+    assert asked.value("SELECT pg_get_viewdef('totals'::regclass, true)") == " SELECT count(*) AS n FROM orders;"
+    assert asked.rows("SELECT viewname FROM pg_views") == [("all_orders",)]
+    assert asked.rows("SELECT matviewname, ispopulated FROM pg_matviews") == [("totals", True)]
+
+
+def test_visibility_and_names(asked: Any) -> None:
+    sql = (
+        "SELECT c.oid::regclass::text, pg_table_is_visible(c.oid) FROM pg_class c"
+        " WHERE relkind IN ('v', 'm') AND c.oid < 20000 ORDER BY 1"
+    )
+    assert asked.rows(sql) == [("sales.all_orders", False), ("totals", True)]
+
+
+def test_information_schema(asked: Any) -> None:
+    rows = asked.rows("SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'public'")
+    assert sorted(rows) == [("events", "BASE TABLE"), ("orders", "BASE TABLE"), ("totals", "MATERIALIZED VIEW")]
+    rows = asked.rows(
+        "SELECT column_name, data_type, is_nullable, numeric_precision, character_maximum_length"
+        " FROM information_schema.columns WHERE table_name = 'orders' ORDER BY ordinal_position"
+    )
+    assert rows == [
+        ("id", "bigint", "NO", 64, None),
+        ("price", "numeric", "YES", 10, None),
+        ("Note", "character varying", "YES", None, 20),
+    ]
+    assert asked.rows("SELECT column_name FROM information_schema.key_column_usage") == [("id",)]
+
+
+def test_rw_catalog_is_searched_without_a_schema(asked: Any) -> None:
+    assert asked.rows("SELECT name FROM rw_materialized_views") == [("totals",)]
+    assert asked.rows("SELECT relation_name, error_count FROM rw_streaming_errors") == [("totals", 3)]
+    assert asked.value("SELECT rows_read FROM rw_catalog.rw_ddl_progress") == 1000
+    assert asked.rows("SELECT * FROM rw_depend ORDER BY objid") == [(9, 7), (10, 7)]
+
+
+def test_session_functions(asked: Any) -> None:
+    assert asked.rows("SELECT pg_backend_pid(), current_schemas(true)") == [
+        (42, ["pg_catalog", "rw_catalog", "public"])
+    ]
+    assert asked.value("SELECT current_setting('server_version_num')::int / 10000") == 13
+    assert asked.value("SELECT current_setting('no.such', true)") is None
+    with pytest.raises(SqlError, match='unrecognized configuration parameter "nosuch"'):
+        asked.value("SELECT current_setting('nosuch')")
+
+
+def test_set_config_takes_effect_only_when_run(asked: Any) -> None:
+    query = asked.queries.prepare("SELECT set_config('jit', $1, false)", ())
+    assert asked.facts.settings["jit"] == "off"
+    asked.queries.execute(query, ["on"])
+    assert asked.facts.settings["jit"] == "on"
+
+
+def test_result_columns_have_postgres_names_and_oids(asked: Any) -> None:
+    sql = (
+        "SELECT c.oid, relname, relkind, 1 + 1, count(*)::int, NULL, current_schemas(false)"
+        " FROM pg_class c GROUP BY 1, 2, 3"
+    )
+    columns = asked.queries.prepare(sql, ()).columns
+    assert [column.name for column in columns] == [
+        *("oid", "relname", "relkind", "?column?", "count", "?column?", "current_schemas")
+    ]
+    assert [column.oid for column in columns] == [26, 25, 18, 23, 23, 25, 1009]
+
+
+def test_parameters_take_their_types_from_casts(asked: Any) -> None:
+    query = asked.queries.prepare("SELECT typname FROM pg_type WHERE oid = ANY($1::oid[]) AND typname <> $2", ())
+    assert [parameter.oid for parameter in query.parameters] == [1028, 25]
+    assert asked.rows("SELECT typname FROM pg_type WHERE oid = ANY($1::oid[]) ORDER BY 1", [20, 25]) == [
+        ("int8",),
+        ("text",),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "error", "message"),
+    [
+        ("SELECT * FROM pg_nonsense, pg_class", UndefinedTable, 'relation "pg_nonsense" does not exist'),
+        ("SELECT * FROM pg_class, orders", FeatureNotSupported, "orders"),
+        ("SELECT nosuch(oid) FROM pg_class", UndefinedFunction, "nosuch"),
+        ("SELECT nosuch FROM pg_class", SqlError, "nosuch"),
+        ("SELECT 'nosuch'::regclass", SqlError, 'relation "nosuch" does not exist'),
+        ("SELECT FROM FROM pg_class", SyntaxError_, "syntax error"),
+        ("SELECT * FROM read_csv('/etc/passwd'), pg_class", FeatureNotSupported, "read_csv"),
+        ("SELECT * FROM '/etc/passwd', pg_class", SqlError, "error"),
+        ("SELECT getenv('HOME'), oid FROM pg_class", SqlError, "getenv"),
+    ],
+)
+def test_what_is_refused(asked: Any, sql: str, error: type[SqlError], message: str) -> None:
+    with pytest.raises(error, match=message):
+        asked.rows(sql)
