@@ -96,7 +96,7 @@ def _file_settings(file: Path | None, environ: Mapping[str, str]) -> dict[str, t
         raise ConfigError(f"{path} is not TOML: {error}") from error
     for name in settings:
         if name not in OPTIONS:
-            suggestion = _suggestion(name, OPTIONS)
+            suggestion = _suggestion(name, OPTIONS, 0.6)
             raise ConfigError(f'{path}: unknown key "{name}"{suggestion}; keys are {", ".join(OPTIONS)}')
     return {name: (value, f"{path}: {name}") for name, value in settings.items()}
 
@@ -106,14 +106,14 @@ def _environment_settings(environ: Mapping[str, str]) -> dict[str, tuple[object,
     for name in environ:
         # Other programs' variables share the prefix, so only a near miss is taken for a typo.
         if name.startswith(ENVIRONMENT_PREFIX) and name not in known:
-            suggestion = _suggestion(name, known)
+            suggestion = _suggestion(name, tuple(known), 0.85)
             if suggestion:
                 raise ConfigError(f'unknown environment variable "{name}"{suggestion}')
     return {option: (environ[name], name) for name, option in known.items() if environ.get(name)}
 
 
-def _suggestion(name: str, known: Mapping[str, str] | tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.85)
+def _suggestion(name: str, known: tuple[str, ...], likeness: float) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=likeness)
     return f', did you mean "{close[0]}"?' if close else ""
 
 

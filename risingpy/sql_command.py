@@ -15,7 +15,7 @@ _RIGHT_ALIGNED_OIDS = frozenset({20, 21, 23, 26, 700, 701, 1700})  # whole numbe
 def run_sql(conninfo: str, text: str, output: TextIO) -> None:
     """Runs each statement of a text on one connection, stopping at the first error. Raises psycopg.Error."""
     with psycopg.connect(conninfo, autocommit=True, prepare_threshold=None, connect_timeout=30) as connection:
-        connection.add_notice_handler(lambda notice: print(f"{notice.severity}:  {notice.message_primary}", file=output))
+        connection.add_notice_handler(lambda said: print(f"{said.severity}:  {said.message_primary}", file=output))
         for statement in split_statements(text):
             with connection.cursor() as cursor:
                 cursor.execute(statement.encode())

@@ -74,7 +74,7 @@ class Execution:
     failures: list[Failure] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     checked: int = 0
-    rewrites: list[tuple[Query, list[str]]] = field(default_factory=list)
+    rewrites: dict[Query, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._clients: dict[str, Client] = {}
@@ -134,11 +134,12 @@ class Execution:
             detail = f"{render_sql(record.sql)}\n{len(record.types)} types, but columns {', '.join(answer.columns)}"
             return Failure(record.location, f"{who}: {len(answer.columns)} columns came", detail)
         expected = [self.text(line) for line in record.expected]
+        self.rewrites.pop(record, None)
         if rows_match(answer.rows, expected, record.types, sort):
             return None
         came = result_lines(answer.rows, sort, self._threshold)
         if sort is self.sort_of(record):
-            self.rewrites.append((record, came))
+            self.rewrites[record] = came
         shown = sorted(expected) if sort is not SortMode.NOSORT else expected
         return Failure(record.location, f"{who}: wrong rows", f"{render_sql(record.sql)}\n{render_diff(shown, came)}")
 

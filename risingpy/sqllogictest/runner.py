@@ -40,7 +40,7 @@ def run_file(path: Path, connect: Connect, mode: Mode, *, update: bool = False) 
         return FileResult(path, mode, 0, (failure,), (), time.monotonic() - started)
     passes = _run_passes(path, records, connect, mode) if records else []
     if update:
-        rewrite(change for execution in passes[:1] for change in execution.rewrites)
+        rewrite(change for execution in passes[:1] for change in execution.rewrites.items())
     return FileResult(
         path,
         mode,

@@ -1,0 +1,84 @@
+"""Where the server's settings come from, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from risingpy.config import OPTIONS, ConfigError, ServeConfig, default_parallelism, load_serve_config
+
+
+@pytest.fixture(autouse=True)
+def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, text: str) -> Path:
+    path = Path(name)
+    path.write_text(text)
+    return path
+
+
+def test_defaults() -> None:
+    shards = default_parallelism()
+    assert load_serve_config({}, {}) == ServeConfig(
+        data_dir=Path("risingpy-data"), host="127.0.0.1", port=4566, master=f"local[{shards},4]",
+        parallelism=shards, log_level="info", engine="spark",
+    )  # fmt: skip
+
+
+def test_flags_win_over_environment_over_file() -> None:
+    write("risingpy.toml", 'host = "file"\nport = 1\nlog_level = "debug"\n')
+    config = load_serve_config({"port": 3, "host": None}, {"RISINGPY_PORT": "2", "RISINGPY_HOST": "environment"})
+    assert (config.port, config.host, config.log_level) == (3, "environment", "debug")
+
+
+def test_the_master_follows_the_parallelism() -> None:
+    assert load_serve_config({"parallelism": 3}, {}).master == "local[3,4]"
+    assert load_serve_config({"parallelism": 3}, {"RISINGPY_MASTER": "local[7,4]"}).master == "local[7,4]"
+
+
+def test_the_file_is_the_named_one(tmp_path: Path) -> None:
+    write("risingpy.toml", "port = 1\n")
+    other = write("other.toml", "port = 2\n")
+    assert load_serve_config({}, {}, other).port == 2
+    assert load_serve_config({}, {"RISINGPY_CONFIG": str(other)}).port == 2
+    assert load_serve_config({}, {}).port == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prot = 1\n", r'risingpy.toml: unknown key "prot", did you mean "port"\?; keys are data_dir,'),
+        ("[server]\nport = 1\n", 'unknown key "server"'),
+        ("port = \n", "risingpy.toml is not TOML"),
+        ('port = "many"\n', "risingpy.toml: port must be a whole number from 0 to 65535, not 'many'"),
+        ("port = true\n", "must be a whole number"),
+        ("port = 70000\n", "must be a whole number"),
+        ("host = 5\n", "risingpy.toml: host must be a text, not 5"),
+        ('log_level = "loud"\n', "must be one of debug, info, warning, error, not 'loud'"),
+        ("parallelism = 0\n", "from 1 to 256"),
+    ],
+)
+def test_what_the_file_may_not_say(text: str, message: str) -> None:
+    write("risingpy.toml", text)
+    with pytest.raises(ConfigError, match=message):
+        load_serve_config({}, {})
+
+
+def test_a_missing_file_is_an_error_only_if_it_was_named() -> None:
+    with pytest.raises(ConfigError, match=r"cannot read nowhere.toml: No such file"):
+        load_serve_config({}, {}, Path("nowhere.toml"))
+
+
+def test_a_typo_in_the_environment_is_refused_but_others_variables_are_not() -> None:
+    with pytest.raises(ConfigError, match=r'"RISINGPY_DATADIR", did you mean "RISINGPY_DATA_DIR"\?'):
+        load_serve_config({}, {"RISINGPY_DATADIR": "/x"})
+    load_serve_config({}, {"RISINGPY_CRASH_ROUNDS": "3", "RISINGPY_JAVA": "/x/java"})
+
+
+def test_every_option_has_a_flag() -> None:
+    from risingpy.cli import serve
+
+    assert {*OPTIONS, "config"} == {parameter.name for parameter in serve.params}
