@@ -250,6 +250,15 @@ class ExpressionParser(RisingWaveParser):
             primary = exp.Literal.string("".join(part.name for part in primary.expressions))
         return None if primary is None else self._at(primary, token, only_if_missing=True)
 
+    def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
+        token = self._next
+        is_name = token.token_type is TokenType.IDENTIFIER or token.text[:1].isalpha() or token.text[:1] == "_"
+        if this is None or self._curr.token_type is not TokenType.ALIAS or not is_name:
+            return super()._parse_alias(this, explicit)
+        self._advance(2)  # after AS any word is a name, reserved ones too
+        name = exp.Identifier(this=token.text, quoted=token.token_type is TokenType.IDENTIFIER)
+        return exp.Alias(this=this, alias=self._at(name, token))
+
     def _parse_atom(self) -> exp.Expr | None:
         token = self._curr
         atom = super()._parse_atom()
@@ -263,8 +272,10 @@ class ExpressionParser(RisingWaveParser):
 
     def _is_reserved(self) -> bool:
         token = self._curr
-        if token.token_type is TokenType.IDENTIFIER or self._prev.token_type is TokenType.DOT:
+        if token.token_type is TokenType.IDENTIFIER or self._prev.token_type in (TokenType.DOT, TokenType.ALIAS):
             return False
+        if token.text.upper() == "EMIT" and self._next.text.upper() in ("ON", "IMMEDIATELY"):
+            return True  # the end of a materialized view's query, no alias
         return token.text.lower() in RESERVED
 
     def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Interval | None:
@@ -282,6 +293,8 @@ class ExpressionParser(RisingWaveParser):
         first = self._index
         token = self._curr
         kind = super()._parse_types(*args, **kwargs)
+        while kind is not None and self._match_pair(TokenType.L_BRACKET, TokenType.R_BRACKET):  # as in `oid[]`
+            kind = exp.DataType(this=exp.DType.ARRAY, expressions=[kind], nested=True)
         if kind is not None and self._index > first:
             words = [_as_written(t) for t in self._tokens[first : self._index]]
             kind.meta[TYPE_TEXT] = " ".join(words)

@@ -64,7 +64,7 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             keys = tuple(replace(key, index=positions[key.index]) for key in plan.keys)
             return _exactly(Sort(_prune(plan.input, below), keys), below, needed)
         case Limit():
-            return replace(plan, input=_prune(plan.input, needed))
+            return _prune_limit(plan, needed)
         case _:
             assert_never(plan)
 
@@ -73,6 +73,13 @@ def _prune_filter(plan: Filter, needed: Needed) -> LogicalPlan:
     below = _sorted({*needed, *columns_read(plan.predicate)})
     predicate = remapped(plan.predicate, _positions(below))
     return _exactly(Filter(_prune(plan.input, below), predicate), below, needed)
+
+
+def _prune_limit(plan: Limit, needed: Needed) -> LogicalPlan:
+    below = _prune(plan.input, needed)
+    if isinstance(below, Project) and isinstance(below.input, Sort):  # nothing may stand between a sort and its limit
+        return replace(below, input=replace(plan, input=below.input))
+    return replace(plan, input=below)
 
 
 def _prune_aggregate(plan: Aggregate, needed: Needed) -> LogicalPlan:

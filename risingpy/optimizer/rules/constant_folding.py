@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from risingpy.executors.expression.nodes import Call, Case, Expr, Literal
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, Literal
 from risingpy.optimizer.logical import Filter, LogicalPlan
 from risingpy.optimizer.rewrite import map_expressions, operands, rewrite_plan, with_operands
 from risingpy.types import BOOLEAN, SqlType, TypeKind
@@ -56,6 +56,9 @@ def fold(expr: Expr) -> Expr:
             return Literal((value is None) == (expr.function == "is_null"), BOOLEAN)
         case Call(function, (Literal(a, a_type), Literal(b, b_type))) if a is not None and b is not None:
             return _binary(expr, function, (a, a_type), (b, b_type))
+        case Cast(Literal(int(value)), target) if not isinstance(value, bool) and target.kind in _LIMITS:
+            fits = -_LIMITS[target.kind] <= value < _LIMITS[target.kind]
+            return Literal(value, target) if fits else expr
         case Case():
             return _case(expr)
         case _:
