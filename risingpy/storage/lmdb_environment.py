@@ -49,7 +49,7 @@ def open_environment(path: Path, *, databases: Sequence[bytes], map_size: int = 
 
 
 class Environment:
-    """An open LMDB environment; `databases` are its named databases."""
+    """An open LMDB environment; `databases` are its named databases, the first being the default."""
 
     def __init__(self, path: Path, databases: Sequence[bytes], map_size: int) -> None:
         self.path = path
@@ -68,6 +68,7 @@ class Environment:
         except (OSError, lmdb.Error) as error:
             raise IoError(f"cannot open the store in {path}: {error}") from error
         self.databases = {name: self.handle.open_db(name) for name in databases}
+        self._default = self.databases[databases[0]]
         if is_new:
             sync_directory(path)
 
@@ -101,7 +102,7 @@ class Environment:
         while True:
             try:
                 with self.in_use():
-                    return self.handle.begin(write=True)
+                    return self.handle.begin(self._default, write=True)
             except lmdb.MapResizedError:
                 self.grow(0)
 
@@ -110,7 +111,7 @@ class Environment:
         while True:
             try:
                 with self.in_use():
-                    snapshot = Snapshot(self, self.handle.begin())
+                    snapshot = Snapshot(self, self.handle.begin(self._default))
                     self.snapshots.add(snapshot)
                     return snapshot
             except lmdb.MapResizedError:
@@ -138,7 +139,7 @@ class Environment:
             ended = [snapshot for snapshot in self.snapshots if snapshot.is_open]
             self.handle.set_mapsize(2 * self.handle.info()["map_size"] if size is None else size)
             for snapshot in ended:
-                snapshot.renew(self.handle.begin())
+                snapshot.renew(self.handle.begin(self._default))
 
 
 class Snapshot:

@@ -1,0 +1,226 @@
+"""Reads of one LMDB transaction: points, ranges in key order, prefixes.
+
+Keys and values go in and come out whole: long keys (`table_codec`) are shortened and put back here, and where
+several share the 495 bytes that are stored of them, the true order is restored.
+
+py-lmdb (measured): `list(map(get, sorted keys))` is the fastest way to many points, buffers are harmful, and
+iterating a cursor into a list the fastest way through a range.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+import lmdb
+import numpy as np
+import pyarrow as pa
+
+from risingpy.storage.column_buffers import CorruptData, whole
+from risingpy.storage.group_keys import sort_indices
+from risingpy.storage.key_encoding import LONG_KEY_PREFIX, MAX_KEY_BYTES, long_key_form
+from risingpy.storage.mem_table import is_ascending
+from risingpy.storage.table_codec import whole_row
+
+_SORT_FROM = 32  # fewer keys are looked up as they come
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a range in key order; `more` if others may follow."""
+
+    keys: Sequence[bytes]
+    values: Sequence[bytes]
+    more: bool
+
+
+class Overlay:
+    """What stored keys held before: laid over the store, it gives the state before some writes. None: nothing."""
+
+    def __init__(self, values: Mapping[bytes, bytes | None]) -> None:
+        self._values = values
+        self._keys = sorted(values)
+
+    def over(self, pairs: list[tuple[bytes, bytes]], start: bytes, stop: bytes | None) -> list[tuple[bytes, bytes]]:
+        """The stored rows in [start, stop) as they were; `pairs` are all that are there now."""
+        end = len(self._keys) if stop is None else bisect_left(self._keys, stop)
+        touched = self._keys[bisect_left(self._keys, start) : end]
+        if not touched:
+            return pairs
+        rows: dict[bytes, bytes | None] = dict(pairs)
+        rows.update((key, self._values[key]) for key in touched)
+        return [(key, value) for key, value in sorted(rows.items()) if value is not None]
+
+
+def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> pa.BinaryArray:
+    """The value of each key, NULL where there is none."""
+    stored, is_long = long_key_form(keys)
+    order = sort_indices(stored) if len(stored) >= _SORT_FROM else np.arange(len(stored))
+    is_sorted = is_ascending(order)
+    if not is_sorted:
+        stored = stored.take(pa.array(order))
+    values = whole(pa.array(list(map(transaction.get, stored.to_pylist())), pa.binary()))
+    if not is_sorted:
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        values = values.take(pa.array(place))
+    if is_long.any():
+        values = _checked_long(keys, values, np.flatnonzero(is_long).tolist())
+    return values
+
+
+def read_range(
+    transaction: lmdb.Transaction,
+    start: bytes,
+    stop: bytes,
+    limit: int,
+    *,
+    after: bytes | None = None,
+    overlay: Overlay | None = None,
+) -> Page:
+    """At most `limit` rows with start <= key < stop, behind `after` if given, which need not be a key."""
+    lower = start if after is None else max(start, after)
+    low = lower[:LONG_KEY_PREFIX]
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    with transaction.cursor() as cursor:
+        more = bool(cursor.set_range(low)) and _begins_before(cursor, stop)
+        if not more and overlay is not None:
+            pairs = overlay.over([], low, _stored_stop(stop))
+            _extend(keys, values, pairs, start, stop, after)
+        while more and len(keys) <= limit:
+            pairs, more = _next_pairs(cursor, limit + 1 - len(keys))
+            more = more and _begins_before(cursor, stop)
+            if overlay is not None:
+                high = _cursor_key(cursor)[:LONG_KEY_PREFIX] if more else _stored_stop(stop)
+                pairs = overlay.over(pairs, low, high)
+                low = high or low
+            _extend(keys, values, pairs, start, stop, after)
+    return Page(keys[:limit], values[:limit], more or len(keys) > limit)
+
+
+def read_prefixes(transaction: lmdb.Transaction, prefixes: Sequence[bytes]) -> tuple[list[int], Page]:
+    """All rows of each prefix, in key order: which prefix each belongs to, and the rows. Best if sorted."""
+    numbers: list[int] = []
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    longest = 0
+    with transaction.cursor() as cursor:
+        for number, prefix in enumerate(prefixes):
+            if not cursor.set_range(prefix[:LONG_KEY_PREFIX]):
+                continue
+            shared = prefix[:LONG_KEY_PREFIX]
+            for key, value in _iterate(cursor):
+                if not key.startswith(shared):
+                    break
+                numbers.append(number)
+                keys.append(key)
+                values.append(value)
+            longest = max(longest, len(prefix))
+    if longest > LONG_KEY_PREFIX or (keys and max(map(len, keys)) >= MAX_KEY_BYTES):
+        return _in_true_order(prefixes, numbers, keys, values)
+    return numbers, Page(keys, values, more=False)
+
+
+def read_first(transaction: lmdb.Transaction, prefixes: Sequence[bytes]) -> tuple[list[int], Page]:
+    """The first row of each prefix that has any: which prefix it belongs to, and the row. Best if sorted."""
+    numbers: list[int] = []
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    with transaction.cursor() as cursor:
+        for number, prefix in enumerate(prefixes):
+            if not cursor.set_range(prefix[:LONG_KEY_PREFIX]):
+                continue
+            key, value = cast("tuple[bytes, bytes]", cursor.item())
+            if len(key) >= LONG_KEY_PREFIX and (len(prefix) > LONG_KEY_PREFIX or key.startswith(prefix)):
+                page = read_range(transaction, prefix, prefix_end(prefix), 1)
+                numbers += [number] * len(page.keys)
+                keys += page.keys
+                values += page.values
+            elif key.startswith(prefix):
+                numbers.append(number)
+                keys.append(key)
+                values.append(value)
+    return numbers, Page(keys, values, more=False)
+
+
+def prefix_end(prefix: bytes) -> bytes:
+    """The least byte string that is greater than all that start with `prefix`, which is not all ff."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1])
+
+
+def _next_pairs(cursor: lmdb.Cursor, n: int) -> tuple[list[tuple[bytes, bytes]], bool]:
+    """The next n stored rows, and those that share the last one's first 495 bytes; whether others follow."""
+    pairs = list(islice(_iterate(cursor), n))
+    more = len(pairs) == n and bool(cursor.next())
+    last = pairs[-1][0]
+    if more and len(last) >= LONG_KEY_PREFIX:
+        shared = last[:LONG_KEY_PREFIX]
+        while more and _cursor_key(cursor).startswith(shared):
+            pairs.append(cast("tuple[bytes, bytes]", cursor.item()))
+            more = bool(cursor.next())
+    return pairs, more
+
+
+def _extend(
+    keys: list[bytes],
+    values: list[bytes],
+    pairs: list[tuple[bytes, bytes]],
+    start: bytes,
+    stop: bytes,
+    after: bytes | None,
+) -> None:
+    """Appends those of the stored rows that lie in the range, whole and in true order."""
+    if not pairs:
+        return
+    if max(len(key) for key, _ in pairs) >= LONG_KEY_PREFIX:
+        pairs = sorted(whole_row(key, value) for key, value in pairs)
+    first = bisect_left(pairs, (start,)) if after is None or after < start else bisect_left(pairs, (after + b"\0",))
+    last = bisect_left(pairs, (stop,)) if pairs[-1][0] >= stop else len(pairs)
+    chosen = pairs[first:last]
+    keys.extend(key for key, _ in chosen)
+    values.extend(value for _, value in chosen)
+
+
+def _in_true_order(
+    prefixes: Sequence[bytes], numbers: list[int], keys: list[bytes], values: list[bytes]
+) -> tuple[list[int], Page]:
+    rows = sorted(
+        (number, *whole_row(key, value)) for number, key, value in zip(numbers, keys, values, strict=True)
+    )
+    rows = [row for row in rows if row[1].startswith(prefixes[row[0]])]
+    return [row[0] for row in rows], Page([row[1] for row in rows], [row[2] for row in rows], more=False)
+
+
+def _checked_long(keys: pa.BinaryArray, values: pa.BinaryArray, rows: list[int]) -> pa.BinaryArray:
+    """`values` of long keys without the keys, which must be those that were looked for."""
+    parts = values.to_pylist()
+    for row in rows:
+        if parts[row] is not None:
+            key, parts[row] = whole_row(bytes(MAX_KEY_BYTES), parts[row])
+            if key != keys[row].as_py():
+                raise CorruptData("two long keys are stored as one")
+    return pa.array(parts, pa.binary())
+
+
+def _begins_before(cursor: lmdb.Cursor, stop: bytes) -> bool:
+    """False if the stored key, and all behind it, lie at or behind `stop`."""
+    limit = _stored_stop(stop)
+    return limit is None or _cursor_key(cursor) < limit
+
+
+def _stored_stop(stop: bytes) -> bytes | None:
+    """A bound in stored form: keys that share the first 495 bytes of a longer `stop` may lie on either side."""
+    return stop if len(stop) <= LONG_KEY_PREFIX else prefix_end(stop[:LONG_KEY_PREFIX])
+
+
+def _cursor_key(cursor: lmdb.Cursor) -> bytes:
+    return cast(bytes, cursor.key())
+
+
+def _iterate(cursor: lmdb.Cursor) -> Iterator[tuple[bytes, bytes]]:
+    return cast("Iterator[tuple[bytes, bytes]]", cursor.iternext())

@@ -1,0 +1,74 @@
+"""The writes of one table in an epoch that its LMDB transaction does not hold yet.
+
+They stay in the columns they came in. `drain` brings them into the order of their keys, the last write of
+each key, once: when the table is read, or committed. Until then a write costs its encoding and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.storage.group_keys import sort_indices
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBatch:
+    """Writes in ascending order of distinct stored keys; a NULL value deletes the key."""
+
+    keys: pa.BinaryArray
+    values: pa.BinaryArray
+
+
+class MemTable:
+    """Collects writes."""
+
+    def __init__(self) -> None:
+        self._keys: list[pa.BinaryArray] = []
+        self._values: list[pa.BinaryArray] = []
+        self._puts: list[npt.NDArray[np.bool_]] = []
+        self.size_bytes = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def add(self, keys: pa.BinaryArray, values: pa.BinaryArray, puts: npt.NDArray[np.bool_]) -> None:
+        """Writes stored keys in this order: puts the value, or deletes the key."""
+        self._keys.append(keys)
+        self._values.append(values)
+        self._puts.append(puts)
+        self.size_bytes += keys.nbytes + values.nbytes
+
+    def drain(self) -> WriteBatch:
+        """The writes, of which there are some; the mem-table forgets them."""
+        keys, values = pa.concat_arrays(self._keys), pa.concat_arrays(self._values)
+        puts = np.concatenate(self._puts)
+        self._keys, self._values, self._puts = [], [], []
+        self.size_bytes = 0
+        return _last_writes(keys, values, puts)
+
+
+def _last_writes(keys: pa.BinaryArray, values: pa.BinaryArray, puts: npt.NDArray[np.bool_]) -> WriteBatch:
+    order = sort_indices(keys)
+    if not is_ascending(order):
+        keys = keys.take(pa.array(order))
+    is_last = np.ones(len(order), np.bool_)
+    is_last[:-1] = pc.not_equal(keys[:-1], keys[1:]).to_numpy(zero_copy_only=False)
+    if not is_last.all():
+        keys = keys.filter(pa.array(is_last))
+        order = order[is_last]
+    puts = puts[order]
+    if not puts.all():
+        values = values.take(pa.array(order, mask=~puts))
+    elif len(order) < len(values) or not is_ascending(order):
+        values = values.take(pa.array(order))
+    return WriteBatch(keys, values)
+
+
+def is_ascending(order: npt.NDArray[np.int64]) -> bool:
+    """True if the indices go up all the way: what they order lies in order already."""
+    return bool((order[1:] > order[:-1]).all())

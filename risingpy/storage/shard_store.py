@@ -1,0 +1,193 @@
+"""The state of one shard: an LMDB environment, written by one task per epoch and stage.
+
+Databases of the environment: `rows` (all tables' rows), `undo` and markers (`undo_record`), and in `meta` the
+key "format": which layouts and which hash the rows were written with, and which shard of how many this is.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+import lmdb
+
+from risingpy.errors import InternalError, IoError
+from risingpy.storage.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
+from risingpy.storage.key_scan import prefix_end
+from risingpy.storage.lmdb_environment import MAP_BYTES, Environment, Snapshot, open_environment
+from risingpy.storage.shard_writer import ShardWriter, StaleEpoch
+from risingpy.storage.state_table import StateTable
+from risingpy.storage.table_schema import VNODE_COUNT, TableSchema
+from risingpy.storage.undo_record import META, ROWS, UNDO, read_markers, undo_stages
+
+__all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory"]
+
+STORE_VERSION = 1  # of the databases and of the undo record
+
+
+class IncompatibleStore(IoError):
+    """The store was written by a version with other formats, or for other shards: the operator decides."""
+
+
+def shard_directory(data_dir: Path, shard: int) -> Path:
+    """Where a shard's environment lies."""
+    return data_dir / "shards" / str(shard)
+
+
+class ShardStore:
+    """Opens its environment when it is first used: a process may make stores and then fork, not the reverse."""
+
+    def __init__(self, path: Path, *, shard: int, shards: int, map_size: int = MAP_BYTES) -> None:
+        self.path = path
+        self.shard = shard
+        self.shards = shards
+        self._map_size = map_size
+        self._environment: Environment | None = None
+
+    def begin(self, epoch: int, stage: int, *, committed: int | None = None) -> EpochTransaction:
+        """A task's transaction, to be entered with `with`; leaving without `commit` drops its writes.
+
+        `committed` is the last committed epoch, `epoch - 1` if not given. Whatever earlier attempts have left of
+        this stage, and of all stages in epochs between the two, is taken back first.
+        """
+        committed = epoch - 1 if committed is None else committed
+        return EpochTransaction(self._open(), epoch=epoch, stage=stage, committed=committed)
+
+    def undo_beyond(self, committed: int) -> None:
+        """Takes back every stage that is ahead of the committed epoch."""
+        environment = self._open()
+        with environment.writing():
+            while True:
+                transaction = environment.begin_write()
+                try:
+                    markers = read_markers(environment, transaction)
+                    ahead = [stage for stage, epoch in markers.items() if epoch > committed]
+                    undo_stages(environment, transaction, ahead, committed)
+                    if ahead:
+                        transaction.commit()
+                    return
+                except lmdb.MapFullError:
+                    transaction.abort()
+                    environment.grow()
+                except lmdb.Error as error:
+                    raise IoError(f"cannot write the store in {self.path}: {error}") from error
+                finally:
+                    transaction.abort()
+
+    def snapshot(self, epoch: int) -> Snapshot:
+        """Pins the state, which must be that of the committed `epoch`."""
+        environment = self._open()
+        snapshot = environment.snapshot()
+        with snapshot.use() as transaction:
+            newest = max(read_markers(environment, transaction).values(), default=0)
+        if newest > epoch:
+            snapshot.close()
+            raise InternalError(f"the store in {self.path} is at epoch {newest}, not at {epoch}")
+        return snapshot
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the data file."""
+        return self._open().size_bytes
+
+    def close(self) -> None:
+        """Closes the environment; the next use opens it again."""
+        if self._environment is not None:
+            self._environment.close()
+            self._environment = None
+
+    def _open(self) -> Environment:
+        if self._environment is None:
+            environment = open_environment(self.path, databases=[ROWS, UNDO, META], map_size=self._map_size)
+            try:
+                self._check_format(environment)
+            except BaseException:
+                environment.close()
+                raise
+            self._environment = environment
+        return self._environment
+
+    def _check_format(self, environment: Environment) -> None:
+        expected = {
+            "store": STORE_VERSION,
+            "encoding": FORMAT_VERSION,
+            "hash": HASH_VERSION,
+            "vnodes": VNODE_COUNT,
+            "shard": self.shard,
+            "shards": self.shards,
+        }
+        database = environment.databases[META]
+        snapshot = environment.snapshot()
+        with snapshot.use() as transaction:
+            stored = transaction.get(b"format", db=database)
+        snapshot.close()
+        if stored is None:
+            with environment.writing(), environment.begin_write() as transaction:
+                transaction.put(b"format", json.dumps(expected).encode(), db=database)
+            return
+        found = json.loads(bytes(stored))
+        if found != expected:
+            raise IncompatibleStore(f"the store in {self.path} has format {found}, this version needs {expected}")
+
+
+class EpochTransaction:
+    """One task's reads and writes of a shard in one epoch and stage, all of them or none."""
+
+    def __init__(self, environment: Environment, *, epoch: int, stage: int, committed: int) -> None:
+        self.epoch = epoch
+        self.stage = stage
+        self._environment = environment
+        self._turn = ExitStack()
+        self._writer = ShardWriter(environment, epoch=epoch, stage=stage, committed=committed)
+        self._tables: dict[int, StateTable] = {}
+
+    def __enter__(self) -> EpochTransaction:
+        self._turn.enter_context(self._environment.writing())
+        self._turn.callback(self._writer.end)
+        try:
+            self._writer.begin()
+        except BaseException:
+            self._turn.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._turn.close()
+
+    def state_table(self, schema: TableSchema) -> StateTable:
+        """The table; the same object for everybody in this transaction."""
+        table = self._tables.get(schema.table_id)
+        if table is None:
+            table = self._tables[schema.table_id] = StateTable(schema, self._writer)
+        elif table.schema != schema:
+            raise InternalError(f"table {schema.name} is used with two schemas in one epoch")
+        return table
+
+    def purge(self, table_id: int, limit: int) -> bool:
+        """Deletes at most `limit` rows of a dropped table, for good; True if none are left on this shard."""
+        prefix = table_prefix(table_id)
+        end = prefix_end(prefix)
+        keys: list[bytes] = []
+        with self._writer.transaction.cursor() as cursor:
+            if cursor.set_range(prefix):
+                for key in cursor.iternext(keys=True, values=False):
+                    if bytes(key) >= end or len(keys) > limit:
+                        break
+                    keys.append(bytes(key))
+        if keys:
+            self._writer.purge(keys[:limit])
+        return len(keys) <= limit
+
+    def commit(self) -> None:
+        """Makes everything durable: all tables' writes, their undo record and the epoch they are at.
+
+        Grows the map by itself if it is full. The transaction is over after that.
+        """
+        for table in self._tables.values():
+            table.flush()
+        self._writer.commit()
+        self._turn.close()

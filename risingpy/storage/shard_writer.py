@@ -1,0 +1,207 @@
+"""The writing side of one shard in one epoch and stage: one LMDB transaction, with undo, that outlives a full map.
+
+What goes to the store is kept until the commit, so that the transaction can be begun again in a larger map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import lmdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.errors import InternalError, IoError, SerializationFailure
+from risingpy.storage.column_buffers import whole
+from risingpy.storage.key_scan import Overlay
+from risingpy.storage.lmdb_environment import Environment, Snapshot
+from risingpy.storage.mem_table import WriteBatch
+from risingpy.storage.undo_record import (
+    UndoRecord,
+    apply_writes,
+    read_markers,
+    read_undo,
+    undo_stages,
+    write_undo,
+)
+
+
+class StaleEpoch(SerializationFailure):
+    """A task comes after its epoch was given up and a later one was begun: nobody waits for it any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A batch that went to the store; purged rows cannot be taken back."""
+
+    batch: WriteBatch
+    can_be_undone: bool
+
+
+class ShardWriter:
+    """Writes of one task. The caller is the environment's writer from `begin` to `end`."""
+
+    def __init__(self, environment: Environment, *, epoch: int, stage: int, committed: int) -> None:
+        self._environment = environment
+        self._epoch = epoch
+        self._stage = stage
+        self._committed = committed
+        self._transaction: lmdb.Transaction | None = None
+        self._written: list[_Written] = []
+        self._undo: list[WriteBatch] = []
+        self._has_undone = False
+        self._before: tuple[Snapshot, dict[int, UndoRecord]] | None = None
+
+    @property
+    def transaction(self) -> lmdb.Transaction:
+        """The LMDB transaction: the state with all that was written."""
+        if self._transaction is None:
+            raise InternalError("an epoch's transaction is used after its end")
+        return self._transaction
+
+    def begin(self) -> None:
+        """Begins at the state before the epoch: takes back what earlier attempts at it have left.
+
+        StaleEpoch if the shard is at a later epoch already.
+        """
+        try:
+            self._begin()
+        except lmdb.MapFullError:
+            self._begin_again_larger()
+        except lmdb.Error as error:
+            raise self._failed(error) from error
+
+    def write(self, batch: WriteBatch, known: WriteBatch | None = None) -> None:
+        """Writes to the store. `known` may tell what is there now under some of the keys."""
+        if len(batch.keys):
+            self._keep(_Written(batch, can_be_undone=True), known)
+
+    def purge(self, keys: list[bytes]) -> None:
+        """Deletes rows of a table that is no more, for good."""
+        gone = WriteBatch(pa.array(keys, pa.binary()), pa.nulls(len(keys), pa.binary()))
+        self._keep(_Written(gone, can_be_undone=False), None)
+
+    def commit(self) -> None:
+        """Makes the writes durable, with what takes them back. Nothing is written if nothing has changed."""
+        if not (self._undo or self._has_undone or any(not written.can_be_undone for written in self._written)):
+            return
+        while True:
+            try:
+                self._commit()
+                return
+            except lmdb.MapFullError:
+                self._begin_again_larger()
+            except lmdb.Error as error:
+                raise self._failed(error) from error
+
+    def end(self) -> None:
+        """Drops what is not committed."""
+        if self._transaction is not None:
+            self._transaction.abort()
+            self._transaction = None
+        if self._before is not None:
+            self._before[0].close()
+            self._before = None
+
+    def before_epoch(self, prefix: bytes) -> tuple[Snapshot, Overlay | None]:
+        """The committed state of the keys with `prefix`, as a snapshot and what must be laid over it."""
+        if self._before is None:
+            snapshot = self._environment.snapshot()
+            with snapshot.use() as transaction:
+                markers = read_markers(self._environment, transaction)
+                records = {
+                    stage: read_undo(self._environment, transaction, stage, epoch)
+                    for stage, epoch in markers.items()
+                    if epoch > self._committed
+                }
+            self._before = snapshot, records
+        snapshot, records = self._before
+        old: dict[bytes, bytes | None] = {}
+        for record in records.values():
+            for part in reversed(record.parts):
+                chosen = pc.starts_with(part.keys, prefix)
+                keys, values = part.keys.filter(chosen), part.values.filter(chosen)
+                old.update(zip(keys.to_pylist(), values.to_pylist(), strict=True))
+        return snapshot, Overlay(old) if old else None
+
+    def _begin(self) -> None:
+        self._transaction = self._environment.begin_write()
+        self._undo = []
+        markers = read_markers(self._environment, self._transaction)
+        later = max(markers.values(), default=0)
+        if later > self._epoch:
+            raise StaleEpoch(f"epoch {self._epoch} comes too late: {self._environment.path} is at {later}")
+        # Of this epoch, other stages may be done. Of one between, nothing will ever be committed.
+        left = [
+            stage
+            for stage, epoch in markers.items()
+            if self._committed < epoch and (stage == self._stage or epoch < self._epoch)
+        ]
+        undo_stages(self._environment, self._transaction, left, self._committed)
+        self._has_undone = bool(left)
+
+    def _begin_again_larger(self) -> None:
+        """Does it all again in a larger map."""
+        while True:
+            self.transaction.abort()
+            if self._before is not None:
+                self._before[0].close()
+                self._before = None
+            self._environment.grow()
+            try:
+                self._begin()
+                for written in self._written:
+                    self._apply(written, None)
+                return
+            except lmdb.MapFullError:
+                continue
+            except lmdb.Error as error:
+                raise self._failed(error) from error
+
+    def _keep(self, written: _Written, known: WriteBatch | None) -> None:
+        self._written.append(written)
+        try:
+            self._apply(written, known)
+        except lmdb.MapFullError:
+            self._begin_again_larger()
+        except lmdb.Error as error:
+            raise self._failed(error) from error
+
+    def _apply(self, written: _Written, known: WriteBatch | None) -> None:
+        batch = written.batch
+        if not written.can_be_undone:
+            apply_writes(self.transaction, batch)
+            return
+        if known is not None and known.keys.equals(batch.keys):
+            old = known.values
+        else:
+            old = whole(pa.array(list(map(self.transaction.get, batch.keys.to_pylist())), pa.binary()))
+        changed = _differs(old, batch.values)
+        if changed is None:
+            self._undo.append(WriteBatch(batch.keys, old))
+        else:
+            batch = WriteBatch(batch.keys.filter(changed), batch.values.filter(changed))
+            if not len(batch.keys):
+                return
+            self._undo.append(WriteBatch(batch.keys, old.filter(changed)))
+        apply_writes(self.transaction, batch)
+
+    def _commit(self) -> None:
+        transaction = self.transaction
+        if self._undo:
+            before = read_markers(self._environment, transaction).get(self._stage, 0)
+            write_undo(self._environment, transaction, self._stage, UndoRecord(self._epoch, before, self._undo))
+        transaction.commit()
+        self._transaction = None
+
+    def _failed(self, error: lmdb.Error) -> IoError:
+        return IoError(f"cannot write the store in {self._environment.path}: {error}")
+
+
+def _differs(old: pa.BinaryArray, new: pa.BinaryArray) -> pa.BooleanArray | None:
+    """Which values change; None if all do. NULL is equal to NULL."""
+    same = pc.equal(old, new)
+    if same.null_count:
+        same = pc.if_else(pc.is_null(same), pc.and_(pc.is_null(old), pc.is_null(new)), same)
+    return None if not np.any(same.to_numpy(zero_copy_only=False)) else pc.invert(same)

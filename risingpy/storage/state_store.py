@@ -1,0 +1,92 @@
+"""The server's side of the state: one committed epoch at a time, pinned on all shards, for queries to read."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from risingpy.errors import InternalError
+from risingpy.storage.lmdb_environment import MAP_BYTES, Snapshot
+from risingpy.storage.shard_store import ShardStore, shard_directory
+
+
+class StateStore:
+    """All shards of a data directory."""
+
+    def __init__(self, data_dir: Path, shards: int, *, map_size: int = MAP_BYTES) -> None:
+        self.shards = shards
+        self._stores = [
+            ShardStore(shard_directory(data_dir, shard), shard=shard, shards=shards, map_size=map_size)
+            for shard in range(shards)
+        ]
+
+    def recover(self, committed_epoch: int) -> None:
+        """Takes every shard back to the committed epoch. Before anything else reads or writes."""
+        for store in self._stores:
+            store.undo_beyond(committed_epoch)
+
+    def open_read_view(self, epoch: int) -> ReadView:
+        """Pins the committed `epoch` on every shard; after its commit and before the next one writes.
+
+        The view is acquired once: the caller releases it. InternalError if a shard is ahead of the epoch.
+        """
+        snapshots: list[Snapshot] = []
+        try:
+            for store in self._stores:
+                snapshots.append(store.snapshot(epoch))
+        except BaseException:
+            for snapshot in snapshots:
+                snapshot.close()
+            raise
+        return ReadView(epoch, snapshots)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the shards' files."""
+        return sum(store.size_bytes for store in self._stores)
+
+    def close(self) -> None:
+        """Closes the shards; views must be released before."""
+        for store in self._stores:
+            store.close()
+
+
+class ReadView:
+    """One committed epoch, readable as long as somebody holds it (seed 003's pinned snapshot).
+
+    Holding one for long keeps the space of what has been overwritten since: `age` says how long it is.
+    """
+
+    def __init__(self, epoch: int, snapshots: list[Snapshot]) -> None:
+        self.epoch = epoch
+        self.snapshots = snapshots
+        self._holders = 1
+        self._guard = threading.Lock()
+        self._opened = time.monotonic()
+
+    @property
+    def shards(self) -> int:
+        return len(self.snapshots)
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was opened."""
+        return time.monotonic() - self._opened
+
+    def acquire(self) -> ReadView:
+        """Holds the view; only while somebody holds it already."""
+        with self._guard:
+            if self._holders == 0:
+                raise InternalError("a read view is acquired after its end")
+            self._holders += 1
+        return self
+
+    def release(self) -> None:
+        """Lets go of it; the last holder ends it."""
+        with self._guard:
+            self._holders -= 1
+            ended = self._holders == 0
+        if ended:
+            for snapshot in self.snapshots:
+                snapshot.close()

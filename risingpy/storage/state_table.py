@@ -1,0 +1,220 @@
+"""A table as a streaming executor sees it: the store with this epoch's own writes over it (seed 001).
+
+Writes gather in a `MemTable`. A read first hands them to the epoch's LMDB transaction, which merges them: so
+reads see the newest rows, and a table that is only written in an epoch is sorted once, at the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import lmdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.storage.column_buffers import whole
+from risingpy.storage.group_keys import sort_indices
+from risingpy.storage.key_encoding import table_prefix, vnode_prefix
+from risingpy.storage.key_scan import (
+    Overlay,
+    Page,
+    prefix_end,
+    read_first,
+    read_points,
+    read_prefixes,
+    read_range,
+)
+from risingpy.storage.lmdb_environment import Snapshot
+from risingpy.storage.mem_table import MemTable, WriteBatch, is_ascending
+from risingpy.storage.shard_writer import ShardWriter
+from risingpy.storage.table_codec import TableCodec
+from risingpy.storage.table_schema import TableSchema
+
+# Writes go to the store from here on, also unread: Arrow's binary arrays end at 2 GiB.
+LARGEST_MEM_TABLE = 512 << 20
+
+
+class StateTable:
+    """One table in one epoch, on one shard. Batches are Arrow arrays, a row per position.
+
+    Keys, and prefixes of keys, are columns in the order of the schema's key, of exactly its Arrow types.
+    """
+
+    def __init__(self, schema: TableSchema, writer: ShardWriter) -> None:
+        self.schema = schema
+        self._codec = TableCodec(schema)
+        self._writer = writer
+        self._written = MemTable()
+        # What the last `get_rows` found, so that writing the same keys need not look again.
+        self._read: WriteBatch | None = None
+        self._all = list(range(len(schema.columns)))
+
+    def get_rows(self, keys: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], list[pa.Array]]:
+        """The rows of whole keys: which were found, and the value columns, NULL where a row was not."""
+        encoded = self._codec.encode_keys([whole(column) for column in keys])
+        values = read_points(self._newest(), encoded)
+        if not self._codec.has_long_keys:
+            self._read = WriteBatch(encoded, values)
+        found = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+        return found, self._codec.decode_values(values)
+
+    def first_rows(self, prefix: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], pa.Table]:
+        """The first row, in key order, of each prefix: which have one, and all columns, NULL where none.
+
+        ValueError if the prefix does not tell the vnode.
+        """
+        transaction = self._newest()
+        prefixes, order = self._prefixes(prefix)
+        numbers, page = read_first(transaction, prefixes)
+        found = np.zeros(len(order), np.bool_)
+        places = np.zeros(len(order), np.int64)
+        owners = order[numbers]
+        found[owners] = True
+        places[owners] = np.arange(len(owners))
+        rows = self._rows(page)
+        return found, rows if bool(found.all()) and is_ascending(order) else rows.take(pa.array(places, mask=~found))
+
+    def scan_prefix(self, prefix: Sequence[pa.Array]) -> pa.Table:
+        """All rows of each prefix, prefix by prefix, each in key order.
+
+        All columns and `_prefix` (int64): the position of the row's prefix. ValueError if the prefix does not
+        tell the vnode.
+        """
+        transaction = self._newest()
+        prefixes, order = self._prefixes(prefix)
+        numbers, page = read_prefixes(transaction, prefixes)
+        owners = order[numbers]
+        rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
+        return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
+
+    def scan(
+        self, vnodes: Sequence[int], after: bytes | None, limit: int, *, committed: bool = False
+    ) -> tuple[pa.Table, bytes | None]:
+        """At most `limit` rows of the vnodes, in the order of vnode and key, behind the key `after`.
+
+        Also the key to go on after, or None if nothing follows. With `committed`, the rows as they were before
+        the epoch, whichever stage has changed them since; a key `after` need not exist any more.
+        """
+        keys: list[bytes] = []
+        values: list[bytes] = []
+        more = False
+        for first, last in _runs(vnodes):
+            if len(keys) >= limit:
+                more = True
+                break
+            start = vnode_prefix(self.schema.table_id, first)
+            stop = prefix_end(vnode_prefix(self.schema.table_id, last))
+            if after is not None and after >= stop:
+                continue
+            page = self._range(start, stop, limit - len(keys), after, committed=committed)
+            keys.extend(page.keys)
+            values.extend(page.values)
+            more = page.more
+            if more:
+                break
+        rows = self._rows(Page(keys, values, more))
+        return rows, keys[-1] if more and keys else None
+
+    def apply(self, ops: npt.NDArray[np.int8], rows: Sequence[pa.Array]) -> None:
+        """Writes rows in this order: +1 puts the row, −1 deletes the row of its key. The last write of a key wins.
+
+        `rows` are all columns in schema order. Deleting what is not there does nothing.
+        """
+        ops = np.asarray(ops)
+        if not len(ops):
+            return
+        keys, values = self._codec.encode([whole(column) for column in rows], len(ops))
+        self._written.add(keys, values, ops > 0)
+        if self._written.size_bytes > LARGEST_MEM_TABLE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hands the writes to the epoch's transaction."""
+        if self._written:
+            known, self._read = self._read, None
+            self._writer.write(self._written.drain(), known)
+
+    def get_row(self, key: Sequence[object]) -> tuple[object, ...] | None:
+        """The row of a key, all columns, as Python values."""
+        schema = self.schema
+        key_columns = [
+            pa.array([value], schema.columns[column.index].type.arrow)
+            for value, column in zip(key, schema.key, strict=True)
+        ]
+        found, columns = self.get_rows(key_columns)
+        if not found[0]:
+            return None
+        row = dict(zip((column.index for column in schema.key), key, strict=True))
+        row.update(zip(schema.value_columns, (column[0].as_py() for column in columns), strict=True))
+        return tuple(row[column] for column in self._all)
+
+    def scan_rows(self, page_rows: int = 1024) -> Iterator[tuple[object, ...]]:
+        """All rows of the table on this shard, in key order within each vnode. Writes must wait until the end."""
+        prefix = table_prefix(self.schema.table_id)
+        after: bytes | None = None
+        while True:
+            page = self._range(prefix, prefix_end(prefix), page_rows, after, committed=False)
+            columns = [column.to_pylist() for column in self._rows(page).columns]
+            yield from zip(*columns, strict=True)
+            if not page.more or not page.keys:
+                return
+            after = page.keys[-1]
+
+    def insert_row(self, row: Sequence[object]) -> None:
+        """Puts one row."""
+        self._apply_row(1, row)
+
+    def delete_row(self, row: Sequence[object]) -> None:
+        """Deletes one row."""
+        self._apply_row(-1, row)
+
+    def update_row(self, old: Sequence[object], new: Sequence[object]) -> None:
+        """Replaces a row, whose key may change too."""
+        self._apply_row(-1, old)
+        self._apply_row(1, new)
+
+    def _apply_row(self, op: int, row: Sequence[object]) -> None:
+        columns = [
+            pa.array([value], column.type.arrow) for value, column in zip(row, self.schema.columns, strict=True)
+        ]
+        self.apply(np.array([op], np.int8), columns)
+
+    def _newest(self) -> lmdb.Transaction:
+        self.flush()
+        return self._writer.transaction
+
+    def _range(self, start: bytes, stop: bytes, limit: int, after: bytes | None, *, committed: bool) -> Page:
+        if not committed:
+            return read_range(self._newest(), start, stop, limit, after=after)
+        snapshot, overlay = self._before_epoch()
+        with snapshot.use() as transaction:
+            return read_range(transaction, start, stop, limit, after=after, overlay=overlay)
+
+    def _before_epoch(self) -> tuple[Snapshot, Overlay | None]:
+        return self._writer.before_epoch(table_prefix(self.schema.table_id))
+
+    def _prefixes(self, prefix: Sequence[pa.Array]) -> tuple[list[bytes], npt.NDArray[np.int64]]:
+        """The encoded prefixes, sorted, and which position each has in the caller's batch."""
+        if not self._codec.tells_vnode(len(prefix)):
+            raise ValueError(f"{len(prefix)} key columns of table {self.schema.name} do not tell the vnode")
+        encoded = self._codec.encode_keys([whole(column) for column in prefix])
+        order = sort_indices(encoded)
+        if not is_ascending(order):
+            encoded = encoded.take(pa.array(order))
+        return encoded.to_pylist(), order
+
+    def _rows(self, page: Page) -> pa.Table:
+        columns = self._codec.decode(page.keys, page.values, self._all)
+        return pa.table(columns, names=[f"c{column}" for column in self._all])
+
+
+def _runs(vnodes: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending runs of neighbouring vnodes, as (first, last)."""
+    runs: list[tuple[int, int]] = []
+    for vnode in vnodes if isinstance(vnodes, range) else sorted(set(vnodes)):
+        if runs and vnode == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], vnode
+        else:
+            runs.append((vnode, vnode))
+    return runs

@@ -1,0 +1,118 @@
+"""One table's rows as keys and values of the store, and back: key, value and long-key encoding put together.
+
+A key of more than 510 bytes is stored in the short form of `key_encoding`, always 511 bytes, and its value is
+
+    u32 length of the whole key, big-endian | whole key | value
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.storage.column_buffers import CorruptData, whole
+from risingpy.storage.key_encoding import MAX_KEY_BYTES, compute_vnodes, decode_keys, encode_keys, long_key_form
+from risingpy.storage.row_encoding import decode_rows, encode_rows
+from risingpy.storage.table_schema import TableSchema, ValueFormat
+from risingpy.storage.value_encoding import decode_values, encode_values
+
+_LENGTH = struct.Struct(">I")
+
+
+class TableCodec:
+    """Encodes and decodes rows of one schema."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        self.schema = schema
+        self.types = [column.type for column in schema.columns]
+        self._key = [column.index for column in schema.key]
+        missing = set(range(len(schema.columns))) - {*self._key, *schema.value_columns}
+        if missing:
+            raise ValueError(f"table {schema.name}: columns {sorted(missing)} are neither in the key nor in the value")
+        # Where in the key the distribution columns stand.
+        self._distribution = [self._key.index(column) for column in schema.distribution]
+        self.has_long_keys = any(
+            pa.types.is_string(self.types[column].arrow) or pa.types.is_binary(self.types[column].arrow)
+            for column in self._key
+        )
+
+    def tells_vnode(self, key_columns: int) -> bool:
+        """True if the first `key_columns` columns of a key tell its vnode."""
+        return all(position < key_columns for position in self._distribution)
+
+    def vnodes(self, key: Sequence[pa.Array]) -> npt.NDArray[np.uint16]:
+        """The vnode of each key, or prefix of one that tells it."""
+        return compute_vnodes([key[position] for position in self._distribution], len(key[0]) if key else 1)
+
+    def encode_keys(self, key: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16] | None = None) -> pa.BinaryArray:
+        """Whole keys, or prefixes of keys, from the leading columns of the key; one if the key has no columns."""
+        return encode_keys(self.schema, key, self.vnodes(key) if vnodes is None else vnodes)
+
+    def encode(self, rows: Sequence[pa.Array], n: int) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+        """Keys and values, as they are stored, of n rows with all columns in schema order."""
+        key = [whole(rows[column]) for column in self._key]
+        vnodes = compute_vnodes([key[position] for position in self._distribution], n)
+        keys = encode_keys(self.schema, key, vnodes)
+        columns = [rows[column] for column in self.schema.value_columns]
+        if self.schema.value_format is ValueFormat.ROW:
+            ids = [self.schema.columns[column].column_id for column in self.schema.value_columns]
+            values = encode_rows(columns, ids, rows=n)
+        else:
+            values = encode_values(columns, rows=n)
+        if not self.has_long_keys:
+            return keys, values
+        stored, is_long = long_key_form(keys)
+        if is_long.any():
+            values = _with_long_keys(keys, values, is_long)
+        return stored, values
+
+    def decode_values(self, values: pa.BinaryArray) -> list[pa.Array]:
+        """The value columns; NULL where the value is NULL."""
+        return self._decode_values(values, self.schema.value_columns)
+
+    def decode(self, keys: Sequence[bytes], values: Sequence[bytes], columns: Sequence[int]) -> list[pa.Array]:
+        """The `columns` of rows whose keys and values are whole; the keys may be empty if no key column is wanted."""
+        from_value = [column for column in columns if column in self.schema.value_columns]
+        decoded: dict[int, pa.Array] = {}
+        if from_value:
+            stored = whole(pa.array(values, pa.binary()))
+            decoded.update(zip(from_value, self._decode_values(stored, from_value), strict=True))
+        if self.needs_keys(columns):
+            from_key = decode_keys(self.schema, whole(pa.array(keys, pa.binary())))
+            decoded = dict(zip(self._key, from_key, strict=True)) | decoded
+        return [decoded[column] for column in columns]
+
+    def needs_keys(self, columns: Sequence[int]) -> bool:
+        """True if one of the columns stands in the key only."""
+        return any(column not in self.schema.value_columns for column in columns)
+
+    def _decode_values(self, values: pa.BinaryArray, columns: Sequence[int]) -> list[pa.Array]:
+        schema = self.schema
+        if schema.value_format is ValueFormat.ROW:
+            return decode_rows(values, [(schema.columns[c].column_id, self.types[c]) for c in columns])
+        decoded = decode_values(values, [self.types[column] for column in schema.value_columns])
+        return [decoded[schema.value_columns.index(column)] for column in columns]
+
+
+def whole_row(key: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A stored key and value with the long key, if it is one, put back."""
+    if len(key) < MAX_KEY_BYTES:
+        return key, value
+    (length,) = _LENGTH.unpack_from(value)
+    if len(value) < 4 + length:
+        raise CorruptData("a stored row is shorter than its key")
+    return value[4 : 4 + length], value[4 + length :]
+
+
+def _with_long_keys(
+    keys: pa.BinaryArray, values: pa.BinaryArray, is_long: npt.NDArray[np.bool_]
+) -> pa.BinaryArray:
+    parts = values.to_pylist()
+    for row in np.flatnonzero(is_long).tolist():
+        key = keys[row].as_py()
+        parts[row] = b"".join((_LENGTH.pack(len(key)), key, parts[row]))
+    return pa.array(parts, pa.binary())
