@@ -19,7 +19,8 @@ from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.graph import StreamGraph
 from risingpy.optimizer.plan_codec import decode
 from risingpy.storage.shard_store import ShardStore, shard_directory
-from risingpy.storage.write_ahead_log import LogReader, log_directory
+from risingpy.storage.log_reader import LogReader
+from risingpy.storage.write_ahead_log import log_directory
 
 PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
 PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +82,10 @@ class TableScanExecutor:
 
     def _read_progress(self) -> _Progress:
         row = self._progress.get_row((self._shard,))
-        return _Progress() if row is None else _Progress(*row[1:])
+        if row is None:
+            return _Progress()
+        _, position, finished, row_count = row
+        return _Progress(cast("bytes | None", position), cast(bool, finished), cast(int, row_count))
 
     def _write_progress(self, progress: _Progress) -> None:
         self._progress.apply(

@@ -57,8 +57,7 @@ class BatchRunner:
 
             with _translated(cancelled):
                 sql = to_duckdb_sql(plan, scan_name)
-                reader = self._connection.execute(sql).to_arrow_reader(ROWS_PER_BATCH)
-                for batch in reader:
+                for batch in self._connection.sql(sql).to_arrow_reader(ROWS_PER_BATCH):
                     if cancelled():
                         raise QueryCanceled("canceling statement due to user request")
                     if batch.num_rows:
@@ -83,7 +82,7 @@ class BatchRunner:
         self._connection.register("given_rows", rows)
         try:
             with _translated(lambda: False):
-                reader = self._connection.execute(f"SELECT {columns} FROM given_rows").to_arrow_reader(ROWS_PER_BATCH)
+                reader = self._connection.sql(f"SELECT {columns} FROM given_rows").to_arrow_reader(ROWS_PER_BATCH)
                 return self.as_table(schema, (conformed(batch, schema) for batch in reader))
         finally:
             self._connection.unregister("given_rows")

@@ -27,4 +27,7 @@ def returned(
     """The RETURNING columns of `rows` (all columns of the relation, c0…), computed at once."""
     if returning is None:
         return None
-    return iter(session.evaluate(returning.expressions, returning.fields, rows, parameters).to_batches())
+    batches: list[pa.RecordBatch] = session.evaluate(
+        returning.expressions, returning.fields, rows, parameters
+    ).to_batches()
+    return iter(batches)

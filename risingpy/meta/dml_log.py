@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from risingpy.storage.write_ahead_log import LogRecord, WriteAheadLog
+from risingpy.storage.log_segment import LogRecord
+from risingpy.storage.write_ahead_log import WriteAheadLog
 
 # The rows of a log that an earlier run left are not counted: as many as make the epoch a large one.
 RECOVERED_ROWS = 1 << 20

@@ -54,6 +54,9 @@ class EpochChannel:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
 
+    def _wait_beyond(self, seen: int) -> None:
+        self._changed.wait_for(lambda: self._epoch > seen or self._closed, POLL_SECONDS)
+
     def _answer(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while True:
@@ -62,7 +65,7 @@ class EpochChannel:
                     return
                 seen = _EPOCH.unpack(request)[0]
                 with self._changed:
-                    self._changed.wait_for(lambda seen=seen: self._epoch > seen or self._closed, POLL_SECONDS)
+                    self._wait_beyond(seen)
                     epoch = self._epoch
                 connection.sendall(_EPOCH.pack(epoch))
 
