@@ -58,7 +58,7 @@ class TableScanExecutor:
         if progress.finished:
             return self._select(changes)
         rows, last_key = self._upstream.scan(self._vnodes, progress.position, ROWS_PER_EPOCH)
-        finished = rows.num_rows < ROWS_PER_EPOCH
+        finished = last_key is None
         self.backfill = (rows.num_rows, finished)
         self._write_progress(_Progress(last_key or progress.position, finished, progress.row_count + rows.num_rows))
         snapshot = make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns)

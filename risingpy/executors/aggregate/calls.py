@@ -93,7 +93,7 @@ class ValueCall:
     def update(self, rows: Rows) -> Results:
         groups = rows.groups.number
         changes = self._input.partials(self._state, rows)
-        self.existed, stored = _stored(self._table, rows.groups.keys)
+        self.existed, stored = self._table.get_rows(rows.groups.keys)
         codes = np.tile(np.arange(groups), 2)
         both = [pa.concat_arrays([a, b]) for a, b in zip(stored, changes, strict=True)]
         self._new = self._state.merge(codes, groups, both)
@@ -127,9 +127,7 @@ class MaterializedInputCall:
         return Results(old, self._extremes(rows))
 
     def _extremes(self, rows: Rows) -> pa.Array:
-        if rows.groups.keys:
-            return whole(self._table.first_rows(rows.groups.keys)[1].column(self._argument))
-        return _first_row(self._table)[1][self._argument]
+        return whole(self._table.first_rows(rows.groups.keys)[1].column(self._argument))
 
     def _kept(self, rows: Rows) -> tuple[list[pa.Array], Ops]:
         """The rows that count: not filtered away, argument not NULL."""
@@ -140,15 +138,3 @@ class MaterializedInputCall:
         if mask.all():
             return columns, rows.ops
         return [column.filter(pa.array(mask)) for column in columns], rows.ops[mask]
-
-
-def _stored(table: StateTable, keys: Sequence[pa.Array]) -> tuple[Mask, list[pa.Array]]:
-    """Which groups have a state, and the states, NULL where there is none."""
-    return table.get_rows(keys) if keys else _first_row(table)
-
-
-def _first_row(table: StateTable) -> tuple[Mask, list[pa.Array]]:
-    """Whether a table without group key has rows, and the first of them, NULL if there is none."""
-    rows, _ = table.scan(range(1), None, 1)
-    found = np.array([rows.num_rows > 0])
-    return found, [whole(column) if found[0] else pa.nulls(1, column.type) for column in rows.columns]

@@ -48,7 +48,8 @@ def _divide(call: Call, args: list[str]) -> str:
         return _rounded_numeric("rpy_divide", call, args)
     # DuckDB's `/` gives infinity for a zero divisor, its `//` the error; on no row else is it evaluated.
     error = f"CAST(1 // CAST({right} AS INTEGER) AS DOUBLE)"
-    safe = f"CASE WHEN {right} = 0 THEN {error} ELSE {right} END"
+    not_nan = f" AND NOT isnan({left})" if call.args[0].type.is_float else ""
+    safe = f"CASE WHEN {right} = 0{not_nan} THEN {error} ELSE {right} END"
     return f"({left} / {safe})" if call.type.kind is not TypeKind.REAL else f"CAST({left} / {safe} AS REAL)"
 
 
@@ -85,8 +86,8 @@ def _shift_left(call: Call, args: list[str]) -> str:
 
 
 def _shift_right(call: Call, args: list[str]) -> str:
-    distance = f"CAST({args[1]} & {max(_BITS[call.type.kind], 32) - 1} AS DOUBLE)"
-    return f"CAST(floor(CAST({args[0]} AS HUGEINT) / pow(2, {distance})) AS {call.type.duckdb})"
+    distance = f"CAST({args[1]} & {max(_BITS[call.type.kind], 32) - 1} AS BIGINT)"
+    return f"CAST(CAST({args[0]} AS BIGINT) >> {distance} AS {call.type.duckdb})"
 
 
 def _round(call: Call, args: list[str]) -> str:
@@ -128,16 +129,30 @@ def _power(call: Call, args: list[str]) -> str:
     complex_result = "a negative number raised to a non-integer power yields a complex result"
     failures = [
         (f"{base} = 0 AND {exponent} < 0", "zero raised to a negative power is undefined"),
-        (f"{base} < 0 AND isfinite({base}) AND {exponent} <> floor({exponent})", complex_result),
+        (f"{base} < 0 AND {exponent} <> floor({exponent})", complex_result),
     ]
-    overflow = f"isinf(pow({base}, {exponent})) AND NOT isinf({base}) AND NOT isinf({exponent})"
-    too_large = _guarded("22003", [(overflow, "value out of range: overflow")], f"pow({base}, {exponent})")
-    return _guarded("2201F", failures, too_large)
+    finite = f"{base} <> 0 AND isfinite({base}) AND isfinite({exponent})"
+    return _guarded("2201F", failures, _in_range(f"pow({base}, {exponent})", finite))
 
 
 def _exp(call: Call, args: list[str]) -> str:
-    overflow = f"isinf(exp({args[0]})) AND NOT isinf({args[0]})"
-    return _guarded("22003", [(overflow, "value out of range: overflow")], f"exp({args[0]})")
+    return _in_range(f"exp({args[0]})", f"isfinite({args[0]})")
+
+
+def _in_range(value: str, applies: str) -> str:
+    """`value`, which where `applies` holds must be neither infinite nor zero."""
+    failures = [
+        (f"{applies} AND isinf({value})", "value out of range: overflow"),
+        (f"{applies} AND {value} = 0", "value out of range: underflow"),
+    ]
+    return _guarded("22003", failures, value)
+
+
+def _trigonometric(function: str) -> Callable[[Call, list[str]], str]:
+    def compile_function(call: Call, args: list[str]) -> str:
+        return _guarded("22003", [(f"isinf({args[0]})", "input is out of range")], f"{function}({args[0]})")
+
+    return compile_function
 
 
 def _inverse_sine(function: str) -> Callable[[Call, list[str]], str]:
@@ -165,6 +180,10 @@ ARITHMETIC: dict[str, Callable[[Call, list[str]], str]] = {
     "log10": _logarithm("log10"),
     "power": _power,
     "exp": _exp,
+    "sin": _trigonometric("sin"),
+    "cos": _trigonometric("cos"),
+    "tan": _trigonometric("tan"),
+    "cot": _trigonometric("cot"),
     "asin": _inverse_sine("asin"),
     "acos": _inverse_sine("acos"),
 }

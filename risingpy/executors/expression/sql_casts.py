@@ -29,6 +29,8 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
             return f"CAST({shown} AS {target.duckdb})"
         case TypeKind.NUMERIC, TypeKind.REAL | TypeKind.DOUBLE if (source.precision or 0) > _EXACT_IN_DOUBLE:
             return f"CAST(CAST({value} AS VARCHAR) AS {target.duckdb})"
+        case TypeKind.TIMESTAMPTZ, TypeKind.TIME:
+            return f"CAST(CAST({value} AS TIMESTAMP) AS TIME)"
         case TypeKind.TIME, TypeKind.INTERVAL:
             return f"to_microseconds(epoch_us({value}))"
         case TypeKind.INTERVAL, TypeKind.TIME:

@@ -30,7 +30,7 @@ TEMPLATES: dict[str, str] = {
     "concat_op": "({0} || {1})", "concat_bytes": "({0} || {1})",
     "lower": "lower({0})", "upper": "upper({0})", "replace": "replace({0}, {1}, {2})",
     "translate": "translate({0}, {1}, {2})", "reverse": "reverse({0})", "starts_with": "starts_with({0}, {1})",
-    "left": "left({0}, {1})", "right": "right({0}, {1})", "repeat": "repeat({0}, {1})", "md5": "md5({0})",
+    "left": "left({0}, {1})", "right": "right({0}, {1})", "md5": "md5({0})",
     "length": "CAST(length({0}) AS INTEGER)", "length_bytes": "CAST(octet_length({0}) AS INTEGER)",
     "octet_length": "CAST(octet_length(encode({0})) AS INTEGER)",
     "bit_length": "CAST(8 * octet_length(encode({0})) AS INTEGER)",
@@ -42,7 +42,6 @@ TEMPLATES: dict[str, str] = {
     "bit_and_op": "({0} & {1})", "bit_or_op": "({0} | {1})", "bit_xor_op": "xor({0}, {1})", "bit_not": "(~{0})",
     # numbers
     "abs": "abs({0})", "cbrt": "cbrt({0})", "pi": "pi()",
-    "sin": "sin({0})", "cos": "cos({0})", "tan": "tan({0})", "cot": "cot({0})",
     "atan": "atan({0})", "atan2": "atan2({0}, {1})", "degrees": "degrees({0})", "radians": "radians({0})",
     "sign": "CAST(sign({0}) AS {type})", "ceil": "CAST(ceil({0}) AS {type})", "floor": "CAST(floor({0}) AS {type})",
     "trunc": "CAST(trunc({0}) AS {type})",

@@ -10,6 +10,8 @@ from risingpy.executors.expression.sql_text import quoted, raised
 from risingpy.types import INTEGER, VARCHAR, TypeKind
 
 _ESCAPE = "\\"
+_MAX_BYTES = 2**30 - 1  # of a value, in PostgreSQL too
+_TOO_LONG = raised("54000", quoted("requested length too large"), VARCHAR)
 
 
 def _variadic(function: str) -> Callable[[Call, list[str]], str]:
@@ -48,13 +50,16 @@ def _texts(call: Call, args: list[str]) -> list[str]:
 def _substring(call: Call, args: list[str]) -> str:
     """Positions before the first character count, and are empty."""
     text, start = args[0], f"CAST({args[1]} AS BIGINT)"
+    first = f"CASE WHEN {start} < 1 THEN 1 ELSE {start} END"
     if len(args) == 2:
-        return f"substr({text}, greatest({start}, 1))"
+        return f"substr({text}, {first})"
     length = f"CAST({args[2]} AS BIGINT)"
     error = raised("22011", quoted("negative substring length not allowed"), VARCHAR)
-    # greatest() ignores NULLs, so that a NULL start or length must be kept by hand.
-    cut = f"substr({text}, greatest({start}, 1), greatest({start} + {length} - greatest({start}, 1), 0))"
-    return f"CASE WHEN {length} < 0 THEN {error} WHEN {start} IS NOT NULL AND {length} IS NOT NULL THEN {cut} END"
+    cut = f"substr({text}, {first}, greatest({start} + {length} - {first}, 0))"
+    return (
+        f"CASE WHEN {text} IS NULL OR {start} IS NULL OR {length} IS NULL THEN NULL"
+        f" WHEN {length} < 0 THEN {error} ELSE {cut} END"
+    )
 
 
 def _trim(function: str) -> Callable[[Call, list[str]], str]:
@@ -65,20 +70,29 @@ def _pad(function: str) -> Callable[[Call, list[str]], str]:
     def compile_pad(call: Call, args: list[str]) -> str:
         text, length, *rest = args
         fill = rest[0] if rest else quoted(" ")
-        padded = f"{function}({text}, {length}, {fill})"
-        if not rest:
-            return padded
-        return f"CASE WHEN {fill} = '' THEN left({text}, greatest({length}, 0)) ELSE {padded} END"
+        has_null = f"{text} IS NULL OR {length} IS NULL OR {fill} IS NULL"
+        # DuckDB's functions refuse an empty fill.
+        return (
+            f"CASE WHEN {has_null} THEN NULL WHEN {length} > {_MAX_BYTES} THEN {_TOO_LONG}"
+            f" WHEN {fill} = '' THEN left({text}, greatest({length}, 0)) ELSE {function}({text}, {length}, {fill}) END"
+        )
 
     return compile_pad
+
+
+def _repeat(call: Call, args: list[str]) -> str:
+    text, times = args
+    too_long = f"CAST(length({text}) AS BIGINT) * {times} > {_MAX_BYTES}"
+    return f"CASE WHEN {too_long} THEN {_TOO_LONG} ELSE repeat({text}, {times}) END"
 
 
 def _split_part(call: Call, args: list[str]) -> str:
     text, delimiter, field = args
     error = raised("22023", quoted("field position must not be zero"), VARCHAR)
-    whole = f"CASE WHEN abs({field}) = 1 THEN {text} ELSE '' END"
+    whole = f"CASE abs({field}) WHEN 1 THEN {text} ELSE '' END"
     return (
-        f"CASE WHEN {field} = 0 THEN {error} WHEN {delimiter} = '' AND {text} IS NOT NULL THEN {whole}"
+        f"CASE WHEN {field} = 0 THEN {error}"
+        f" WHEN {delimiter} = '' AND {text} IS NOT NULL AND {field} IS NOT NULL THEN {whole}"
         f" ELSE split_part({text}, {delimiter}, {field}) END"
     )
 
@@ -132,6 +146,7 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "trim_both": _trim("trim"),
     "trim_leading": _trim("ltrim"),
     "trim_trailing": _trim("rtrim"),
+    "repeat": _repeat,
     "lpad": _pad("lpad"),
     "rpad": _pad("rpad"),
     "split_part": _split_part,
