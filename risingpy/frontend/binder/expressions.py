@@ -22,7 +22,8 @@ from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
-from risingpy.frontend.parser.expression_parser import TYPE_TEXT, UnaryPlus
+from risingpy.frontend.parser.expression_parser import UnaryPlus
+from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.types import (
     BIGINT,
     BOOLEAN,

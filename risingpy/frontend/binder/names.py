@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from risingpy.frontend.binder.trees import name_of
 from risingpy.frontend.binder.types import internal_name
-from risingpy.frontend.parser.expression_parser import TYPE_TEXT
+from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 
 NO_NAME = "?column?"
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.cursor import fold
-from risingpy.frontend.parser.expression_parser import START
+from risingpy.frontend.parser.parser_tools import START
 
 
 def position_of(tree: exp.Expr) -> int:

@@ -11,8 +11,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from risingpy.errors import FeatureNotSupported, SyntaxError_
 from risingpy.frontend.parser.ast import ColumnName, Expression, ObjectName, Query, TypeName
 from risingpy.frontend.parser.dialect import QueryParser, RisingPyDialect
-from risingpy.frontend.parser.expression_parser import TYPE_TEXT
 from risingpy.frontend.parser.keywords import RESERVED
+from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 
 T = TypeVar("T")
 

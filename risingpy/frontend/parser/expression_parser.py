@@ -7,17 +7,15 @@ sqlglot's own methods of these names are lax (it takes what many dialects write)
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.parsers.risingwave import RisingWaveParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from risingpy.frontend.parser.function_parser import FunctionParser
 from risingpy.frontend.parser.keywords import RESERVED
-
-START = "start"  # meta key: where a node's own token begins, counted in characters from 0
-TYPE_TEXT = "type_text"  # meta key of a DataType: the type as written
+from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 
 _COMPARISON: dict[TokenType, type[exp.Binary]] = {
     TokenType.EQ: exp.EQ,
@@ -46,15 +44,12 @@ _PREDICATES = (TokenType.BETWEEN, TokenType.IN, TokenType.LIKE, TokenType.ILIKE,
 _EXOTIC = RisingWaveParser.RANGE_PARSERS.keys() - {TokenType.FOR, TokenType.GLOB, TokenType.IS, *_OTHER, *_PREDICATES}
 _NOT_OPERATORS = (TokenType.RLIKE, TokenType.IRLIKE, TokenType.LIKE, TokenType.ILIKE)
 
-E = TypeVar("E", bound=exp.Expr)
-Operand = Callable[[], exp.Expr | None]
-
 
 class UnaryPlus(exp.Unary):
     """`+ x`, which sqlglot would drop."""
 
 
-class ExpressionParser(RisingWaveParser):
+class ExpressionParser(FunctionParser):
     """sqlglot's parser with its expression levels replaced."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -321,85 +316,6 @@ class ExpressionParser(RisingWaveParser):
         default = self._needed(self._parse_disjunction) if self._match(TokenType.ELSE) else None
         self._expect(TokenType.END)
         return self._at(exp.Case(this=operand, ifs=branches, default=default), token)
-
-    # -- functions with a syntax of their own ----------------------------------------------------------------------
-
-    def _parse_niladic(self) -> exp.Expr:
-        token = self._prev
-        call = exp.Anonymous(this=token.text)
-        if self._match(TokenType.L_PAREN):
-            call.set("expressions", self._parse_csv(self._parse_disjunction))
-            self._match_r_paren()
-        return self._at(call, token)
-
-    def _parse_extract_call(self) -> exp.Expr:
-        field = self._curr
-        self._advance()
-        self._expect(TokenType.FROM)
-        name = exp.var(field.text.lower())
-        return exp.Extract(this=self._at(name, field), expression=self._needed(self._parse_disjunction))
-
-    def _parse_position_call(self) -> exp.Expr:
-        needle = self._needed(self._parse_bitwise)
-        if self._match(TokenType.COMMA):  # as a function: position(text, needle)
-            return exp.Anonymous(this="position", expressions=[needle, self._needed(self._parse_disjunction)])
-        self._expect(TokenType.IN)
-        return exp.Anonymous(this="position", expressions=[self._needed(self._parse_bitwise), needle])
-
-    def _parse_substring_call(self) -> exp.Expr:
-        args = self._parse_csv(self._parse_disjunction)
-        if len(args) != 1:
-            return exp.Anonymous(this="substring", expressions=args)
-        start: exp.Expr | None = None
-        length: exp.Expr | None = None
-        while start is None or length is None:
-            if start is None and self._match(TokenType.FROM):
-                start = self._needed(self._parse_disjunction)
-            elif length is None and self._match(TokenType.FOR):
-                length = self._needed(self._parse_disjunction)
-            else:
-                break
-        if length is not None and start is None:
-            start = exp.Literal.number(1)
-        return exp.Anonymous(this="substring", expressions=[*args, *(a for a in (start, length) if a is not None)])
-
-    def _parse_trim_call(self) -> exp.Expr:
-        names = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
-        name = names.get(self._curr.text.upper())
-        if name is not None:
-            self._advance()
-        args = [] if self._match(TokenType.FROM) else self._parse_csv(self._parse_disjunction)
-        if len(args) == 1 and self._match(TokenType.FROM):
-            args = [*self._parse_csv(self._parse_disjunction), *args]
-        elif not args:
-            args = self._parse_csv(self._parse_disjunction)
-        return exp.Anonymous(this=name or "btrim", expressions=args)
-
-    # -- tools ----------------------------------------------------------------------------------------------------
-
-    def _left_associative(self, kinds: dict[TokenType, type[exp.Expr]], operand: Operand) -> exp.Expr | None:
-        left = operand()
-        while left is not None and self._curr.token_type in kinds:
-            token = self._curr
-            self._advance()
-            left = self._at(kinds[token.token_type](this=left, expression=self._needed(operand)), token)
-        return left
-
-    def _needed(self, operand: Operand) -> exp.Expr:
-        this = operand()
-        if this is None:
-            self.raise_error("expression expected")
-        assert this is not None
-        return this
-
-    def _expect(self, token_type: TokenType) -> None:
-        if not self._match(token_type):
-            self.raise_error(f"{token_type.name} expected")
-
-    def _at(self, node: E, token: Token, *, only_if_missing: bool = False) -> E:
-        if not (only_if_missing and START in node.meta):
-            node.meta[START] = token.start
-        return node
 
 
 def _as_written(token: Token) -> str:

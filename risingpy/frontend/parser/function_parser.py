@@ -1,0 +1,66 @@
+"""Functions that have a syntax of their own: EXTRACT, POSITION, SUBSTRING, TRIM, and those without parentheses.
+
+All but EXTRACT become plain calls of PostgreSQL's functions: `TRIM(LEADING 'x' FROM a)` is `ltrim(a, 'x')`.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from risingpy.frontend.parser.parser_tools import ParserTools
+
+
+class FunctionParser(ParserTools):
+    """The methods that `ExpressionParser`'s tables name."""
+
+    def _parse_niladic(self) -> exp.Expr:
+        token = self._prev
+        call = exp.Anonymous(this=token.text)
+        if self._match(TokenType.L_PAREN):
+            call.set("expressions", self._parse_csv(self._parse_disjunction))
+            self._match_r_paren()
+        return self._at(call, token)
+
+    def _parse_extract_call(self) -> exp.Expr:
+        field = self._curr
+        self._advance()
+        self._expect(TokenType.FROM)
+        name = exp.var(field.text.lower())
+        return exp.Extract(this=self._at(name, field), expression=self._needed(self._parse_disjunction))
+
+    def _parse_position_call(self) -> exp.Expr:
+        needle = self._needed(self._parse_bitwise)
+        if self._match(TokenType.COMMA):  # as a function: position(text, needle)
+            return exp.Anonymous(this="position", expressions=[needle, self._needed(self._parse_disjunction)])
+        self._expect(TokenType.IN)
+        return exp.Anonymous(this="position", expressions=[self._needed(self._parse_bitwise), needle])
+
+    def _parse_substring_call(self) -> exp.Expr:
+        args = self._parse_csv(self._parse_disjunction)
+        if len(args) != 1:
+            return exp.Anonymous(this="substring", expressions=args)
+        start: exp.Expr | None = None
+        length: exp.Expr | None = None
+        while start is None or length is None:
+            if start is None and self._match(TokenType.FROM):
+                start = self._needed(self._parse_disjunction)
+            elif length is None and self._match(TokenType.FOR):
+                length = self._needed(self._parse_disjunction)
+            else:
+                break
+        if length is not None and start is None:
+            start = exp.Literal.number(1)
+        return exp.Anonymous(this="substring", expressions=[*args, *(a for a in (start, length) if a is not None)])
+
+    def _parse_trim_call(self) -> exp.Expr:
+        names = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
+        name = names.get(self._curr.text.upper())
+        if name is not None:
+            self._advance()
+        args = [] if self._match(TokenType.FROM) else self._parse_csv(self._parse_disjunction)
+        if len(args) == 1 and self._match(TokenType.FROM):
+            args = [*self._parse_csv(self._parse_disjunction), *args]
+        elif not args:
+            args = self._parse_csv(self._parse_disjunction)
+        return exp.Anonymous(this=name or "btrim", expressions=args)

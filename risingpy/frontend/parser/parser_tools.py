@@ -1,0 +1,44 @@
+"""What every level of our parser uses: positions on nodes, and insisting on what must come next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlglot import exp
+from sqlglot.parsers.risingwave import RisingWaveParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+START = "start"  # meta key: where a node's own token begins, counted in characters from 0
+TYPE_TEXT = "type_text"  # meta key of a DataType: the type as written
+
+E = TypeVar("E", bound=exp.Expr)
+Operand = Callable[[], exp.Expr | None]
+
+
+class ParserTools(RisingWaveParser):
+    """sqlglot's parser with a few verbs of ours."""
+
+    def _left_associative(self, kinds: dict[TokenType, type[exp.Expr]], operand: Operand) -> exp.Expr | None:
+        left = operand()
+        while left is not None and self._curr.token_type in kinds:
+            token = self._curr
+            self._advance()
+            left = self._at(kinds[token.token_type](this=left, expression=self._needed(operand)), token)
+        return left
+
+    def _needed(self, operand: Operand) -> exp.Expr:
+        this = operand()
+        if this is None:
+            self.raise_error("expression expected")
+        assert this is not None
+        return this
+
+    def _expect(self, token_type: TokenType) -> None:
+        if not self._match(token_type):
+            self.raise_error(f"{token_type.name} expected")
+
+    def _at(self, node: E, token: Token, *, only_if_missing: bool = False) -> E:
+        if not (only_if_missing and START in node.meta):
+            node.meta[START] = token.start
+        return node
