@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from weakref import WeakSet
@@ -96,6 +96,26 @@ class Environment:
                 yield
             finally:
                 self._writing_thread = None
+
+    def write(self, body: Callable[[lmdb.Transaction], object]) -> None:
+        """One durable write transaction around `body`, which runs again if the map has to grow for it.
+
+        IoError if the disk refuses; then nothing is written.
+        """
+        with self.writing():
+            while True:
+                transaction = self.begin_write()
+                try:
+                    body(transaction)
+                    transaction.commit()
+                    return
+                except lmdb.MapFullError:
+                    transaction.abort()
+                    self.grow()
+                except lmdb.Error as error:
+                    raise IoError(f"cannot write the store in {self.path}: {error}") from error
+                finally:
+                    transaction.abort()
 
     def begin_write(self) -> lmdb.Transaction:
         """A write transaction, for a thread that is `writing`. Waits for writers in other processes."""

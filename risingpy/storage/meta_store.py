@@ -111,21 +111,8 @@ class MetaTransaction:
 
     def write(self) -> None:
         """Makes the writes durable, together. IoError if the disk refuses; then nothing is written."""
-        if not self._written:
-            return
-        with self._environment.writing():
-            while True:
-                transaction = self._environment.begin_write()
-                try:
-                    self._write_into(transaction)
-                    transaction.commit()
-                    return
-                except lmdb.MapFullError:
-                    transaction.abort()
-                    self._environment.grow()
-                except lmdb.Error as error:
-                    transaction.abort()
-                    raise IoError(f"cannot write the meta store: {error}") from error
+        if self._written:
+            self._environment.write(self._write_into)
 
     def _write_into(self, transaction: lmdb.Transaction) -> None:
         for key, value in self._written.items():

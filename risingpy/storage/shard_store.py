@@ -58,23 +58,13 @@ class ShardStore:
     def undo_beyond(self, committed: int) -> None:
         """Takes back every stage that is ahead of the committed epoch."""
         environment = self._open()
-        with environment.writing():
-            while True:
-                transaction = environment.begin_write()
-                try:
-                    markers = read_markers(environment, transaction)
-                    ahead = [stage for stage, epoch in markers.items() if epoch > committed]
-                    undo_stages(environment, transaction, ahead, committed)
-                    if ahead:
-                        transaction.commit()
-                    return
-                except lmdb.MapFullError:
-                    transaction.abort()
-                    environment.grow()
-                except lmdb.Error as error:
-                    raise IoError(f"cannot write the store in {self.path}: {error}") from error
-                finally:
-                    transaction.abort()
+
+        def undo(transaction: lmdb.Transaction) -> None:
+            markers = read_markers(environment, transaction)
+            ahead = [stage for stage, epoch in markers.items() if epoch > committed]
+            undo_stages(environment, transaction, ahead, committed)
+
+        environment.write(undo)
 
     def snapshot(self, epoch: int) -> Snapshot:
         """Pins the state, which must be that of the committed `epoch`."""
@@ -124,8 +114,8 @@ class ShardStore:
             stored = transaction.get(b"format", db=database)
         snapshot.close()
         if stored is None:
-            with environment.writing(), environment.begin_write() as transaction:
-                transaction.put(b"format", json.dumps(expected).encode(), db=database)
+            value = json.dumps(expected).encode()
+            environment.write(lambda transaction: transaction.put(b"format", value, db=database))
             return
         found = json.loads(bytes(stored))
         if found != expected:
