@@ -1,0 +1,254 @@
+"""State tables against dicts: random epochs with reads, aborts, retries, abandoned epochs, undo and full maps."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from risingpy.storage.key_encoding import compute_vnodes
+from risingpy.storage.lmdb_environment import MAP_BYTES
+from risingpy.storage.shard_store import EpochTransaction, ShardStore
+from risingpy.storage.state_store import StateStore
+from risingpy.storage.state_table import StateTable
+from risingpy.storage.storage_table import StorageTable
+from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.types.sql_type import BIGINT, INTEGER, VARCHAR
+
+Row = tuple[Any, ...]
+Model = dict[tuple[Any, ...], Row]
+
+
+def schema(table_id: int, value_format: ValueFormat) -> TableSchema:
+    """Key: group (bigint), name (varchar, descending, nulls first); value: an integer and a text."""
+    return TableSchema(
+        table_id=table_id,
+        name=f"t{table_id}",
+        columns=(
+            TableColumn(1, "g", BIGINT),
+            TableColumn(2, "name", VARCHAR),
+            TableColumn(5, "n", INTEGER),
+            TableColumn(9, "text", VARCHAR),
+        ),
+        key=(KeyColumn(0), KeyColumn(1, descending=True, nulls_first=True)),
+        distribution=(0,),
+        value_columns=(2, 3),
+        value_format=value_format,
+    )
+
+
+TABLES = [schema(1, ValueFormat.ROW), schema(2, ValueFormat.PLAIN), schema(0x00FFFFFF, ValueFormat.ROW)]
+
+STEM = "s" * 494  # keys of this stem share all that is stored of a long key but its hash
+names = st.one_of(
+    st.none(),
+    st.sampled_from(["", "a", "b\0c", STEM[:470], STEM[:482], STEM[:489], STEM]),
+    st.integers(0, 6).map(lambda i: STEM + "x" * i * 3 + str(i)),
+)
+rows = st.tuples(st.integers(-2, 2), names, st.none() | st.integers(-5, 5), st.none() | st.text(max_size=3))
+writes = st.lists(st.tuples(st.integers(0, 2), st.sampled_from([1, 1, -1]), rows), max_size=12)
+
+
+def columns(table: TableSchema, values: Sequence[Row]) -> list[pa.Array]:
+    return [pa.array([row[i] for row in values], column.type.arrow) for i, column in enumerate(table.columns)]
+
+
+def apply(transaction: EpochTransaction, models: list[Model], batch: list[tuple[int, int, Row]]) -> None:
+    for number, table in enumerate(TABLES):
+        mine = [(op, row) for where, op, row in batch if where == number]
+        ops = np.array([op for op, _ in mine], np.int8)
+        transaction.state_table(table).apply(ops, columns(table, [row for _, row in mine]))
+        for op, row in mine:
+            if op > 0:
+                models[number][row[:2]] = row
+            else:
+                models[number].pop(row[:2], None)
+
+
+def in_key_order(model: Model) -> list[Row]:
+    """By vnode, group, and name from the last to the first; a NULL name comes first."""
+
+    def order(row: Row) -> tuple[Any, ...]:
+        name = row[1]
+        vnode = int(compute_vnodes([pa.array([row[0]], pa.int64())], 1)[0])
+        # Descending: invert the bytes, and let a longer name come before its own beginning.
+        inverted = None if name is None else bytes(255 - b for b in name.encode()) + b"\xff" * 600
+        return vnode, row[0], name is not None, inverted or b""
+
+    return sorted(model.values(), key=order)
+
+
+def read_all(table: StateTable, limit: int, *, committed: bool = False) -> list[Row]:
+    """A scan in pages."""
+    found: list[Row] = []
+    after: bytes | None = None
+    while True:
+        page, after = table.scan(range(256), after, limit, committed=committed)
+        assert page.num_rows <= limit
+        found += zip(*(column.to_pylist() for column in page.columns), strict=True)
+        if after is None:
+            return found
+
+
+def check(transaction: EpochTransaction, models: list[Model], probe: list[Row], limit: int) -> None:
+    for schema_, model in zip(TABLES, models, strict=True):
+        table = transaction.state_table(schema_)
+        ordered = in_key_order(model)
+        assert read_all(table, limit) == ordered
+        assert list(table.scan_rows(limit)) == ordered
+        keys = [row[:2] for row in probe] + list(model)
+        key_columns = [pa.array([k[0] for k in keys], pa.int64()), pa.array([k[1] for k in keys], pa.string())]
+        found, values = table.get_rows(key_columns)
+        assert found.tolist() == [key in model for key in keys]
+        expected = [model.get(key, (None,) * 4)[2:] for key in keys]
+        assert list(zip(*(column.to_pylist() for column in values), strict=True)) == expected
+        groups = [row[0] for row in probe] or [0]
+        prefix = [pa.array(groups, pa.int64())]
+        by_group = [[row for row in ordered if row[0] == group] for group in groups]
+        found, first = table.first_rows(prefix)
+        assert found.tolist() == [bool(members) for members in by_group]
+        firsts = [members[0] if members else (None,) * 4 for members in by_group]
+        assert list(zip(*(column.to_pylist() for column in first.columns), strict=True)) == firsts
+        matches = table.scan_prefix(prefix)
+        everything = [(*row, number) for number, members in enumerate(by_group) for row in members]
+        assert list(zip(*(column.to_pylist() for column in matches.columns), strict=True)) == everything
+        # A prefix that is the whole key, long or not.
+        assert table.scan_prefix(key_columns).num_rows == sum(key in model for key in keys)
+        found, _ = table.first_rows(key_columns)
+        assert found.tolist() == [key in model for key in keys]
+
+
+def contents(store: ShardStore) -> dict[bytes, bytes]:
+    snapshot = store._open().snapshot()
+    with snapshot.use() as transaction, transaction.cursor() as cursor:
+        found = dict(cursor.iternext())
+    snapshot.close()
+    return found
+
+
+@contextmanager
+def new_store(map_size: int) -> Iterator[ShardStore]:
+    with tempfile.TemporaryDirectory() as directory:
+        store = ShardStore(Path(directory), shard=0, shards=1, map_size=map_size)
+        yield store
+        store.close()
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["commit", "commit", "abort", "retry", "abandon", "undo"]),
+        st.lists(writes, min_size=1, max_size=3),
+        st.booleans(),  # read between the batches
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps, st.lists(rows, max_size=5), st.integers(1, 7), st.sampled_from([MAP_BYTES, 1 << 16]))
+def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size: int) -> None:
+    models: list[Model] = [{}, {}, {}]
+    with new_store(map_size) as store:
+        committed = epoch = 0
+        for kind, batches, read_between in steps_:
+            epoch += 1
+            before = contents(store) if committed else {}
+            # What an earlier attempt at the epoch may have left.
+            if kind in ("retry", "abandon", "undo"):
+                scratch = [dict(model) for model in models]
+                with store.begin(epoch, 0, committed=committed) as transaction:
+                    for batch in reversed(batches):
+                        apply(transaction, scratch, batch)
+                    transaction.commit()
+                if kind == "undo":
+                    store.undo_beyond(committed)
+                    assert contents(store) == before
+                epoch += kind == "abandon"
+            after = [dict(model) for model in models]
+            with store.begin(epoch, 0, committed=committed) as transaction:
+                for batch in batches:
+                    apply(transaction, after, batch)
+                    if read_between:
+                        check(transaction, after, probe, limit)
+                for table, model in zip(TABLES, models, strict=True):
+                    assert read_all(transaction.state_table(table), limit, committed=True) == in_key_order(model)
+                if kind != "abort":
+                    transaction.commit()
+            if kind == "abort":
+                assert contents(store) == before
+            else:
+                models, committed = after, epoch
+        store.undo_beyond(committed)
+        with store.begin(epoch + 1, 0, committed=committed) as transaction:
+            check(transaction, models, probe, limit)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(writes, min_size=2, max_size=2), st.integers(1, 5), st.booleans())
+def test_the_state_before_the_epoch_when_another_stage_has_written_it(
+    batches: list[Any], limit: int, abandoned: bool
+) -> None:
+    with new_store(MAP_BYTES) as store:
+        before: list[Model] = [{}, {}, {}]
+        with store.begin(1, 3) as transaction:
+            apply(transaction, before, batches[0])
+            transaction.commit()
+        now = [dict(model) for model in before]
+        if abandoned:
+            with store.begin(2, 3, committed=1) as transaction:
+                apply(transaction, now, [(where, -op, row) for where, op, row in batches[1]])
+                transaction.commit()
+            now = [dict(model) for model in before]
+        with store.begin(3, 3, committed=1) as transaction:
+            apply(transaction, now, batches[1])
+            transaction.commit()
+        with store.begin(3, 4, committed=1) as transaction:
+            for table, model, newest in zip(TABLES, before, now, strict=True):
+                state = transaction.state_table(table)
+                assert read_all(state, limit, committed=True) == in_key_order(model)
+                assert read_all(state, limit) == in_key_order(newest)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(writes, min_size=1, max_size=3), st.lists(rows, min_size=1, max_size=4), st.integers(1, 3))
+def test_a_read_view_over_shards(batches: list[Any], probe: list[Row], shards: int) -> None:
+    models: list[Model] = [{}, {}, {}]
+    with tempfile.TemporaryDirectory() as directory:
+        state = StateStore(Path(directory), shards)
+        stores = state._stores
+        for epoch, batch in enumerate(batches, 1):
+            vnodes = compute_vnodes([pa.array([row[0] for _, _, row in batch], pa.int64())], len(batch))
+            for shard, store in enumerate(stores):
+                with store.begin(epoch, 0) as transaction:
+                    mine = [w for w, vnode in zip(batch, vnodes, strict=True) if vnode * shards // 256 == shard]
+                    apply(transaction, models, mine)
+                    transaction.commit()
+        view = state.open_read_view(len(batches))
+        for schema_, model in zip(TABLES, models, strict=True):
+            table = StorageTable(schema_, view)
+            ordered = in_key_order(model)
+            pages = [zip(*(c.to_pylist() for c in page), strict=True) for page in table.scan([3, 0, 1])]
+            scanned = [row for page in pages for row in page]
+            assert scanned == [(row[3], row[0], row[1]) for row in ordered]
+            values = [n for batch_ in table.scan([2]) for n in batch_["c0"].to_pylist()]
+            assert values == [row[2] for row in ordered]
+            assert sum(batch_.num_rows for batch_ in table.scan([])) == len(model)
+            keys = [row[:2] for row in probe] + list(model)
+            columns_ = [pa.array([k[0] for k in keys], pa.int64()), pa.array([k[1] for k in keys], pa.string())]
+            found, _ = table.get_rows(columns_)
+            assert found.tolist() == [key in model for key in keys]
+            groups = [row[0] for row in probe]
+            matches = table.scan_prefix([pa.array(groups, pa.int64())])
+            everything = [(*row, i) for i, group in enumerate(groups) for row in ordered if row[0] == group]
+            assert list(zip(*(column.to_pylist() for column in matches.columns), strict=True)) == everything
+            assert table.scan_prefix([]).num_rows == len(model)
+        view.release()
+        state.close()
