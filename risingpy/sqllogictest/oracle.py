@@ -91,7 +91,7 @@ def _no_groups(user: str | None) -> list[str] | None:
 
 def _initialize(initdb: Path, data: Path, user: str | None) -> None:
     run = subprocess.run(
-        [initdb, "-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8"],
+        [initdb, "-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "--locale=C.UTF-8", "--encoding=UTF8"],
         capture_output=True, text=True, cwd=data.parent, user=user, extra_groups=_no_groups(user), check=False,
     )  # fmt: skip
     if run.returncode != 0:
