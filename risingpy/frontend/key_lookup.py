@@ -39,10 +39,10 @@ def find_key_lookups(plan: LogicalPlan, catalog: Catalog) -> dict[int, KeyLookup
     for filter_ in _filters_on_scans(plan):
         scan = filter_.input
         assert isinstance(scan, Scan)
-        relation = catalog.relations[scan.relation_id]
-        constants = dict(_equalities(filter_.predicate))
-        if relation.table is None:
+        relation = catalog.relations.get(scan.relation_id)
+        if relation is None or relation.table is None:
             continue
+        constants = dict(_equalities(filter_.predicate))
         key = [_constant(scan, key.index, relation, constants) for key in relation.table.key]
         if key and all(value is not None for value in key):
             lookups[id(scan)] = KeyLookup(relation, tuple(value for value in key if value is not None))
@@ -69,14 +69,19 @@ def _filters_on_scans(plan: LogicalPlan) -> Iterator[Filter]:
         yield from _filters_on_scans(child)
 
 
+def conjuncts(predicate: Expr) -> Iterator[Expr]:
+    """The conditions that must all hold."""
+    if isinstance(predicate, Call) and predicate.function == "and":
+        for arg in predicate.args:
+            yield from conjuncts(arg)
+    else:
+        yield predicate
+
+
 def _equalities(predicate: Expr) -> Iterator[tuple[int, Literal]]:
     """(column, constant) of the equalities that must all hold."""
-    if not isinstance(predicate, Call):
-        return
-    if predicate.function == "and":
-        for arg in predicate.args:
-            yield from _equalities(arg)
-    elif predicate.function == "eq":
-        match predicate.args:
-            case (InputRef(index=index), Literal() as literal) | (Literal() as literal, InputRef(index=index)):
-                yield index, literal
+    for condition in conjuncts(predicate):
+        if isinstance(condition, Call) and condition.function == "eq":
+            match condition.args:
+                case (InputRef(index=index), Literal() as literal) | (Literal() as literal, InputRef(index=index)):
+                    yield index, literal

@@ -16,11 +16,9 @@ class PreparedStatement:
     """What a module of `statements/` makes of a parsed statement.
 
     `run` is called once per execution, with a value per parameter. `fields` is None for a statement without rows.
-    `catalog_version` is that of the snapshot it was bound on: on another one it is bound anew.
     """
 
     run: Callable[[Parameters], Result]
     fields: tuple[Field, ...] | None = None
     parameter_types: tuple[SqlType, ...] = ()
     parameter_oids: tuple[int, ...] = ()
-    in_failed_transaction: bool = False  # True for COMMIT and ROLLBACK alone

@@ -1,19 +1,25 @@
-"""Runs a logical plan as a batch query: DuckDB over Arrow scans of the relations, at one committed epoch."""
+"""Runs a logical plan as a batch query: DuckDB over Arrow scans of the relations, at one committed epoch.
+
+Constants and rows looked up by their whole key are answered without DuckDB: it alone would take most of their time.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import duckdb
 import pyarrow as pa
 
-from risingpy.errors import QueryCanceled
-from risingpy.executors.expression.duckdb_connection import translate_error
+from risingpy.errors import QueryCanceled, SqlError, UndefinedTable
+from risingpy.executors.expression.duckdb_connection import connect, translate_error
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.bound_parameters import bound, with_parameters
+from risingpy.frontend.direct_rows import direct_lookup
 from risingpy.frontend.key_lookup import KeyLookup, find_key_lookups
+from risingpy.frontend.literal_rows import literal_rows
 from risingpy.frontend.prepared import Parameters
 from risingpy.frontend.transaction import Transaction, overlaid
 from risingpy.meta.database import Snapshot
@@ -24,54 +30,61 @@ from risingpy.storage.storage_table import StorageTable
 
 ROWS_PER_BATCH = 65_536
 
+_shared: list[duckdb.DuckDBPyConnection] = []
+_shared_guard = threading.Lock()
+
+
+def _new_cursor() -> duckdb.DuckDBPyConnection:
+    """A cursor of the process's one DuckDB instance: making an instance for each session would cost 20 ms."""
+    with _shared_guard:
+        if not _shared:
+            _shared.append(connect())
+        return _shared[0].cursor()
+
 
 class BatchRunner:
-    """A session's way to run plans. One query at a time; `interrupt` may come from any thread."""
+    """A session's way to run plans. Used by the session's thread; `interrupt` may come from any."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, transaction: Transaction) -> None:
-        self._connection = connection
+    def __init__(self, transaction: Transaction, cancelled: threading.Event) -> None:
         self._transaction = transaction
+        self._cancelled = cancelled
+        self._idle: list[duckdb.DuckDBPyConnection] = []
+        self._busy: list[duckdb.DuckDBPyConnection] = []
 
     def interrupt(self) -> None:
-        self._connection.interrupt()
+        """Ends what runs; it raises QueryCanceled if the session's `cancelled` is set."""
+        for cursor in tuple(self._busy):
+            cursor.interrupt()
+
+    def close(self) -> None:
+        for cursor in (*self._idle, *self._busy):
+            cursor.close()
 
     def run(
-        self,
-        plan: LogicalPlan,
-        parameters: Parameters,
-        snapshot: Snapshot,
-        cancelled: Callable[[], bool],
+        self, plan: LogicalPlan, parameters: Parameters, take_snapshot: Callable[[], Snapshot]
     ) -> Iterator[pa.RecordBatch]:
-        """The plan's rows, columns in the schema's Arrow types. Releases the snapshot's view when done or closed."""
-        registered: list[str] = []
+        """The plan's rows, columns in the schema's Arrow types.
+
+        The snapshot is taken when the first row is asked for, and released with the last one or by `close`.
+        """
+        plan = with_parameters(plan, parameters)
+        constant = literal_rows(plan)
+        if constant is not None:
+            yield from constant.to_batches()
+            return
+        snapshot = take_snapshot()
         try:
-            plan = with_parameters(plan, parameters)
-            lookups = find_key_lookups(plan, snapshot.catalog)
-
-            def scan_name(scan: Scan) -> str:
-                name = f"scan_{len(registered)}"
-                relation = snapshot.catalog.relations[scan.relation_id]
-                self._connection.register(name, self._scan(scan, relation, snapshot, lookups.get(id(scan))))
-                registered.append(name)
-                return name
-
-            with _translated(cancelled):
-                sql = to_duckdb_sql(plan, scan_name)
-                for batch in self._connection.sql(sql).to_arrow_reader(ROWS_PER_BATCH):
-                    if cancelled():
-                        raise QueryCanceled("canceling statement due to user request")
-                    if batch.num_rows:
-                        yield conformed(batch, plan.schema)
+            direct = None if self._transaction.has_changes else direct_lookup(plan, snapshot.catalog)
+            if direct is not None:
+                yield direct.row(snapshot.view)
+            else:
+                yield from self._run_in_duckdb(plan, snapshot)
         finally:
-            for name in registered:
-                self._connection.unregister(name)
             snapshot.view.release()
 
-    @staticmethod
-    def as_table(schema: Schema, batches: Iterator[pa.RecordBatch]) -> pa.Table:
+    def as_table(self, schema: Schema, batches: Iterator[pa.RecordBatch]) -> pa.Table:
         """All the batches of a plan with this schema."""
-        fields = [pa.field(f"c{index}", field.type.arrow) for index, field in enumerate(schema)]
-        return pa.Table.from_batches(batches, pa.schema(fields))
+        return pa.Table.from_batches(batches, _arrow_schema(schema))
 
     def evaluate(self, expressions: Sequence[Expr], schema: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         """Expressions over rows (c0…); `schema` has their types."""
@@ -79,13 +92,62 @@ class BatchRunner:
             f"{compile_expression(bound(expr, parameters), lambda index: f'c{index}', strict=True)} AS c{position}"
             for position, expr in enumerate(expressions)
         )
-        self._connection.register("given_rows", rows)
+        with self._cursor({"given_rows": rows}) as cursor:
+            batches = self._batches(cursor, f"SELECT {columns} FROM given_rows", schema)
+            return self.as_table(schema, batches)
+
+    def _run_in_duckdb(self, plan: LogicalPlan, snapshot: Snapshot) -> Iterator[pa.RecordBatch]:
+        scans: dict[str, pa.Table | pa.RecordBatchReader] = {}
+        lookups = find_key_lookups(plan, snapshot.catalog)
+
+        def scan_name(scan: Scan) -> str:
+            name = f"scan_{len(scans)}"
+            relation = snapshot.catalog.relations.get(scan.relation_id)
+            if relation is None:
+                raise UndefinedTable(f'relation "{scan.name}" was dropped meanwhile')
+            scans[name] = self._scan(scan, relation, snapshot, lookups.get(id(scan)))
+            return name
+
+        sql = to_duckdb_sql(plan, scan_name)
+        with self._cursor(scans) as cursor:
+            yield from self._batches(cursor, sql, plan.schema)
+
+    def _batches(self, cursor: duckdb.DuckDBPyConnection, sql: str, schema: Schema) -> Iterator[pa.RecordBatch]:
+        for batch in cursor.sql(sql).to_arrow_reader(ROWS_PER_BATCH):
+            if self._cancelled.is_set():
+                raise _canceled()
+            if batch.num_rows:
+                yield conformed(batch, schema)
+
+    @contextmanager
+    def _cursor(self, relations: dict[str, pa.Table | pa.RecordBatchReader]) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor that sees `relations`; a suspended portal keeps its own, so there may be several."""
+        cursor = self._idle.pop() if self._idle else _new_cursor()
+        self._busy.append(cursor)
+        finished = False
         try:
-            with _translated(lambda: False):
-                reader = self._connection.sql(f"SELECT {columns} FROM given_rows").to_arrow_reader(ROWS_PER_BATCH)
-                return self.as_table(schema, (conformed(batch, schema) for batch in reader))
+            for name, relation in relations.items():
+                cursor.register(name, relation)
+            with self._translated():
+                yield cursor
+            for name in relations:
+                cursor.unregister(name)
+            finished = True
         finally:
-            self._connection.unregister("given_rows")
+            self._busy.remove(cursor)
+            if finished:
+                self._idle.append(cursor)
+            else:
+                cursor.close()  # it may hold an unfinished answer
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.Error as error:
+            if self._cancelled.is_set():
+                raise _canceled() from error
+            raise translate_error(error) from error
 
     def _scan(
         self, scan: Scan, relation: Relation, snapshot: Snapshot, lookup: KeyLookup | None
@@ -95,18 +157,26 @@ class BatchRunner:
         changes = self._transaction.changes_of(relation.relation_id)
         if changes:
             everything = range(len(relation.columns))
-            rows = pa.Table.from_batches(table.scan(everything), _schema(relation, everything))
+            rows = pa.Table.from_batches(table.scan(everything), _scan_schema(relation, everything))
             merged = overlaid(relation, rows, changes).select([f"c{index}" for index in scan.columns])
             return merged.rename_columns([f"c{index}" for index in range(len(scan.columns))])
         if lookup is not None:
             return lookup.rows(table, scan.columns)
-        return pa.RecordBatchReader.from_batches(_schema(relation, scan.columns), table.scan(scan.columns))
+        return pa.RecordBatchReader.from_batches(_scan_schema(relation, scan.columns), table.scan(scan.columns))
 
 
-def _schema(relation: Relation, columns: Sequence[int]) -> pa.Schema:
+def _canceled() -> SqlError:
+    return QueryCanceled("canceling statement due to user request")
+
+
+def _scan_schema(relation: Relation, columns: Sequence[int]) -> pa.Schema:
     return pa.schema(
         [pa.field(f"c{position}", relation.columns[index].type.arrow) for position, index in enumerate(columns)]
     )
+
+
+def _arrow_schema(schema: Schema) -> pa.Schema:
+    return pa.schema([pa.field(f"c{index}", field.type.arrow) for index, field in enumerate(schema)])
 
 
 def conformed(batch: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
@@ -116,13 +186,3 @@ def conformed(batch: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
         for column, field in zip(batch.columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, names=[f"c{index}" for index in range(len(columns))])
-
-
-@contextmanager
-def _translated(cancelled: Callable[[], bool]) -> Iterator[None]:
-    try:
-        yield
-    except duckdb.Error as error:
-        if cancelled():
-            raise QueryCanceled("canceling statement due to user request") from error
-        raise translate_error(error) from error

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import replace
 
-import duckdb
 import pyarrow as pa
 
-from risingpy.errors import InFailedTransaction, SqlError, UndefinedObject
-from risingpy.executors.expression.duckdb_connection import connect
+from risingpy.errors import InFailedTransaction, UndefinedObject
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, split_statements
 from risingpy.frontend.catalog.session_functions import VERSION_TEXT
-from risingpy.frontend.parser.ast import ParsedStatement
+from risingpy.frontend.deadline import Deadline
+from risingpy.frontend.parser import ast
+from risingpy.frontend.parser.ast import Commit, ParsedStatement, Rollback
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.query import BatchRunner
 from risingpy.frontend.settings import Settings
@@ -31,23 +31,22 @@ from risingpy.optimizer.logical import LogicalPlan, Schema
 from risingpy.types import UNKNOWN, SqlType
 from risingpy.types.oids import TYPE_BY_OID
 
+_ABOUT_COMMITTED_ROWS = (
+    ast.Flush,
+    ast.CreateTable,
+    ast.CreateSource,
+    ast.CreateView,
+    ast.CreateMaterializedView,
+    ast.CreateSchema,
+    ast.Drop,
+    ast.DropSchema,
+)
 CACHED_STATEMENTS = 256  # bound statements that a session keeps, the oldest go first
-
-_shared: list[duckdb.DuckDBPyConnection] = []
-_shared_guard = threading.Lock()
 
 
 def open_session(database: Database, startup: StartupParameters) -> ClientSession:
     """The session of a new connection."""
     return ClientSession(database, startup)
-
-
-def _new_cursor() -> duckdb.DuckDBPyConnection:
-    """A cursor of the process's one DuckDB instance: making an instance for each session would cost 20 ms."""
-    with _shared_guard:
-        if not _shared:
-            _shared.append(connect())
-        return _shared[0].cursor()
 
 
 class ClientSession:
@@ -60,8 +59,7 @@ class ClientSession:
         self.transaction = Transaction(database)
         self.cancelled = threading.Event()
         self._notices: list[Notice] = []
-        self._duckdb = _new_cursor()
-        self._runner = BatchRunner(self._duckdb, self.transaction)
+        self._runner = BatchRunner(self.transaction, self.cancelled)
         self._system = SystemCatalog(self)
         self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, PreparedStatement]] = {}
 
@@ -72,8 +70,8 @@ class ClientSession:
 
     def prepare(self, statement: object, parameter_oids: Sequence[int]) -> Prepared:
         assert isinstance(statement, ParsedStatement | SystemStatement)
+        self._check_not_failed(statement)
         prepared = self._prepare(statement, tuple(parameter_oids))
-        self._check_not_failed(prepared)
         return Prepared(
             parameter_types=prepared.parameter_types,
             fields=prepared.fields,
@@ -85,10 +83,13 @@ class ClientSession:
         self.cancelled.clear()
         assert isinstance(prepared.plan, tuple)
         statement, oids = prepared.plan
+        self._check_not_failed(statement)
+        self._settle_before(statement)
         plan = self._prepare(statement, oids)  # bound anew if the catalog has changed since
-        self._check_not_failed(plan)
-        with self._timeout():
-            return plan.run(parameters)
+        deadline = Deadline(int(self.settings.get("statement_timeout")), self.cancel)
+        with deadline:
+            result = plan.run(parameters)
+        return result if result.batches is None else replace(result, batches=deadline.over(result.batches))
 
     def begin_implicit(self) -> None:
         if self.transaction.status is TransactionStatus.IDLE:
@@ -131,7 +132,7 @@ class ClientSession:
     def close(self) -> None:
         self.transaction.rollback()
         self._system.close()
-        self._duckdb.close()
+        self._runner.close()
 
     # What statement modules use
 
@@ -159,11 +160,9 @@ class ClientSession:
             self.database.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
         return self.database.snapshot()
 
-    def run_plan(
-        self, plan: LogicalPlan, parameters: Parameters, snapshot: Snapshot | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """The rows of a plan over committed rows and this transaction's own."""
-        return self._runner.run(plan, parameters, snapshot or self.snapshot(), self.cancelled.is_set)
+    def run_plan(self, plan: LogicalPlan, parameters: Parameters) -> Iterator[pa.RecordBatch]:
+        """The rows of a plan over committed rows and this transaction's own, lazily."""
+        return self._runner.run(plan, parameters, self.snapshot)
 
     def run_to_table(self, plan: LogicalPlan, parameters: Parameters) -> pa.Table:
         """All rows of a plan."""
@@ -190,27 +189,18 @@ class ClientSession:
         self._cache[key] = (version, prepared)
         return prepared
 
-    def _check_not_failed(self, prepared: PreparedStatement) -> None:
-        if self.transaction.status is TransactionStatus.FAILED and not prepared.in_failed_transaction:
-            raise InFailedTransaction("current transaction is aborted, commands ignored until end of transaction block")
-
-    @contextmanager
-    def _timeout(self) -> Iterator[None]:
-        """Cancels the statement after `statement_timeout`."""
-        milliseconds = int(self.settings.get("statement_timeout") or 0)
-        if not milliseconds:
-            yield
+    def _settle_before(self, statement: ParsedStatement | SystemStatement) -> None:
+        """Commits what earlier statements of the same text wrote, where this one is about committed rows alone."""
+        if not self.transaction.implicit or self.transaction.status is not TransactionStatus.IDLE:
             return
-        timer = threading.Timer(milliseconds / 1000, self.cancel)
-        timer.start()
-        try:
-            yield
-        except SqlError as error:
-            if error.sqlstate == "57014":
-                error.message = "canceling statement due to statement timeout"
-            raise
-        finally:
-            timer.cancel()
+        if isinstance(statement, ParsedStatement) and isinstance(statement.statement, _ABOUT_COMMITTED_ROWS):
+            self.transaction.commit(self.cancelled)
+            self.transaction.implicit = True
+
+    def _check_not_failed(self, statement: ParsedStatement | SystemStatement) -> None:
+        ends = isinstance(statement, ParsedStatement) and isinstance(statement.statement, Commit | Rollback)
+        if self.transaction.status is TransactionStatus.FAILED and not ends:
+            raise InFailedTransaction("current transaction is aborted, commands ignored until end of transaction block")
 
 
 def _type_of(oid: int) -> SqlType:

@@ -45,6 +45,11 @@ class Transaction:
     def is_open(self) -> bool:
         return self.implicit or self.status is not TransactionStatus.IDLE
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether this transaction has written anything yet."""
+        return bool(self._changes)
+
     def begin(self, *, read_only: bool = False) -> None:
         self.status = TransactionStatus.ACTIVE
         self.read_only = read_only

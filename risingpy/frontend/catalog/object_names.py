@@ -46,8 +46,10 @@ def _objects(state: SystemState) -> Iterable[Row]:
             yield index_oid(found), shown, visible, index_definition(found)
             yield constraint_oid(found), name, visible, key_definition(found)
     for system in RELATIONS.values():
-        visible = system.schema in IMPLICIT_SCHEMAS
-        shown = system.name if visible else f"{system.schema}.{system.name}"
+        found_by_name = system.schema in IMPLICIT_SCHEMAS
+        shown = system.name if found_by_name else f"{system.schema}.{system.name}"
+        # rw_catalog is searched too, but psql's lists of relations are for the user's.
+        visible = system.schema == "pg_catalog"
         yield system_relation_oid(system.schema, system.name), shown, visible, None
 
 

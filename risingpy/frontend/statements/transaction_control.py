@@ -43,7 +43,7 @@ def prepare_commit(
         session.transaction.commit(session.cancelled)
         return Result("COMMIT")
 
-    return PreparedStatement(run, in_failed_transaction=True)
+    return PreparedStatement(run)
 
 
 def prepare_rollback(
@@ -54,7 +54,7 @@ def prepare_rollback(
         session.transaction.rollback()
         return Result("ROLLBACK")
 
-    return PreparedStatement(run, in_failed_transaction=True)
+    return PreparedStatement(run)
 
 
 def _warn_outside(session: ClientSession) -> None:

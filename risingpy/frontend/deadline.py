@@ -1,0 +1,68 @@
+"""statement_timeout: cancels what runs for too long, while it runs and while its rows are taken."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+
+import pyarrow as pa
+
+from risingpy.errors import QueryCanceled
+
+
+class Deadline:
+    """One statement's. A context manager around its work; `over` guards the rows that come later.
+
+    The time that the client takes to read them is not counted.
+    """
+
+    def __init__(self, milliseconds: int, cancel: Callable[[], None]) -> None:
+        """`milliseconds` 0 means none. `cancel` is called from another thread when the time is over."""
+        self._left = milliseconds / 1000
+        self._limited = milliseconds > 0
+        self._cancel = cancel
+        self._timer: threading.Timer | None = None
+        self._started = 0.0
+        self._expired = False
+
+    def __enter__(self) -> Deadline:
+        if self._limited:
+            self._started = time.monotonic()
+            self._timer = threading.Timer(max(self._left, 0), self._expire)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        self._timer = None
+        self._left -= time.monotonic() - self._started
+        if self._expired and isinstance(error, QueryCanceled):
+            raise QueryCanceled("canceling statement due to statement timeout") from None
+
+    def over(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches, with the clock running while one is made."""
+        return self._guarded(batches) if self._limited else batches
+
+    def _guarded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            while True:
+                with self:
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                yield batch
+        finally:
+            close = getattr(batches, "close", None)
+            if close is not None:
+                close()
+
+    def _expire(self) -> None:
+        self._expired = True
+        self._cancel()
