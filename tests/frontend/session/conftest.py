@@ -1,0 +1,95 @@
+"""A database in a temporary directory whose epochs run in this process, and sessions on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from risingpy.frontend.session import ClientSession, open_session
+from risingpy.frontend.wire.session_protocol import CopyIn, Result, StartupParameters
+from risingpy.meta.database import Database
+from risingpy.meta.in_process_runner import InProcessRunner
+
+
+class Client:
+    """Drives a session as the wire layer does, and gives rows as tuples."""
+
+    def __init__(self, session: ClientSession) -> None:
+        self.session = session
+        self.tags: list[str] = []
+        self.notices: list[str] = []
+
+    def run(self, sql: str, *parameters: object, oids: tuple[int, ...] = ()) -> list[tuple[object, ...]]:
+        """The rows of the last statement of a text; raises its error after telling the session."""
+        rows: list[tuple[object, ...]] = []
+        try:
+            statements = self.session.split(sql)
+            if len(statements) > 1:
+                self.session.begin_implicit()
+            for statement in statements:
+                result = self.session.execute(self.session.prepare(statement, oids), parameters)
+                rows = fetched(result)
+                self.tags.append(result.tag)
+            self.session.sync()
+        except BaseException:
+            self.session.fail()
+            raise
+        finally:
+            self.notices += [notice.message for notice in self.session.drain_notices()]
+        return rows
+
+    @property
+    def tag(self) -> str:
+        return self.tags[-1]
+
+    @property
+    def status(self) -> bytes:
+        return self.session.transaction_status()
+
+    def copy_in(self, sql: str, *columns: list[object]) -> CopyIn:
+        """Starts a COPY FROM and writes one batch."""
+        [statement] = self.session.split(sql)
+        result = self.session.execute(self.session.prepare(statement, ()), ())
+        assert isinstance(result.copy, CopyIn)
+        arrays = [pa.array(c, f.type.arrow) for c, f in zip(columns, result.copy.fields, strict=True)]
+        result.copy.sink.write(pa.RecordBatch.from_arrays(arrays, names=[f"c{i}" for i in range(len(arrays))]))
+        return result.copy
+
+
+def fetched(result: Result) -> list[tuple[object, ...]]:
+    """All rows of a result."""
+    rows: list[tuple[object, ...]] = []
+    for batch in result.batches or ():
+        rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    return rows
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path / "data", parallelism=2)
+    opened.start(InProcessRunner(opened.data_dir))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def connect(database: Database) -> Iterator[Callable[[], Client]]:
+    """Opens sessions; closes them in the end."""
+    clients: list[Client] = []
+
+    def connect(**settings: str) -> Client:
+        client = Client(open_session(database, StartupParameters("root", "dev", settings, process_id=7)))
+        clients.append(client)
+        return client
+
+    yield connect
+    for client in clients:
+        client.session.close()
+
+
+@pytest.fixture
+def client(connect: Callable[[], Client]) -> Client:
+    return connect()

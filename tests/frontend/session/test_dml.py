@@ -1,0 +1,133 @@
+"""INSERT, UPDATE, DELETE and COPY against a real database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from risingpy.errors import NotNullViolation, SqlError
+
+
+@pytest.fixture
+def table(client: Any) -> Any:
+    client.run("CREATE TABLE t (id bigint PRIMARY KEY, name varchar NOT NULL, n int DEFAULT 7)")
+    return client
+
+
+def test_insert_takes_defaults_and_later_rows_win(table: Any) -> None:
+    table.run("INSERT INTO t VALUES (1, 'a', 10), (2, 'b', DEFAULT), (1, 'z', NULL)")
+    assert table.tag == "INSERT 0 3"
+    assert sorted(table.run("SELECT * FROM t")) == [(1, "z", None), (2, "b", 7)]
+
+
+def test_insert_from_a_query_and_column_list(table: Any) -> None:
+    table.run("INSERT INTO t (name, id) SELECT 'x' || v, v FROM (VALUES (1), (2)) AS x (v)")
+    assert sorted(table.run("SELECT * FROM t")) == [(1, "x1", 7), (2, "x2", 7)]
+
+
+def test_returning(table: Any) -> None:
+    assert table.run("INSERT INTO t VALUES (1, 'a', 1) RETURNING id + 1, upper(name) AS u") == [(2, "A")]
+    assert table.run("UPDATE t SET n = n * 2 WHERE id = 1 RETURNING *") == [(1, "a", 2)]
+    assert table.run("DELETE FROM t WHERE id = 1 RETURNING name") == [("a",)]
+    assert table.tags[1:] == ["INSERT 0 1", "UPDATE 1", "DELETE 1"]
+
+
+def test_not_null(table: Any) -> None:
+    with pytest.raises(NotNullViolation) as caught:
+        table.run("INSERT INTO t VALUES (3, 'c', 1), (4, NULL, 2)")
+    message = 'null value in column "name" of relation "t" violates not-null constraint'
+    assert (caught.value.message, caught.value.sqlstate) == (message, "23502")
+    assert caught.value.detail == "Failing row contains (4, null, 2)."
+    assert table.run("SELECT count(*) FROM t") == [(0,)]
+    table.run("INSERT INTO t VALUES (1, 'a', 1)")
+    with pytest.raises(NotNullViolation):
+        table.run("UPDATE t SET name = NULL")
+    with pytest.raises(NotNullViolation):
+        table.run("INSERT INTO t (name) VALUES ('no key')")
+
+
+def test_update_and_delete_in_views(table: Any) -> None:
+    table.run("CREATE MATERIALIZED VIEW m AS SELECT name, sum(n) AS s, max(n) AS x FROM t GROUP BY name")
+    table.run("INSERT INTO t VALUES (1, 'a', 1), (2, 'a', 5), (3, 'b', 9)")
+    table.run("UPDATE t SET n = 0 WHERE n = 5")
+    table.run("DELETE FROM t WHERE name = 'b'")
+    assert table.run("SELECT * FROM m") == [("a", 1, 1)]
+
+
+def test_tables_without_a_key_keep_duplicates(client: Any) -> None:
+    client.run("CREATE TABLE u (a int, b numeric(10, 2))")
+    client.run("INSERT INTO u VALUES (1, 1.005), (1, 1.005)")
+    assert client.run("SELECT * FROM u") == [(1, Decimal("1.01"))] * 2
+    assert client.run("DELETE FROM u WHERE a = 1") == []
+    assert client.tag == "DELETE 2"
+
+
+def test_parameters(table: Any) -> None:
+    table.run("INSERT INTO t VALUES ($1, $2, $3)", 5, "five", None)
+    assert table.run("SELECT name, n FROM t WHERE id = $1", 5) == [("five", None)]
+    assert table.run("SELECT name FROM t WHERE id = $1", None) == []
+    assert table.run("SELECT name FROM t WHERE id = $1 AND n IS NULL", 5) == [("five",)]
+    assert table.run("SELECT id, $2 FROM t WHERE id = $1", 5, "x") == [(5, "x")]
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate"),
+    [
+        ("INSERT INTO t VALUES ('x', 'a', 1)", "22P02"),
+        ("INSERT INTO t VALUES (1, 'a', 3000000000)", "22003"),
+        ("INSERT INTO t VALUES (1, 'a', 1, 2)", "42601"),
+        ("INSERT INTO t (nope) VALUES (1)", "42703"),
+        ("INSERT INTO nope VALUES (1)", "42P01"),
+        ("UPDATE t SET n = 1 / 0 WHERE id = 1", "22012"),
+        ("UPDATE t SET n = true", "42804"),
+        ("SELECT 1 / (id - 1) FROM t", "22012"),
+        ("SELECT * FROM t WHERE name = 1", "42883"),
+        ("SELECT 1 FROM t GROUP", "42601"),
+    ],
+)
+def test_errors(table: Any, sql: str, sqlstate: str) -> None:
+    table.run("INSERT INTO t VALUES (1, 'a', 1)")
+    with pytest.raises(SqlError) as caught:
+        table.run(sql)
+    assert caught.value.sqlstate == sqlstate
+    assert table.run("SELECT * FROM t") == [(1, "a", 1)]
+
+
+def test_append_only_tables_refuse_changes(client: Any) -> None:
+    client.run("CREATE TABLE log (a int) APPEND ONLY")
+    client.run("INSERT INTO log VALUES (1)")
+    for sql in ("UPDATE log SET a = 2", "DELETE FROM log"):
+        with pytest.raises(SqlError, match="append-only"):
+            client.run(sql)
+
+
+def test_copy_is_one_group(table: Any) -> None:
+    copy = table.copy_in("COPY t (name, id) FROM STDIN", ["a", "b"], [1, 2])
+    assert table.run("SELECT count(*) FROM t") == [(0,)]
+    copy.sink.finish()
+    assert sorted(table.run("SELECT * FROM t")) == [(1, "a", 7), (2, "b", 7)]
+
+
+def test_copy_aborted_or_refused_leaves_nothing(table: Any) -> None:
+    table.copy_in("COPY t FROM STDIN", [1], ["a"], [1]).sink.abort()
+    copy = table.copy_in("COPY t FROM STDIN", [1, 2], ["a", None], [1, 2])
+    with pytest.raises(NotNullViolation):
+        copy.sink.finish()
+    assert table.run("SELECT count(*) FROM t") == [(0,)]
+
+
+def test_copy_to(table: Any) -> None:
+    table.run("INSERT INTO t VALUES (1, 'a', 1)")
+    assert table.run("COPY t (name, id) TO STDOUT") == [("a", 1)]
+    assert table.run("COPY (SELECT n + 1 FROM t) TO STDOUT (FORMAT csv)") == [(2,)]
+    assert table.tag == "COPY {n}"
+
+
+def test_implicit_flush(table: Any, connect: Callable[[], Any]) -> None:
+    table.run("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n FROM t")
+    table.run("SET rw_implicit_flush TO true")
+    table.run("INSERT INTO t VALUES (1, 'a', 1)")
+    assert connect().run("SELECT n FROM m") == [(1,)]

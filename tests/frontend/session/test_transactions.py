@@ -1,0 +1,95 @@
+"""BEGIN, COMMIT, ROLLBACK, and several statements in one text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from risingpy.errors import InFailedTransaction, SqlError
+
+
+@pytest.fixture
+def table(client: Any) -> Any:
+    client.run("CREATE TABLE t (id int PRIMARY KEY, n int)")
+    client.run("INSERT INTO t VALUES (1, 1), (2, 2)")
+    return client
+
+
+def test_commit_is_atomic_and_seen_by_the_session_before(table: Any, connect: Callable[[], Any]) -> None:
+    other = connect()
+    table.run("BEGIN")
+    assert table.status == b"T"
+    table.run("INSERT INTO t VALUES (3, 3)")
+    table.run("UPDATE t SET n = 10 WHERE id = 3")
+    table.run("DELETE FROM t WHERE id = 1")
+    assert sorted(table.run("SELECT * FROM t")) == [(2, 2), (3, 10)]
+    assert table.run("SELECT n FROM t WHERE id = 3") == [(10,)]
+    assert sorted(other.run("SELECT * FROM t")) == [(1, 1), (2, 2)]
+    table.run("COMMIT")
+    assert table.status == b"I"
+    assert sorted(table.run("SELECT * FROM t")) == [(2, 2), (3, 10)]
+
+
+def test_rollback(table: Any) -> None:
+    table.run("BEGIN; DELETE FROM t; ROLLBACK")
+    assert table.run("SELECT count(*) FROM t") == [(2,)]
+
+
+def test_a_failed_transaction_takes_only_its_end(table: Any) -> None:
+    table.run("BEGIN")
+    table.run("DELETE FROM t")
+    with pytest.raises(SqlError, match="division by zero"):
+        table.run("SELECT 1 / 0 FROM t UNION ALL SELECT 1 / 0")
+    assert table.status == b"E"
+    for sql in ("SELECT 1", "SELECT * FROM nosuch", "SELECT * FROM pg_class", "SHOW timezone"):
+        with pytest.raises(InFailedTransaction, match="current transaction is aborted"):
+            table.run(sql)
+    table.run("COMMIT")
+    assert table.tag == "ROLLBACK"
+    assert table.run("SELECT count(*) FROM t") == [(2,)]
+
+
+def test_several_statements_in_one_text_are_one_transaction(table: Any) -> None:
+    with pytest.raises(SqlError):
+        table.run("INSERT INTO t VALUES (3, 3); INSERT INTO t VALUES (4, 1 / 0)")
+    assert table.run("SELECT count(*) FROM t") == [(2,)]
+    assert table.run("INSERT INTO t VALUES (3, 3); SELECT count(*) FROM t") == [(3,)]
+
+
+def test_flush_in_the_same_text_flushes_what_was_written(table: Any) -> None:
+    table.run("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS c FROM t")
+    assert table.run("INSERT INTO t VALUES (3, 3); FLUSH; SELECT c FROM m") == [(3,)]
+
+
+def test_begin_takes_up_what_came_before_in_the_text(table: Any) -> None:
+    table.run("INSERT INTO t VALUES (3, 3); BEGIN; INSERT INTO t VALUES (4, 4); ROLLBACK")
+    assert table.run("SELECT count(*) FROM t") == [(2,)]
+
+
+def test_warnings(table: Any) -> None:
+    table.run("COMMIT")
+    table.run("BEGIN")
+    table.run("BEGIN")
+    table.run("ROLLBACK")
+    assert table.notices == ["there is no transaction in progress", "there is already a transaction in progress"]
+
+
+def test_read_only(table: Any) -> None:
+    table.run("BEGIN READ ONLY")
+    with pytest.raises(SqlError) as caught:
+        table.run("DELETE FROM t")
+    assert caught.value.sqlstate == "25006"
+    table.run("ROLLBACK")
+    table.run("DELETE FROM t")
+    assert table.tag == "DELETE 2"
+
+
+def test_closing_rolls_back_and_frees_the_table(table: Any, connect: Callable[[], Any]) -> None:
+    other = connect()
+    other.run("BEGIN")
+    other.run("UPDATE t SET n = 0")
+    other.session.close()
+    table.run("UPDATE t SET n = n + 1")
+    assert sorted(table.run("SELECT n FROM t")) == [(2,), (3,)]
