@@ -55,21 +55,30 @@ class Overlay:
         return [(key, value) for key, value in sorted(rows.items()) if value is not None]
 
 
-def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> pa.BinaryArray:
-    """The value of each key, NULL where there is none."""
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What was found under some keys: in the order in which they were asked for, and in the store's order."""
+
+    values: pa.BinaryArray
+    sorted_keys: pa.BinaryArray
+    sorted_values: pa.BinaryArray
+
+
+def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> Points:
+    """The value of each key, NULL where there is none. For long keys, `sorted_…` are as they are stored."""
     stored, is_long = long_key_form(keys)
-    order = sort_indices(stored) if len(stored) >= _SORT_FROM else np.arange(len(stored))
-    is_sorted = is_ascending(order)
-    if not is_sorted:
+    order = sort_indices(stored) if len(stored) >= _SORT_FROM else None
+    if order is None or is_ascending(order):
+        found = sorted_values = _get_all(transaction, stored)
+    else:
         stored = stored.take(pa.array(order))
-    values = whole(pa.array(list(map(transaction.get, stored.to_pylist())), pa.binary()))
-    if not is_sorted:
+        sorted_values = _get_all(transaction, stored)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        values = values.take(pa.array(place))
+        found = sorted_values.take(pa.array(place))
     if is_long.any():
-        values = _checked_long(keys, values, np.flatnonzero(is_long).tolist())
-    return values
+        found = _checked_long(keys, found, np.flatnonzero(is_long).tolist())
+    return Points(found, stored, sorted_values)
 
 
 def read_range(
@@ -151,6 +160,10 @@ def prefix_end(prefix: bytes) -> bytes:
     """The least byte string that is greater than all that start with `prefix`, which is not all ff."""
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1])
+
+
+def _get_all(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> pa.BinaryArray:
+    return whole(pa.array(list(map(transaction.get, keys.to_pylist())), pa.binary()))
 
 
 def _next_pairs(cursor: lmdb.Cursor, n: int) -> tuple[list[tuple[bytes, bytes]], bool]:

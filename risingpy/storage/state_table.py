@@ -53,11 +53,10 @@ class StateTable:
     def get_rows(self, keys: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], list[pa.Array]]:
         """The rows of whole keys: which were found, and the value columns, NULL where a row was not."""
         encoded = self._codec.encode_keys([whole(column) for column in keys])
-        values = read_points(self._newest(), encoded)
-        if not self._codec.has_long_keys:
-            self._read = WriteBatch(encoded, values)
-        found = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-        return found, self._codec.decode_values(values)
+        points = read_points(self._newest(), encoded)
+        self._read = WriteBatch(points.sorted_keys, points.sorted_values)
+        found = np.asarray(points.values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+        return found, self._codec.decode_values(points.values)
 
     def first_rows(self, prefix: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], pa.Table]:
         """The first row, in key order, of each prefix: which have one, and all columns, NULL where none.

@@ -45,18 +45,19 @@ class StorageTable:
 
     def get_rows(self, keys: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], list[pa.Array]]:
         """The rows of whole keys: which were found, and the value columns, NULL where a row was not."""
+        keys = [whole(column) for column in keys]
         vnodes = self._codec.vnodes(keys)
-        encoded = self._codec.encode_keys([whole(column) for column in keys], vnodes)
-        owners = np.array([shard_of_vnode(int(vnode), self._view.shards) for vnode in vnodes], np.int64)
-        parts, places = [], []
-        for shard in np.unique(owners).tolist():
-            mine = np.flatnonzero(owners == shard)
-            with self._view.snapshots[shard].use() as transaction:
-                parts.append(read_points(transaction, encoded.take(pa.array(mine))))
-            places.append(mine)
-        values = pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
-        if len(parts) > 1:
-            values = values.take(pa.array(np.argsort(np.concatenate(places))))
+        encoded = self._codec.encode_keys(keys, vnodes)
+        owners = _shards_of(vnodes, self._view.shards)
+        shards = np.unique(owners).tolist()
+        if len(shards) == 1:
+            values = self._points(shards[0], encoded)
+        else:
+            places = [np.flatnonzero(owners == shard) for shard in shards]
+            taken = zip(shards, places, strict=True)
+            parts = [self._points(shard, encoded.take(pa.array(mine))) for shard, mine in taken]
+            in_turn = np.argsort(np.concatenate(places)) if places else np.empty(0, np.int64)
+            values = pa.concat_arrays(parts or [encoded]).take(pa.array(in_turn))
         found = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
         return found, self._codec.decode_values(values)
 
@@ -84,6 +85,10 @@ class StorageTable:
         rows = rows.append_column("_prefix", pa.array(owner, pa.int64()))
         return rows.take(pa.array(np.argsort(owner, kind="stable")))
 
+    def _points(self, shard: int, encoded: pa.BinaryArray) -> pa.BinaryArray:
+        with self._view.snapshots[shard].use() as transaction:
+            return read_points(transaction, encoded).values
+
     def _prefixes_on(
         self, shard: int, prefix: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16] | None
     ) -> tuple[npt.NDArray[np.int64], pa.BinaryArray]:
@@ -95,7 +100,7 @@ class StorageTable:
         else:
             chosen = np.repeat(np.arange(n), VNODE_COUNT)
             wanted = np.tile(np.arange(VNODE_COUNT, dtype=np.uint16), n)
-        mine = np.fromiter((shard_of_vnode(int(v), self._view.shards) == shard for v in wanted), np.bool_, len(wanted))
+        mine = _shards_of(wanted, self._view.shards) == shard
         chosen = chosen[mine]
         columns = [column.take(pa.array(chosen)) for column in prefix]
         if not columns and not len(chosen):
@@ -131,6 +136,12 @@ class StorageTable:
     def _table(self, keys: Sequence[bytes], values: Sequence[bytes]) -> pa.Table:
         columns = range(len(self.schema.columns))
         return pa.table(self._codec.decode(keys, values, columns), names=[f"c{i}" for i in columns])
+
+
+def _shards_of(vnodes: npt.NDArray[np.uint16], shards: int) -> npt.NDArray[np.int64]:
+    """`shard_of_vnode` of each."""
+    owners = np.array([shard_of_vnode(vnode, shards) for vnode in range(VNODE_COUNT)], np.int64)
+    return owners[vnodes]
 
 
 def _values_only(

@@ -125,6 +125,15 @@ def check(transaction: EpochTransaction, models: list[Model], probe: list[Row], 
         assert found.tolist() == [key in model for key in keys]
 
 
+def read_points(transaction: EpochTransaction, batch: list[tuple[int, int, Row]]) -> None:
+    """Reads just the keys that are written next, as an aggregate does."""
+    for number, table in enumerate(TABLES):
+        keys = [row[:2] for where, _, row in batch if where == number]
+        transaction.state_table(table).get_rows(
+            [pa.array([k[0] for k in keys], pa.int64()), pa.array([k[1] for k in keys], pa.string())]
+        )
+
+
 def contents(store: ShardStore) -> dict[bytes, bytes]:
     snapshot = store._open().snapshot()
     with snapshot.use() as transaction, transaction.cursor() as cursor:
@@ -145,7 +154,7 @@ steps = st.lists(
     st.tuples(
         st.sampled_from(["commit", "commit", "abort", "retry", "abandon", "undo"]),
         st.lists(writes, min_size=1, max_size=3),
-        st.booleans(),  # read between the batches
+        st.sampled_from(["no reads", "all reads", "point reads"]),  # before the batches
     ),
     min_size=1,
     max_size=5,
@@ -158,7 +167,7 @@ def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size
     models: list[Model] = [{}, {}, {}]
     with new_store(map_size) as store:
         committed = epoch = 0
-        for kind, batches, read_between in steps_:
+        for kind, batches, reads in steps_:
             epoch += 1
             before = contents(store) if committed else {}
             # What an earlier attempt at the epoch may have left.
@@ -175,8 +184,10 @@ def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size
             after = [dict(model) for model in models]
             with store.begin(epoch, 0, committed=committed) as transaction:
                 for batch in batches:
+                    if reads == "point reads":
+                        read_points(transaction, batch)
                     apply(transaction, after, batch)
-                    if read_between:
+                    if reads == "all reads":
                         check(transaction, after, probe, limit)
                 for table, model in zip(TABLES, models, strict=True):
                     assert read_all(transaction.state_table(table), limit, committed=True) == in_key_order(model)
