@@ -25,7 +25,7 @@ from risingpy.executors.epoch_descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_source import FORMAT, EpochSource
 from risingpy.executors.spark.session import SparkSettings, start_session
-from risingpy.executors.spark.stage_task import FAILURE_PORT, ROW_SCHEMA, TaskReport, stage_function
+from risingpy.executors.spark.stage_task import FAILURE_PORT, ROW_SCHEMA, TaskReport, pass_on, stage_function
 
 LOG = logging.getLogger(__name__)
 
@@ -42,6 +42,7 @@ class SparkDriver:
     def __init__(self, data_dir: Path, settings: SparkSettings, committed: int) -> None:
         self._data_dir = data_dir
         self._settings = settings
+        self._committed = committed
         self._channel = EpochChannel(run_directory(data_dir) / "epochs.sock", committed)
         self._session: SparkSession | None = None
         self._query: StreamingQuery | None = None
@@ -91,7 +92,13 @@ class SparkDriver:
         try:
             session = start_session(self._settings, run_directory(self._data_dir))
             session.dataSource.register(EpochSource)
+            self._query = self._start_query(session, self._committed)
+            # Forks the Python workers and loads the classes of a stage before the first epoch needs them.
+            session.range(1).selectExpr("0 AS shard", "0 AS port", "CAST('' AS binary) AS payload").repartitionById(
+                self._settings.parallelism, spark_functions.col("shard")
+            ).mapInArrow(pass_on, ROW_SCHEMA).collect()
             self._warm.set_result(session)
+            LOG.info("Spark is warm")
         except Exception as error:
             LOG.error("Spark did not start: %s", error)
             self._warm.set_exception(QueryFailed(f"Spark did not start: {error}"))

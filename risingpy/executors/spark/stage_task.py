@@ -79,6 +79,11 @@ def run_first_stage(data_dir: str, epoch: int, shard: int) -> Iterator[pa.Record
     yield from _run(data_dir, descriptor, 0, shard, [], purged)
 
 
+def pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A stage that does nothing: for warming up."""
+    yield from batches
+
+
 def stage_function(
     data_dir: str, epoch: int, stage: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
