@@ -19,6 +19,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
+from risingpy.types import BOOLEAN
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
@@ -89,6 +90,16 @@ def substituted(expr: Expr, columns: Sequence[Expr]) -> Expr:
 def remapped(expr: Expr, positions: dict[int, int]) -> Expr:
     """The expression over an input whose columns have moved: old position → new position."""
     return transform(expr, lambda e: InputRef(positions[e.index], e.type) if isinstance(e, InputRef) else None)
+
+
+def conjunction(parts: Sequence[Expr]) -> Expr | None:
+    """The AND of `parts` as a shallow tree: what walks it later recurses. None of nothing."""
+    if len(parts) <= 1:
+        return parts[0] if parts else None
+    middle = (len(parts) + 1) // 2
+    left, right = conjunction(parts[:middle]), conjunction(parts[middle:])
+    assert left is not None and right is not None
+    return Call("and", (left, right), BOOLEAN)
 
 
 def conjuncts(expr: Expr) -> list[Expr]:

@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from enum import IntEnum
 
+from sqlglot import exp
+
 from risingpy.errors import CannotCoerce, DatatypeMismatch, NumericValueOutOfRange, SqlError
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal, Parameter
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
 from risingpy.frontend.binder.parameters import Parameters
+from risingpy.frontend.binder.trees import begin_of
 from risingpy.types import INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind
 from risingpy.types.forms import parse_text
 
@@ -40,10 +43,14 @@ class Category(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An expression and where its text begins, for the errors about it."""
+    """An expression and where its text begins, for the errors about it: a position, or a tree that knows it."""
 
     expr: Expr
-    position: int
+    where: int | exp.Expr
+
+    @property
+    def position(self) -> int:
+        return self.where if isinstance(self.where, int) else begin_of(self.where)
 
     @property
     def type(self) -> SqlType:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
+from risingpy.errors import SqlError
 from risingpy.frontend.binder.coercion import Coercer
 from risingpy.frontend.binder.parameters import Parameters
 from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Catalog
@@ -43,6 +46,25 @@ class BindContext:
         users = dict.fromkeys(("current_user", "current_role", "session_user", "user"), s.user)
         databases = dict.fromkeys(("current_database", "current_catalog"), s.database)
         return {**users, **databases, "current_schema": s.schema, "version": s.version}
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def depth_limited(bind: Callable[P, R]) -> Callable[P, R]:
+    """Turns a statement that nests deeper than Python's stack into PostgreSQL's error (54001)."""
+
+    @wraps(bind)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return bind(*args, **kwargs)
+        except RecursionError:
+            raise SqlError(
+                "stack depth limit exceeded", sqlstate="54001", hint="The statement nests its expressions too deeply."
+            ) from None
+
+    return limited
 
 
 def make_context(

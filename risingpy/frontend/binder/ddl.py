@@ -19,7 +19,7 @@ from risingpy.errors import (
 )
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder.coercion import Context, can_coerce
-from risingpy.frontend.binder.context import BindContext, SessionValues, make_context
+from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.query import BoundQuery, bind_query
 from risingpy.frontend.binder.scope import Scope
@@ -61,6 +61,7 @@ class BoundView:
         return tuple(ColumnDesc(i, name, field.type) for i, (name, field) in enumerate(fields, 1))
 
 
+@depth_limited
 def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues | None = None) -> TableDefinition:
     """Types, NOT NULL, defaults (checked, kept as text) and the primary key. Names the mistake where there is one."""
     context = make_context(Catalog(), (), (), session)

@@ -22,7 +22,7 @@ from risingpy.errors import (
 )
 from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
-from risingpy.frontend.binder.context import BindContext, SessionValues, make_context
+from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.ddl import bind_default, visible_columns
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.from_clause import find_relation, scan
@@ -81,6 +81,7 @@ class CopyTarget:
     defaults: tuple[tuple[int, Expr], ...]
 
 
+@depth_limited
 def bind_insert(
     statement: Insert,
     catalog: Catalog,
@@ -102,6 +103,7 @@ def bind_insert(
     return BoundInsert(relation, tuple(visible), plan, returning, types, dependencies)
 
 
+@depth_limited
 def bind_update(
     statement: Update,
     catalog: Catalog,
@@ -136,6 +138,7 @@ def bind_update(
     return _rewrite(context, relation, plan, returning, has_new=True)
 
 
+@depth_limited
 def bind_delete(
     statement: Delete,
     catalog: Catalog,

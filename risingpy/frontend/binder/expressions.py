@@ -13,28 +13,25 @@ from typing import Any
 
 from sqlglot import exp
 
-from risingpy.errors import CannotCoerce, FeatureNotSupported, NumericValueOutOfRange, SyntaxError_
+from risingpy.errors import CannotCoerce, FeatureNotSupported, SyntaxError_
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.frontend.binder.aggregates import AggregateCalls
 from risingpy.frontend.binder.calls import Calls
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.context import BindContext
+from risingpy.frontend.binder.literals import number_literal
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.parser.expression_parser import UnaryPlus
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.types import (
-    BIGINT,
     BOOLEAN,
-    INTEGER,
     INTERVAL,
-    MAX_PRECISION,
     UNKNOWN,
     VARCHAR,
     SqlType,
     TypeKind,
-    numeric,
 )
 
 _BINARY: dict[type[exp.Expr], str] = {
@@ -116,7 +113,7 @@ class ExpressionBinder:
         if method is None:
             what = _UNSUPPORTED.get(type(tree), tree.key.upper())
             raise FeatureNotSupported(f"{what} is not supported", position=position_of(tree))
-        return Operand(method(self, tree), begin_of(tree))
+        return Operand(method(self, tree), tree)
 
     def condition(self, tree: exp.Expr, what: str) -> Expr:
         """A boolean expression: the condition of `what` (WHERE, HAVING, …)."""
@@ -155,7 +152,7 @@ class ExpressionBinder:
         return name
 
     def _literal(self, tree: exp.Literal) -> Expr:
-        return Literal(str(tree.this), UNKNOWN) if tree.is_string else _number(str(tree.this), position_of(tree))
+        return Literal(str(tree.this), UNKNOWN) if tree.is_string else number_literal(str(tree.this), position_of(tree))
 
     def _text(self, tree: exp.Expr) -> Expr:
         return Literal(str(tree.this), UNKNOWN)
@@ -226,10 +223,7 @@ class ExpressionBinder:
             operands.append(left.expression)
             left = left.this
         word = "AND" if kind is exp.And else "OR"
-        result = self.condition(left, word)
-        for operand in reversed(operands):
-            result = Call(word.lower(), (result, self.condition(operand, word)), BOOLEAN)
-        return result
+        return _balanced(word.lower(), [self.condition(o, word) for o in (left, *reversed(operands))])
 
     def _not(self, tree: exp.Not) -> Expr:
         inner = tree.this
@@ -343,23 +337,12 @@ class ExpressionBinder:
         return self.calls.operator("=", [self.bind(subject), self.bind(branch.this)], begin_of(branch.this))
 
 
-def _number(text: str, position: int) -> Expr:
-    if text.isdigit():
-        value = int(text)
-        if value < 1 << 31:
-            return Literal(value, INTEGER)
-        if value < 1 << 63:
-            return Literal(value, BIGINT)
-    number = Decimal(text)
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int)
-    scale = max(0, -exponent)
-    precision = max(number.adjusted() + 1, 0) + scale if number else scale + 1
-    if precision > MAX_PRECISION:
-        raise NumericValueOutOfRange("value overflows numeric format", position=position)
-    number = number.quantize(Decimal(1).scaleb(-scale))
-    # Declared: a literal is shown with the zeros that it was written with.
-    return Literal(number, numeric(max(precision, 1), scale, declared=True))
+def _balanced(function: str, parts: list[Expr]) -> Expr:
+    """A chain of AND or OR as a shallow tree: what walks it later recurses."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = (len(parts) + 1) // 2
+    return Call(function, (_balanced(function, parts[:middle]), _balanced(function, parts[middle:])), BOOLEAN)
 
 
 BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {

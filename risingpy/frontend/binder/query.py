@@ -11,7 +11,7 @@ import risingpy.frontend.binder.functions  # noqa: F401 - function calls add the
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.executors.expression.nodes import Cast, Expr, InputRef
 from risingpy.frontend.binder.coercion import Context, Operand, common_type
-from risingpy.frontend.binder.context import BindContext, SessionValues, make_context
+from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.from_clause import Queries
 from risingpy.frontend.binder.plans import converted, distinct, renamed, settled
@@ -35,6 +35,7 @@ class BoundQuery:
     dependencies: tuple[int, ...]
 
 
+@depth_limited
 def bind_query(
     query: Query,
     catalog: Catalog,
@@ -144,6 +145,8 @@ class QueryBinder:
         binder = ExpressionBinder(self._context, Scope(), "VALUES")
         trees = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in tree.expressions]
         for row in trees:
+            if not row:
+                raise SyntaxError_('syntax error at or near ")"', position=begin_of(tree))
             if len(row) != len(trees[0]):
                 raise SyntaxError_("VALUES lists must all be the same length", position=begin_of(row[0]))
         return [[binder.bind(cell) for cell in row] for row in trees]
@@ -155,7 +158,9 @@ class QueryBinder:
         for branch, plan in zip(branches, plans, strict=True):
             if len(plan.schema) != width:
                 message = "each UNION query must have the same number of columns"
-                raise SyntaxError_(message, position=_output_positions(branch, len(plan.schema))[0])
+                raise SyntaxError_(
+                    message, position=(_output_positions(branch, len(plan.schema)) or [begin_of(branch)])[0]
+                )
         positions = [_output_positions(b, width) for b in branches]
         types = [
             common_type(

@@ -7,6 +7,7 @@ sqlglot's own methods of these names are lax (it takes what many dialects write)
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -42,6 +43,7 @@ _BOOLEAN_TESTS = {"TRUE": exp.true, "FALSE": exp.false}
 _PREDICATES = (TokenType.BETWEEN, TokenType.IN, TokenType.LIKE, TokenType.ILIKE, TokenType.SIMILAR_TO)
 # Operators of arrays, JSON and the like, which sqlglot parses for the binder to name in its refusal.
 _EXOTIC = RisingWaveParser.RANGE_PARSERS.keys() - {TokenType.FOR, TokenType.GLOB, TokenType.IS, *_OTHER, *_PREDICATES}
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NOT_OPERATORS = (TokenType.RLIKE, TokenType.IRLIKE, TokenType.LIKE, TokenType.ILIKE)
 
 
@@ -162,7 +164,10 @@ class ExpressionParser(FunctionParser):
         if kind is TokenType.IN:
             if self._curr.token_type is not TokenType.L_PAREN:
                 self.raise_error("( expected")
-            return self._at(self._parse_in(left), token)
+            test = self._parse_in(left)
+            if not test.args.get("query") and not test.expressions:
+                self.raise_error("expression expected")
+            return self._at(test, token)
         right = self._needed(self._parse_bitwise)
         if kind is TokenType.SIMILAR_TO:
             return self._at(exp.SimilarTo(this=left, expression=right), token)
@@ -240,7 +245,11 @@ class ExpressionParser(FunctionParser):
 
     def _parse_primary(self) -> exp.Expr | None:
         token = self._curr
+        index = self._index
         primary = super()._parse_primary()
+        if isinstance(primary, exp.Literal) and not primary.is_string and not _NUMBER.fullmatch(str(primary.this)):
+            self._retreat(index)
+            self.raise_error("number expected")
         if isinstance(primary, exp.Concat):  # 'a' 'b', on two lines
             primary = exp.Literal.string("".join(part.name for part in primary.expressions))
         return None if primary is None else self._at(primary, token, only_if_missing=True)
@@ -248,7 +257,8 @@ class ExpressionParser(FunctionParser):
     def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
         token = self._next
         is_name = token.token_type is TokenType.IDENTIFIER or token.text[:1].isalpha() or token.text[:1] == "_"
-        if this is None or self._curr.token_type is not TokenType.ALIAS or not is_name:
+        at_end = self._index + 1 >= self._tokens_size
+        if this is None or self._curr.token_type is not TokenType.ALIAS or not is_name or at_end:
             return super()._parse_alias(this, explicit)
         self._advance(2)  # after AS any word is a name, reserved ones too
         name = exp.Identifier(this=token.text, quoted=token.token_type is TokenType.IDENTIFIER)
@@ -256,6 +266,8 @@ class ExpressionParser(FunctionParser):
 
     def _parse_atom(self) -> exp.Expr | None:
         token = self._curr
+        if token.token_type is TokenType.NUMBER and not _NUMBER.fullmatch(token.text):
+            self.raise_error("number expected")
         atom = super()._parse_atom()
         return None if atom is None else self._at(atom, token, only_if_missing=True)
 

@@ -24,6 +24,8 @@ class FunctionParser(ParserTools):
 
     def _parse_extract_call(self) -> exp.Expr:
         field = self._curr
+        if not (field.text[:1].isalpha() or field.token_type is TokenType.STRING) or self._index >= self._tokens_size:
+            self.raise_error("field expected")
         self._advance()
         self._expect(TokenType.FROM)
         name = exp.var(field.text.lower())

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.logical import Aggregate, Filter, Join, JoinKind, LogicalPlan, Project, Sort, Union
 from risingpy.optimizer.rewrite import (
     columns_read,
+    conjunction,
     conjuncts,
     plan_inputs,
     remapped,
@@ -25,7 +26,6 @@ from risingpy.optimizer.rewrite import (
     substituted,
     with_inputs,
 )
-from risingpy.types import BOOLEAN
 
 
 def predicate_pushdown(plan: LogicalPlan) -> LogicalPlan:
@@ -54,15 +54,8 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
 
 
 def _filtered(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
-    condition = _conjunction(predicates)
+    condition = conjunction(predicates)
     return plan if condition is None else Filter(plan, condition)
-
-
-def _conjunction(predicates: Sequence[Expr]) -> Expr | None:
-    result: Expr | None = None
-    for predicate in predicates:
-        result = predicate if result is None else Call("and", (result, predicate), BOOLEAN)
-    return result
 
 
 def _push_into_aggregate(plan: Aggregate, predicates: Sequence[Expr]) -> LogicalPlan:
@@ -102,5 +95,5 @@ def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:
         kind = JoinKind.INNER
     elif kind is JoinKind.INNER and not condition:
         kind = JoinKind.CROSS
-    joined = Join(_push(plan.left, left), _push(plan.right, right), kind, _conjunction(condition), plan.schema)
+    joined = Join(_push(plan.left, left), _push(plan.right, right), kind, conjunction(condition), plan.schema)
     return _filtered(joined, above)

@@ -7,7 +7,7 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.types import BIGINT, UNKNOWN, SqlType
-from tests.frontend.binder.bench import bind
+from tests.frontend.binder.bench import bind, run
 
 CASES = [
     "select $1::int",
@@ -58,3 +58,14 @@ def test_errors(sql: str, types: tuple[SqlType, ...], sqlstate: str, message: st
         bind(sql, types)
     assert raised.value.sqlstate == sqlstate
     assert message is None or raised.value.message == message
+
+
+def test_long_chains_stay_shallow() -> None:
+    plan = bind("select a from t where " + " or ".join(f"a = {i}" for i in range(3000))).plan
+    assert run(plan) == [("1",), ("2",), ("2",), ("3",)]
+
+
+def test_too_deep_is_an_error_not_a_crash() -> None:
+    with pytest.raises(SqlError) as raised:
+        bind("select " + " + ".join(["1"] * 5000))
+    assert raised.value.sqlstate == "54001"
