@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, make_chunk, ops_of
+from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, distinct_rows, make_chunk, ops_of
 from risingpy.storage.group_keys import group_rows
 from risingpy.storage.key_encoding import compute_vnodes, encode_keys
 from risingpy.storage.state_table import StateTable
@@ -27,7 +26,8 @@ class MaterializeExecutor:
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         (delta,) = inputs
         if delta.num_rows:
-            self._table.apply(ops_of(delta), columns_of(delta))
+            ordered = deletes_first(delta)  # of an update, the +1 must be written last
+            self._table.apply(ops_of(ordered), columns_of(ordered))
         return delta
 
 
@@ -54,7 +54,7 @@ class OverwriteMaterializeExecutor:
         changed = found != (ops == INSERT)
         both = found & (ops == INSERT)
         if both.any():
-            changed |= both & ~_equal_rows(columns, stored)
+            changed |= both & distinct_rows(columns, stored, len(ops))
         gone = np.flatnonzero(found & changed)
         came = np.flatnonzero((ops == INSERT) & changed)
         return self._write(stored, gone, columns, came)
@@ -87,22 +87,3 @@ class OverwriteMaterializeExecutor:
         if len(ops):
             self._table.apply(ops, output)
         return make_chunk(ops, output)
-
-
-def _equal_rows(left: Sequence[pa.Array], right: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
-    """Row by row, whether all columns are the same; NULL is NULL's equal here."""
-    equal: npt.NDArray[np.bool_] = np.ones(len(left[0]), np.bool_)
-    for a, b in zip(left, right, strict=True):
-        if a is b:
-            continue
-        same = _same_values(a, b).fill_null(False).to_numpy(zero_copy_only=False)
-        if a.null_count or b.null_count:
-            same |= pc.and_(a.is_null(), b.is_null()).to_numpy(zero_copy_only=False)
-        equal &= same
-    return equal
-
-
-def _same_values(a: pa.Array, b: pa.Array) -> pa.Array:
-    if pa.types.is_interval(a.type):  # Arrow compares no intervals; their 16 bytes are their value
-        return pc.equal(a.view(pa.binary(16)), b.view(pa.binary(16)))
-    return pc.equal(a, b)

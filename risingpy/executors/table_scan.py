@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.executors.change_chunk import INSERT, column_names, make_chunk
+from risingpy.executors.change_chunk import INSERT, consolidated, make_chunk
 from risingpy.storage.key_encoding import compute_vnodes, encode_keys
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import TableSchema, vnodes_of_shard
@@ -68,8 +68,9 @@ class TableScanExecutor:
     def _select(self, chunk: pa.Table) -> pa.Table:
         if list(self._columns) == list(range(chunk.num_columns - 1)):
             return chunk
-        selected = chunk.select(["op", *(f"c{index}" for index in self._columns)])
-        return selected.rename_columns(["op", *column_names(len(self._columns))])
+        selected = make_chunk(chunk.column(0), [chunk.column(1 + index) for index in self._columns])
+        # An update of columns that are not selected is none.
+        return consolidated(selected, [self._schema.columns[index].type for index in self._columns])
 
     def _at_or_before(self, changes: pa.Table, position: bytes | None) -> pa.Table:
         """The changes of keys up to `position`, in the order of the snapshot."""

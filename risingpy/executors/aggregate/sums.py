@@ -12,7 +12,13 @@ import pyarrow.compute as pc
 
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.kernels import add_floats, add_integers, add_wide
-from risingpy.executors.aggregate.value_state import integers_of, merged_integers, present, signed_counts
+from risingpy.executors.aggregate.value_state import (
+    ValueState,
+    integers_of,
+    merged_integers,
+    present,
+    signed_counts,
+)
 from risingpy.types import REAL, SqlType, TypeKind
 
 Integers = npt.NDArray[np.int64]
@@ -26,7 +32,7 @@ _MAX_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class ExactSum:
+class ExactSum(ValueState):
     """Integers and numerics: 128 bits of the unscaled sum in a numeric column, above them a bigint if `wide`."""
 
     types: tuple[SqlType, ...]
@@ -79,7 +85,7 @@ class ExactSum:
 
 
 @dataclass(frozen=True, slots=True)
-class FloatSum:
+class FloatSum(ValueState):
     """real and double precision: finite values in a sum with its error, the others counted by kind."""
 
     result_type: SqlType
@@ -103,10 +109,13 @@ class FloatSum:
         sums, errors = np.zeros((2, groups))
         for column in states[:2]:
             add_floats(codes, signs, _floats(column), sums, errors)
-        everything, *others = (integers_of(count) for count in counts)
-        nothing_finite = everything == sum(others)
-        sums[nothing_finite] = errors[nothing_finite] = 0.0
         return [pa.array(sums), pa.array(errors), *counts]
+
+    def settle(self, states: Sequence[pa.Array]) -> list[pa.Array]:
+        """Without a finite value left there is no rounding error left either."""
+        everything, *others = (integers_of(count) for count in states[2:])
+        is_finite = pa.array(everything > sum(others))
+        return [*(pc.if_else(is_finite, column, 0.0) for column in states[:2]), *states[2:]]
 
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
         total = _floats(states[0]) + _floats(states[1])
@@ -123,7 +132,7 @@ class FloatSum:
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalSum:
+class IntervalSum(ValueState):
     """Months, days and nanoseconds, each on its own, as PostgreSQL adds intervals."""
 
     def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:

@@ -35,13 +35,17 @@ class ValueState(Protocol):
         """The sum of the states of each group; `codes[i]` is the group of the i-th state."""
         ...
 
+    def settle(self, states: Sequence[pa.Array]) -> list[pa.Array]:
+        """The states as they are to be stored: a whole state, unlike a change, may show that nothing is left in it."""
+        return list(states)
+
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
         """Each state's result, and how many of them failed (too large for the result's type): those are NULL."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class Count(ValueState):
     """count(*) and count(x)."""
 
     def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
@@ -56,7 +60,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class BooleanState:
+class BooleanState(ValueState):
     """bool_and and bool_or, as counts of true and of false."""
 
     function: str
@@ -77,7 +81,7 @@ class BooleanState:
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme:
+class Extreme(ValueState):
     """min and max of an input that only grows."""
 
     function: str
