@@ -58,6 +58,8 @@ class Environment:
         self._writer = threading.Lock()
         self._writing_thread: int | None = None
         self._using = 0
+        self._is_moving = False
+        self._is_parents = False
         self._usable = threading.Condition()
         try:
             make_directory(path)
@@ -76,7 +78,7 @@ class Environment:
         """Closes the environment when its last user does."""
         with _guard:
             self.users -= 1
-            if self.users == 0:
+            if self.users == 0 and not self._is_parents:
                 del _open[os.path.realpath(self.path)]
                 self.handle.close()
 
@@ -139,8 +141,11 @@ class Environment:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keeps the map where it is."""
+        """Keeps the map where it is. Not to be entered twice by a thread."""
+        if self._is_parents:
+            raise InternalError(f"{self.path} was opened before this process was forked")
         with self._usable:
+            self._usable.wait_for(lambda: not self._is_moving)
             self._using += 1
         try:
             yield
@@ -149,17 +154,29 @@ class Environment:
                 self._using -= 1
                 self._usable.notify_all()
 
+    def leave_to_parent(self) -> None:
+        """In a forked child: whatever is open stays open for ever, and cannot be used."""
+        self._is_parents = True
+        _keep_forever(self.handle)
+        for snapshot in self.snapshots:
+            snapshot.leave_to_parent()
+
     def grow(self, size: int | None = None) -> None:
         """Doubles the map, or adopts the size that another process gave it if `size` is 0.
 
         The caller has no transaction open.
         """
         with self._usable:
-            self._usable.wait_for(lambda: self._using == 0)
-            ended = [snapshot for snapshot in self.snapshots if snapshot.is_open]
-            self.handle.set_mapsize(2 * self.handle.info()["map_size"] if size is None else size)
-            for snapshot in ended:
-                snapshot.renew(self.handle.begin(self._default))
+            self._is_moving = True  # so that nobody new comes
+            try:
+                self._usable.wait_for(lambda: self._using == 0)
+                pinned = [snapshot for snapshot in self.snapshots if snapshot.is_open]
+                self.handle.set_mapsize(2 * self.handle.info()["map_size"] if size is None else size)
+                for snapshot in pinned:
+                    snapshot.renew(self.handle.begin(self._default))
+            finally:
+                self._is_moving = False
+                self._usable.notify_all()
 
 
 class Snapshot:
@@ -196,15 +213,18 @@ class Snapshot:
 
     def close(self) -> None:
         """Lets go of the state. Harmless if done before."""
-        with self._guard, self._environment.in_use():
+        with self._guard:
             if self._transaction is not None:
-                self._transaction.abort()
-                self._transaction = None
+                with self._environment.in_use():
+                    self._transaction.abort()
+                    self._transaction = None
 
-    def keep_forever(self) -> None:
-        """For a forked child: never ends the parent's transaction."""
+    def leave_to_parent(self) -> None:
+        """See `Environment.leave_to_parent`."""
         if self._transaction is not None:
             _keep_forever(self._transaction)
+        self._transaction = None
+        self._guard = threading.Lock()  # a thread that the child does not have may have held it
 
 
 def _keep_forever(thing: object) -> None:
@@ -216,9 +236,7 @@ def _forget_after_fork() -> None:
     global _guard
     _guard = threading.Lock()
     for environment in _open.values():
-        _keep_forever(environment.handle)
-        for snapshot in environment.snapshots:
-            snapshot.keep_forever()
+        environment.leave_to_parent()
     _open.clear()
 
 
