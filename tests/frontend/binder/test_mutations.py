@@ -29,11 +29,11 @@ STATEMENTS = [
     "drop table if exists a, b cascade",
     "begin isolation level read committed",
 ]
-WORDS = (
+WORDS = (  # noqa: SIM905 - a page of words reads better than a page of quotes
     "select from where group by having order limit ( ) , . * + - :: 'x' 1 $1 null and or not in between like is case "
     "when then end as join on using left natural union all distinct values with count sum interval date ~ ! @ ? [ ] "
     "{ } ; : = < > || int text extract trim any exists lateral over filter array row default"
-).split()  # noqa: SIM905 - a page of words reads better than a page of quotes
+).split()
 
 
 def mutated(chance: random.Random) -> str:
