@@ -33,3 +33,9 @@ def pss_bytes(pid: int) -> int:
         with contextlib.suppress(psutil.Error):
             total += process.memory_full_info().pss
     return total
+
+
+def machine_cpu_seconds() -> float:
+    """CPU time that everything on the machine has used since it started."""
+    times = psutil.cpu_times()
+    return float(sum(times) - times.idle - times.iowait - times.guest - times.guest_nice)

@@ -1,146 +1,103 @@
-"""Rows per second of the benchmark queries, by epoch size, beside DuckDB and plain Spark on the same rows.
+"""Rows per second of q_agg and q_stateless over a file source, by epoch size, beside DuckDB and plain Spark.
 
-One epoch is one file of bids, renamed into the directory of a file source: the next comes when the view shows the one
-before. `q_retract` needs rows that can change, so its bids are a table's, written with COPY.
+One epoch is one file of bids. The next appears when the view shows the one before, which FLUSH tells: it returns when
+everything that the source had is committed and readable.
 """
 
 from __future__ import annotations
 
-import os
-import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pyarrow as pa
-
+from benchmarks.epoch_files import FORMATS, PARQUET, release_epoch, write_epochs
+from benchmarks.measurement import DUCKDB, RISINGPY, SPARK, Measurement, Meter, epoch_figures
 from benchmarks.nexmark import BID_COLUMNS, Generator
-from benchmarks.process_tree import cpu_seconds, pss_bytes
+from benchmarks.queries import CHECKS, QUERIES
+from benchmarks.yardstick_process import run_job
 from risingpy.server_process import ServerProcess
 
-QUERIES = {
-    "q_agg": "SELECT auction, count(*) AS bids, sum(price) AS total, max(price) AS highest FROM bid GROUP BY auction",
-    "q_stateless": "SELECT auction, bidder, price * 908 / 1000 AS euros, channel, date_time FROM bid "
-    "WHERE auction % 3 <> 0",
-}
-WARM_EPOCHS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Throughput:
-    """One run. `slowdown`: mean time of the last fifth of the epochs over that of the first fifth."""
-
-    query: str
-    rows_per_epoch: int
-    epochs: int
-    rows_per_second: float
-    rows_per_cpu_second: float
-    epoch_ms_p50: float
-    slowdown: float
-    pss_mb: float
-    duckdb_rows_per_second: float
-    correct: bool
-
-
-def prepare_epoch(table: pa.Table, directory: Path, number: int) -> None:
-    """Writes the file of one epoch beside the source's directory."""
-    with pa.OSFile(str(_ready(directory, number)), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-
-
-def release_epoch(connection: Any, directory: Path, number: int) -> None:
-    """Moves the file to where the source finds it, and waits until the view has its rows."""
-    os.rename(_ready(directory, number), directory / f"{number:06}.arrow")
-    connection.execute("FLUSH")
-
-
-def _ready(directory: Path, number: int) -> Path:
-    return directory.parent / f"{number:06}.ready"
+WARM_EPOCHS = 4
 
 
 @contextmanager
-def running_server(parallelism: int = 2) -> Iterator[ServerProcess]:
+def running_server(data_dir: Path | None = None) -> Iterator[ServerProcess]:
+    """A server on two shards, stopped at the end; without a directory it gets one that is deleted then."""
     with tempfile.TemporaryDirectory(prefix="risingpy-bench-") as directory:
-        server = ServerProcess(Path(directory) / "data", parallelism=parallelism)
+        server = ServerProcess(data_dir or Path(directory) / "data", parallelism=2)
         try:
             yield server
         finally:
             server.stop()
 
 
-def measure_source(query: str, rows_per_epoch: int, epochs: int) -> Throughput:
-    """A query over a file source."""
-    generator = Generator()
-    total = epochs + WARM_EPOCHS
-    blocks = [generator.bids(number, rows_per_epoch) for number in range(total)]
-    with running_server() as server, tempfile.TemporaryDirectory(prefix="risingpy-bids-") as scratch:
-        directory = Path(scratch) / "bid"
-        directory.mkdir()
+@contextmanager
+def epochs_on_disk(rows: int, epochs: int) -> Iterator[Path]:
+    """A directory with the files of `epochs` blocks of bids, and those of the warm epochs before them."""
+    with tempfile.TemporaryDirectory(prefix="risingpy-bids-") as directory:
+        write_epochs((Generator().bids(number, rows) for number in range(WARM_EPOCHS + epochs)), Path(directory))
+        yield Path(directory)
+
+
+def measure(query: str, epochs_by_rows: Mapping[int, int]) -> Iterator[Measurement]:
+    """Every engine on the same files, for each number of rows per epoch."""
+    for rows, epochs in epochs_by_rows.items():
+        with epochs_on_disk(rows, epochs) as directory:
+            yield from _measure_size(query, directory, rows, WARM_EPOCHS + epochs)
+
+
+def _measure_size(query: str, directory: Path, rows: int, total: int) -> Iterator[Measurement]:
+    variant = f"{rows:,} rows per epoch"
+    same = {"query": query, "directory": str(directory), "epochs": total}
+    expected = _checks(run_job("duckdb_yardstick", "expected", **same))
+    for file_format in FORMATS:
+        figures = run_server(query, directory, rows, total, file_format)
+        yield Measurement(query, variant, RISINGPY, figures, _checks(figures) == expected, note=file_format)
+    figures = run_job("duckdb_yardstick", "throughput", **same, warm=WARM_EPOCHS)
+    yield Measurement(query, variant, DUCKDB, figures, _checks(figures) == expected, note="arrow, recomputed in full")
+    figures = run_job("spark_yardstick", "throughput", **same, warm=WARM_EPOCHS, rows=rows)
+    yield Measurement(query, variant, SPARK, figures, note=f"{PARQUET}, its own aggregation")
+
+
+def run_server(query: str, directory: Path, rows: int, total: int, file_format: str) -> dict[str, float]:
+    """Our server's figures, and the check sums of its view as `check0`, …"""
+    # On the same disk as the files: they come as hard links.
+    with running_server() as server, tempfile.TemporaryDirectory(dir=directory, prefix="inbox-") as name:
+        inbox = Path(name)
         with server.connect() as connection:
-            connection.execute(
-                f"CREATE SOURCE bid ({BID_COLUMNS}) WITH (connector = 'file', path = '{directory}/*.arrow')"
-            )
-            connection.execute(f"CREATE MATERIALIZED VIEW {query} AS {QUERIES[query]}")
-            # Files are written beforehand: the clock runs from the rename to the commit.
-            for number, block in enumerate(blocks):
-                prepare_epoch(block, directory, number)
-            for number in range(WARM_EPOCHS):
-                release_epoch(connection, directory, number)
-            times, cpu = [], cpu_seconds(server.process.pid)
-            for number in range(WARM_EPOCHS, total):
+            create_view(connection, query, inbox, file_format)
+
+            def epoch(number: int) -> float:
                 began = time.perf_counter()
-                release_epoch(connection, directory, number)
-                times.append(time.perf_counter() - began)
-            cpu = cpu_seconds(server.process.pid) - cpu
-            memory = pss_bytes(server.process.pid)
-            correct = _same_answer(connection, query, blocks)
-    return _summary(query, rows_per_epoch, times, cpu, memory, _duckdb_rate(query, blocks), correct)
+                release_epoch(directory, number, file_format, inbox)
+                connection.execute("FLUSH")
+                return time.perf_counter() - began
+
+            for number in range(WARM_EPOCHS):
+                epoch(number)
+            with Meter(server.process.pid) as meter:
+                seconds = [epoch(number) for number in range(WARM_EPOCHS, total)]
+            figures = epoch_figures(rows, seconds, meter.usage)
+            return figures | check_sums(connection, query, query)
 
 
-def _summary(
-    query: str, rows: int, times: list[float], cpu: float, memory: int, duckdb_rate: float, correct: bool
-) -> Throughput:
-    fifth = max(1, len(times) // 5)
-    return Throughput(
-        query=query,
-        rows_per_epoch=rows,
-        epochs=len(times),
-        rows_per_second=rows * len(times) / sum(times),
-        rows_per_cpu_second=rows * len(times) / cpu,
-        epoch_ms_p50=statistics.median(times) * 1000,
-        slowdown=statistics.mean(times[-fifth:]) / statistics.mean(times[:fifth]),
-        pss_mb=memory / 2**20,
-        duckdb_rows_per_second=duckdb_rate,
-        correct=correct,
+def create_view(connection: Any, query: str, inbox: Path, file_format: str) -> None:
+    """The source `bid` over a directory, and the view of the query's name over it."""
+    connection.execute(
+        f"CREATE SOURCE bid ({BID_COLUMNS}) "
+        f"WITH (connector = 'file', path = '{inbox}/*.{file_format}', format = '{file_format}')"
     )
+    connection.execute(f"CREATE MATERIALIZED VIEW {query} AS {QUERIES[query]}")
 
 
-def _duckdb_rate(query: str, blocks: list[pa.Table]) -> float:
-    """DuckDB computing the whole answer once: what a full refresh of the view would cost per epoch."""
-    connection = duckdb.connect()
-    bid = pa.concat_tables(blocks)
-    connection.register("bid", bid)
-    began = time.perf_counter()
-    connection.sql(_for_duckdb(QUERIES[query])).to_arrow_table()
-    return bid.num_rows / (time.perf_counter() - began)
+def check_sums(connection: Any, query: str, view: str) -> dict[str, float]:
+    """The check sums of a view, as figures `check0`, …"""
+    row = connection.execute(f"{CHECKS[query]} {view}").fetchone()
+    return {f"check{position}": int(value) for position, value in enumerate(row)}
 
 
-def _for_duckdb(query: str) -> str:
-    return query.replace(" / ", " // ")
-
-
-def _same_answer(connection: Any, query: str, blocks: list[pa.Table]) -> bool:
-    sums = {
-        "q_agg": "SELECT count(*), sum(bids), sum(total), sum(highest) FROM",
-        "q_stateless": "SELECT count(*), sum(auction), sum(bidder), sum(euros) FROM",
-    }[query]
-    judge = duckdb.connect()
-    judge.register("bid", pa.concat_tables(blocks))
-    expected = judge.sql(f"{sums} ({_for_duckdb(QUERIES[query])})").fetchall()
-    found = connection.execute(f"{sums} {query}").fetchall()
-    return [int(value) for value in found[0]] == [int(value) for value in expected[0]]
+def _checks(figures: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in figures.items() if name.startswith("check")}

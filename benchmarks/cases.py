@@ -1,0 +1,50 @@
+"""What can be measured, by name, and how large: in full, or quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from benchmarks import latency, recovery, retract, start_up, throughput
+from benchmarks.measurement import Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is measured. The mappings give epochs by rows per epoch; q_retract's count its loads."""
+
+    epochs: Mapping[int, int]
+    retract_loads: Mapping[int, int]
+    samples: int
+    copy_rows: int
+    idle_seconds: float
+    recovered_rows: tuple[int, ...]
+
+
+FULL = Scale(
+    epochs={50_000: 40, 200_000: 25, 1_000_000: 15},
+    retract_loads={50_000: 12, 200_000: 9, 1_000_000: 6},
+    samples=300,
+    copy_rows=1_000_000,
+    idle_seconds=20.0,
+    recovered_rows=(1_000_000, 5_000_000),
+)
+QUICK = Scale(
+    epochs={50_000: 10},
+    retract_loads={50_000: 3},
+    samples=30,
+    copy_rows=100_000,
+    idle_seconds=4.0,
+    recovered_rows=(100_000,),
+)
+
+CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
+    "q_agg": lambda scale: throughput.measure("q_agg", scale.epochs),
+    "q_stateless": lambda scale: throughput.measure("q_stateless", scale.epochs),
+    "q_retract": lambda scale: retract.measure(scale.retract_loads),
+    "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds),
+    "statements": lambda scale: latency.measure_statements(scale.samples, scale.copy_rows),
+    "idle": lambda scale: start_up.measure_idle(scale.idle_seconds),
+    "start": lambda _scale: start_up.measure_start(),
+    "recovery": lambda scale: recovery.measure(scale.recovered_rows),
+}

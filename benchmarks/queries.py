@@ -1,0 +1,28 @@
+"""The benchmark's queries and the sums by which their answers are compared."""
+
+from __future__ import annotations
+
+QUERIES = {
+    "q_agg": "SELECT auction, count(*) AS bids, sum(price) AS total, max(price) AS highest FROM bid GROUP BY auction",
+    "q_stateless": "SELECT auction, bidder, price * 908 / 1000 AS euros, channel, date_time FROM bid "
+    "WHERE auction % 3 <> 0",
+}
+CHECKS = {
+    "q_agg": "SELECT count(*), sum(bids), sum(total), sum(highest) FROM",
+    "q_stateless": "SELECT count(*), sum(auction), sum(bidder), sum(euros) FROM",
+}
+
+SMALL_TABLE = "(k BIGINT PRIMARY KEY, v BIGINT)"
+SMALL_VIEW = "SELECT k % 100 AS g, count(*) AS n, sum(v) AS s FROM {table} GROUP BY k % 100"
+
+PER_KEY = "SELECT k, count(*) AS n, sum(v) AS s FROM events GROUP BY k"
+
+
+def for_duckdb(query: str) -> str:
+    """DuckDB's division of integers is `//`."""
+    return query.replace(" / ", " // ")
+
+
+def for_spark(query: str) -> str:
+    """Spark's division of integers is `div`."""
+    return query.replace(" / ", " div ")

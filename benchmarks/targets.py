@@ -1,0 +1,100 @@
+"""What the figures should be on the two-core machine when it is quiet, and whether they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from benchmarks.epoch_files import ARROW, PARQUET
+from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_SELECT
+from benchmarks.measurement import RISINGPY, SPARK, Measurement
+from benchmarks.start_up import IDLE, START
+
+Results = Sequence[Measurement]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound for one number out of the results; `at_least` says on which side of it the number must be."""
+
+    name: str
+    bound: float
+    value: Callable[[Results], float | None]
+    at_least: bool
+    unit: str = ""
+
+    def met(self, value: float) -> bool:
+        return value >= self.bound if self.at_least else value <= self.bound
+
+
+def figure(
+    results: Results, case: str, variant: str, name: str, engine: str = RISINGPY, note: str = ""
+) -> float | None:
+    """One figure, None if it was not measured."""
+    for one in results:
+        if (one.case, one.variant, one.engine) == (case, variant, engine) and one.note.startswith(note):
+            return one.figures.get(name)
+    return None
+
+
+def _figure(case: str, variant: str, name: str, note: str = "") -> Callable[[Results], float | None]:
+    return lambda results: figure(results, case, variant, name, note=note)
+
+
+def _ratio(
+    above: Callable[[Results], float | None], below: Callable[[Results], float | None]
+) -> Callable[..., float | None]:
+    def value(results: Results) -> float | None:
+        numerator, denominator = above(results), below(results)
+        return None if numerator is None or not denominator else numerator / denominator
+
+    return value
+
+
+def _rate(rows: int, floor: float) -> Target:
+    variant = f"{rows:,} rows per epoch"
+    return Target(f"q_agg, {variant}", floor, _figure("q_agg", variant, "rows_per_second", ARROW), True, "rows/s")
+
+
+def _against_spark(rows: int) -> Target:
+    variant = f"{rows:,} rows per epoch"
+    ours = _figure("q_agg", variant, "rows_per_second", PARQUET)
+    return Target(
+        f"q_agg, {variant}, over plain Spark on the same Parquet files",
+        5.0,
+        _ratio(ours, lambda results: figure(results, "q_agg", variant, "rows_per_second", SPARK)),
+        True,
+        "×",
+    )
+
+
+TARGETS = (
+    _rate(1_000_000, 1_500_000),
+    _rate(200_000, 700_000),
+    _rate(50_000, 200_000),
+    _against_spark(1_000_000),
+    _against_spark(200_000),
+    _against_spark(50_000),
+    Target("one INSERT visible, p50", 150, _figure(FRESHNESS, FEW.variant, "p50_ms"), False, "ms"),
+    Target("one INSERT visible, p99", 400, _figure(FRESHNESS, FEW.variant, "p99_ms"), False, "ms"),
+    Target(
+        f"the same p50 with {MANY.variant}, over that with {FEW.variant}",
+        1.5,
+        _ratio(_figure(FRESHNESS, MANY.variant, "p50_ms"), _figure(FRESHNESS, FEW.variant, "p50_ms")),
+        False,
+        "×",
+    ),
+    Target("INSERT acknowledged, p50", 10, _figure(ACKNOWLEDGED, "", "p50_ms"), False, "ms"),
+    Target("COPY", 100_000, _figure(COPY, "", "rows_per_second"), True, "rows/s"),
+    Target("point SELECT, p50", 5, _figure(POINT_SELECT, "", "p50_ms"), False, "ms"),
+    Target("idle, of one core", 0.03, _figure(IDLE, FEW.variant, "idle_cores"), False, "cores"),
+    Target("accepts connections", 2.0, _figure(START, "", "accepting_seconds"), False, "s"),
+)
+
+
+def judged(results: Results) -> Iterator[tuple[Target, float, bool]]:
+    """Each target whose figure was measured, that figure, and whether it is met."""
+    for target in TARGETS:
+        value = target.value(results)
+        if value is not None:
+            yield target, value, target.met(value)
