@@ -50,7 +50,7 @@ def direct_lookup(plan: LogicalPlan, catalog: Catalog) -> DirectLookup | None:
         return None
     lookup = find_key_lookups(node, catalog).get(id(node.input))
     # The predicate must say no more than the key does.
-    if lookup is None or len(list(conjuncts(node.predicate))) != len(lookup.key):
+    if lookup is None or not lookup.is_whole or len(list(conjuncts(node.predicate))) != len(lookup.key):
         return None
     return DirectLookup(lookup, node.input.columns, outputs)
 

@@ -1,4 +1,4 @@
-"""Finds the scans that a query narrows to one key, so that they read one row of LMDB instead of the table."""
+"""Finds the scans that a query narrows to a key, or to the first columns of one, so that they do not read the table."""
 
 from __future__ import annotations
 
@@ -15,47 +15,57 @@ from risingpy.storage.storage_table import StorageTable
 
 @dataclass(frozen=True, slots=True)
 class KeyLookup:
-    """The values of a relation's whole storage key, in key order."""
+    """The values of a relation's storage key, or of its first columns, in key order; at least one."""
 
     relation: Relation
     key: tuple[Literal, ...]
 
-    def rows(self, table: StorageTable, columns: Sequence[int]) -> pa.Table:
-        """The row of that key, if it is there: the relation's columns at these positions, as c0…"""
+    @property
+    def is_whole(self) -> bool:
+        """Whether at most one row has this key."""
         assert self.relation.table is not None
-        schema = self.relation.table
+        return len(self.key) == len(self.relation.table.key)
+
+    def rows(self, table: StorageTable, columns: Sequence[int]) -> pa.Table:
+        """The rows of that key: the relation's columns at these positions, as c0…"""
         arrays = [pa.array([value.value], value.type.arrow) for value in self.key]
-        found, values = table.get_rows(arrays)
-        by_column = {key.index: array for key, array in zip(schema.key, arrays, strict=True)}
-        by_column.update(zip(schema.value_columns, values, strict=True))
-        names = [f"c{position}" for position in range(len(columns))]
-        row = pa.table([by_column[index] for index in columns], names=names)
-        return row if found[0] else row.slice(0, 0)
+        found = _row(table, arrays) if self.is_whole else table.scan_prefix(arrays)
+        return found.select([f"c{index}" for index in columns]).rename_columns([f"c{i}" for i in range(len(columns))])
+
+
+def _row(table: StorageTable, key: Sequence[pa.Array]) -> pa.Table:
+    """The row of a whole key, if it is there, with all columns."""
+    found, values = table.get_rows(key)
+    by_column = {part.index: array for part, array in zip(table.schema.key, key, strict=True)}
+    by_column.update(zip(table.schema.value_columns, values, strict=True))
+    row = pa.table({f"c{index}": array for index, array in by_column.items()})
+    return row if found[0] else row.slice(0, 0)
 
 
 def find_key_lookups(plan: LogicalPlan, catalog: Catalog) -> dict[int, KeyLookup]:
-    """By `id` of a Scan of the plan: the lookup that its Filter allows."""
+    """By `id` of a Scan of the plan: the lookup that its Filter allows. The Filter must still be applied."""
     lookups: dict[int, KeyLookup] = {}
     for filter_ in _filters_on_scans(plan):
         scan = filter_.input
         assert isinstance(scan, Scan)
         relation = catalog.relations.get(scan.relation_id)
-        if relation is None or relation.table is None:
-            continue
-        constants = dict(_equalities(filter_.predicate))
-        key = [_constant(scan, key.index, relation, constants) for key in relation.table.key]
-        if key and all(value is not None for value in key):
-            lookups[id(scan)] = KeyLookup(relation, tuple(value for value in key if value is not None))
+        if relation is not None and relation.table is not None:
+            key = tuple(_leading_constants(scan, relation, dict(_equalities(filter_.predicate))))
+            if key:
+                lookups[id(scan)] = KeyLookup(relation, key)
     return lookups
 
 
-def _constant(scan: Scan, column: int, relation: Relation, constants: dict[int, Literal]) -> Literal | None:
-    if column not in scan.columns:
-        return None
-    literal = constants.get(scan.columns.index(column))
-    if literal is None or literal.value is None or literal.type.arrow != relation.columns[column].type.arrow:
-        return None
-    return literal
+def _leading_constants(scan: Scan, relation: Relation, constants: dict[int, Literal]) -> Iterator[Literal]:
+    """The constants that the first key columns must equal, up to the first column without one."""
+    assert relation.table is not None
+    for key in relation.table.key:
+        literal = constants.get(scan.columns.index(key.index)) if key.index in scan.columns else None
+        if literal is None or literal.value is None:
+            return
+        if literal.type.arrow != relation.columns[key.index].type.arrow:
+            return
+        yield literal
 
 
 def _filters_on_scans(plan: LogicalPlan) -> Iterator[Filter]:

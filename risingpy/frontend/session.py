@@ -60,7 +60,7 @@ class ClientSession:
         self.cancelled = threading.Event()
         self._notices: list[Notice] = []
         self._runner = BatchRunner(self.transaction, self.cancelled)
-        self._system = SystemCatalog(self)
+        self.system = SystemCatalog(self)
         self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, PreparedStatement]] = {}
 
     # What the wire layer calls
@@ -127,11 +127,11 @@ class ClientSession:
     def cancel(self) -> None:
         self.cancelled.set()
         self._runner.interrupt()
-        self._system.interrupt()
+        self.system.interrupt()
 
     def close(self) -> None:
         self.transaction.rollback()
-        self._system.close()
+        self.system.close()
         self._runner.close()
 
     # What statement modules use
@@ -181,7 +181,7 @@ class ClientSession:
         if cached is not None and cached[0] == version:
             return cached[1]
         if isinstance(statement, SystemStatement):
-            prepared = self._system.prepare(statement, oids)
+            prepared = self.system.prepare(statement, oids)
         else:
             prepared = prepare_statement(self, statement, [_type_of(oid) for oid in oids])
         if len(self._cache) >= CACHED_STATEMENTS:

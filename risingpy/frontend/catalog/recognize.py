@@ -10,12 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.frontend.catalog.functions import SYSTEM_FUNCTIONS, TABLE_FUNCTIONS
 from risingpy.frontend.catalog.registry import RELATIONS
+from risingpy.frontend.parser.dialect import RisingPyDialect
+
+_DIALECT = RisingPyDialect()
 
 # A cheap look that most statements of users do not survive.
 _SUSPECT = re.compile(
@@ -55,7 +57,7 @@ def divide(sql: str) -> Sequence[SystemText | OtherText]:
     if _SUSPECT.search(sql) is None:
         return whole
     try:
-        tokens = list(sqlglot.tokenize(sql, read="postgres"))
+        tokens = list(_DIALECT.tokenize(sql))
     except TokenError:
         return whole  # the parser says what is wrong
     pieces = [
@@ -76,20 +78,30 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _asks_system(tokens: list[Token]) -> bool:
-    if tokens[0].token_type not in _BEGINNINGS:
-        return False
+    return tokens[0].token_type in _BEGINNINGS and _system_token(tokens) is not None
+
+
+def find_system_name(sql: str) -> tuple[str, int] | None:
+    """The first system relation, function or type that a statement uses, and where: characters from 0."""
+    if _SUSPECT.search(sql) is None:
+        return None
+    token = _system_token(list(_DIALECT.tokenize(sql)))
+    return None if token is None else (token.text.lower(), token.start)
+
+
+def _system_token(tokens: list[Token]) -> Token | None:
     for i, token in enumerate(tokens):
         if token.token_type in (TokenType.STRING, TokenType.NUMBER):
             continue
         word = token.text.lower()
         following = tokens[i + 1].token_type if i + 1 < len(tokens) else None
         before = tokens[i - 1].token_type if i else None
-        if word in _SCHEMAS and following is TokenType.DOT:
-            return True
+        if word in _SCHEMAS and following is TokenType.DOT and i + 2 < len(tokens):
+            return tokens[i + 2]
         if word in _NAMES and before in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.DOT):
-            return True
+            return token
         if word in _FUNCTIONS and following is TokenType.L_PAREN:
-            return True
+            return token
         if word in _TYPES and before in (TokenType.DCOLON, TokenType.ALIAS):
-            return True
-    return False
+            return token
+    return None

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from risingpy.frontend.binder import CopyTarget, bind_copy_target, bind_query
+from risingpy.frontend.catalog.query import SystemStatement
+from risingpy.frontend.catalog.recognize import find_system_name
 from risingpy.frontend.parser import parse_query
-from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement
+from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement, Query
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.select import result_fields
 from risingpy.frontend.wire.copy_options import make_copy_options
-from risingpy.frontend.wire.session_protocol import CopyIn, CopyOut, Field, Result
+from risingpy.frontend.wire.session_protocol import CopyIn, CopyOptions, CopyOut, Field, Result
 from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
 from risingpy.optimizer import logical
 from risingpy.optimizer.rules import optimize
@@ -89,12 +91,23 @@ def _renamed(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _prepare_to(session: ClientSession, statement: Copy) -> PreparedStatement:
     options = make_copy_options(dict(statement.options))
+    if statement.query is not None and find_system_name(statement.query.text) is not None:
+        return _prepare_system_query(session, statement.query, options)
     query = statement.query or parse_query(_select_of(statement))
     bound = bind_query(query, session.database.catalog, session.search_path(), (), session=session.session_values())
     plan, fields = optimize(bound.plan), result_fields(bound.fields)
 
     def run(parameters: Parameters) -> Result:
         return Result("COPY {n}", batches=session.run_plan(plan, parameters), copy=CopyOut(fields, options))
+
+    return PreparedStatement(run)
+
+
+def _prepare_system_query(session: ClientSession, query: Query, options: CopyOptions) -> PreparedStatement:
+    prepared = session.system.prepare(SystemStatement(query.text, query.position - 1), ())
+
+    def run(parameters: Parameters) -> Result:
+        return Result("COPY {n}", batches=prepared.run(()).batches, copy=CopyOut(prepared.fields or (), options))
 
     return PreparedStatement(run)
 

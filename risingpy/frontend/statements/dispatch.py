@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from risingpy.errors import FeatureNotSupported
+from risingpy.frontend.catalog.recognize import find_system_name
 from risingpy.frontend.parser import ast
 from risingpy.frontend.prepared import PreparedStatement
 from risingpy.frontend.statements import (
@@ -57,13 +58,35 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.Update: rewrite.prepare_update,
 }
 
+_WITHOUT_SYSTEM_RELATIONS = (
+    ast.CreateMaterializedView,
+    ast.CreateView,
+    ast.Delete,
+    ast.Explain,
+    ast.Insert,
+    ast.Update,
+)
+
 
 def prepare_statement(
     session: ClientSession, parsed: ast.ParsedStatement, parameter_types: Sequence[SqlType]
 ) -> PreparedStatement:
     """Binds a statement on the session's catalog snapshot."""
     statement: Any = parsed.statement
+    if isinstance(statement, _WITHOUT_SYSTEM_RELATIONS):
+        _refuse_system_relations(parsed)
     prepare = _PREPARE.get(type(statement))
     if prepare is None:
         raise FeatureNotSupported(f"{type(statement).__name__} is not supported")
     return prepare(session, parsed, statement, parameter_types)
+
+
+def _refuse_system_relations(parsed: ast.ParsedStatement) -> None:
+    """Only SELECT and COPY TO read system relations: they change without epochs."""
+    found = find_system_name(parsed.text)
+    if found is not None:
+        name, start = found
+        raise FeatureNotSupported(
+            f'the system relation or function "{name}" can only be used in SELECT and COPY TO',
+            position=parsed.offset + start + 1,
+        )

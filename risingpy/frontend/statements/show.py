@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from risingpy.frontend.session import ClientSession
 
 Rows = list[tuple[str | None, ...]]
+Like = Callable[[str | None], bool]
 
 _RELATIONS = {
     ShowKind.TABLES: RelationKind.TABLE,
@@ -53,17 +54,21 @@ def prepare(
     like = _pattern(statement.like)
 
     def run(parameters: Parameters) -> Result:
-        rows = [row for row in _rows(session, statement) if like(row[0])]
+        rows = _rows(session, statement, like)
         return Result("SHOW", fields, text_rows(fields, rows))
 
     return PreparedStatement(run, fields)
 
 
-def _rows(session: ClientSession, statement: Show) -> Rows:
-    database = session.database
+def _rows(session: ClientSession, statement: Show, like: Like) -> Rows:
     if statement.kind in _RELATIONS:
-        return _relations(session, _RELATIONS[statement.kind], statement.schema)
-    match statement.kind:
+        return _relations(session, _RELATIONS[statement.kind], statement.schema, like)
+    return [row for row in _others(session, statement.kind) if like(row[0])]
+
+
+def _others(session: ClientSession, kind: ShowKind) -> Rows:
+    database = session.database
+    match kind:
         case ShowKind.SCHEMAS:
             return [(name,) for name in sorted(database.catalog.schemas)]
         case ShowKind.DATABASES:
@@ -78,10 +83,12 @@ def _rows(session: ClientSession, statement: Show) -> Rows:
     return []  # kinds of objects that cannot be made here: there are none
 
 
-def _relations(session: ClientSession, kind: RelationKind, schema: str | None) -> Rows:
-    schemas: Iterable[str] = session.search_path() if schema is None else (schema,)
-    relations = session.database.catalog.relations.values()
-    return sorted((r.name,) for r in relations if r.kind is kind and r.schema_name in schemas)
+def _relations(session: ClientSession, kind: RelationKind, schema: str | None, like: Like) -> Rows:
+    """Names, qualified only where the bare name means another relation; LIKE looks at the bare ones."""
+    catalog, path = session.database.catalog, session.search_path()
+    schemas: Iterable[str] = path if schema is None else (schema,)
+    relations = [r for r in catalog.relations.values() if r.kind is kind and r.schema_name in schemas and like(r.name)]
+    return sorted((r.name if catalog.find(r.name, None, path) == r else r.qualified_name,) for r in relations)
 
 
 def _prepare_create(session: ClientSession, name: ObjectName, kind: RelationKind) -> PreparedStatement:
@@ -93,7 +100,7 @@ def _prepare_create(session: ClientSession, name: ObjectName, kind: RelationKind
     return PreparedStatement(lambda parameters: Result("SHOW", fields, text_rows(fields, rows)), fields)
 
 
-def _pattern(like: str | None) -> Callable[[str | None], bool]:
+def _pattern(like: str | None) -> Like:
     """LIKE on the name; every name without one."""
     if like is None:
         return lambda name: True

@@ -37,6 +37,8 @@ def test_constants(client: Any) -> None:
         ("a = 3 AND b = 13 AND b = 23", []),
         ("a = 3 AND b = NULL", []),
         ("a = 3 AND b < 20", [("v3",), ("v13",)]),
+        ("a = 3 AND c = 'v23'", [("v23",)]),
+        ("a = 33", []),
         ("a = 3 AND b = 13 OR a = 4 AND b = 14", [("v13",), ("v14",)]),
     ],
 )

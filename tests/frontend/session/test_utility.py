@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from risingpy.errors import SqlError
+from risingpy.errors import FeatureNotSupported, SqlError
 
 
 @pytest.fixture
@@ -95,6 +95,24 @@ def test_explain(schema: Any) -> None:
     assert schema.run("SELECT count(*) FROM t") == [(0,)]
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE MATERIALIZED VIEW x AS SELECT relname FROM pg_catalog.pg_class",
+        "CREATE VIEW x AS SELECT name FROM rw_tables",
+        "INSERT INTO t SELECT 1, 2 FROM information_schema.tables",
+        "EXPLAIN SELECT oid FROM pg_class",
+    ],
+)
+def test_system_relations_are_for_select_alone(schema: Any, sql: str) -> None:
+    with pytest.raises(FeatureNotSupported, match="system relation"):
+        schema.run(sql)
+
+
+def test_copy_of_system_relations(schema: Any) -> None:
+    assert schema.run("COPY (SELECT relname FROM pg_class WHERE relkind = 'm') TO STDOUT") == [("m",)]
+
+
 def test_set_and_show(client: Any) -> None:
     client.run("SET TIME ZONE 'Europe/Berlin'")
     assert client.run("SHOW TIME ZONE") == [("Europe/Berlin",)]
@@ -113,7 +131,7 @@ def test_search_path(schema: Any) -> None:
     schema.run("SET search_path TO s, public")
     assert schema.session.prepare(schema.session.split("SELECT * FROM t")[0], ()).fields[0].name == "other"
     assert schema.run("SELECT current_schema()") == [("s",)]
-    assert schema.run("SHOW TABLES") == [("t",), ("t",)]
+    assert schema.run("SHOW TABLES") == [("public.t",), ("t",)]
     schema.run("CREATE TABLE made (a int)")
     assert schema.run("SELECT schemaname FROM pg_tables WHERE tablename = 'made'") == [("s",)]
 
