@@ -82,6 +82,20 @@ def sql(commands: tuple[str, ...], host: str, port: int, dbname: str, user: str,
 
 
 @main.command()
+@click.option("--host", default="localhost", show_default=True)
+@click.option("--port", type=int, help="A running server's port; without it the demo starts a server of its own.")
+def demo(host: str, port: int | None) -> None:
+    """Load 336,776 flights while five views follow, change a third, and compare every view with DuckDB's answer.
+
+    Needs the extra `demo`: pip install 'risingpy[demo]'. Exit code 1 if a view is wrong.
+    """
+    from risingpy.demo import run_demo, run_demo_on_own_server
+
+    good = run_demo_on_own_server(click.echo) if port is None else run_demo(host, port, click.echo)
+    sys.exit(0 if good else 1)
+
+
+@main.command()
 @click.option(
     "--mode",
     "modes",

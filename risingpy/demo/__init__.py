@@ -3,6 +3,6 @@
 In: a server's address. Out: a report on the terminal, and whether every view was right. Called by `cli.py`.
 """
 
-from risingpy.demo.flights import run_demo
+from risingpy.demo.flights import run_demo, run_demo_on_own_server
 
-__all__ = ["run_demo"]
+__all__ = ["run_demo", "run_demo_on_own_server"]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -14,7 +16,9 @@ import psycopg
 import pyarrow as pa
 import pyarrow.csv
 
+from risingpy.config import default_parallelism
 from risingpy.demo.queries import CHANGES, COLUMNS, CREATE_TABLE, VIEWS
+from risingpy.server_process import ServerProcess
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -41,6 +45,17 @@ def run_demo(host: str, port: int, say: Say) -> bool:
         good &= _check(connection, judge, "after the changes", say)
     say("Every view equals DuckDB's answer." if good else "SOME VIEW IS WRONG.")
     return good
+
+
+def run_demo_on_own_server(say: Say) -> bool:
+    """The same on a server that is started for it, with its data in a temporary directory."""
+    with tempfile.TemporaryDirectory(prefix="risingpy-demo-") as directory:
+        say("Starting a server …")
+        server = ServerProcess(Path(directory) / "data", parallelism=default_parallelism())
+        try:
+            return run_demo("127.0.0.1", server.port, say)
+        finally:
+            server.stop()
 
 
 def load_flights() -> pa.Table:

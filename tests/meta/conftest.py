@@ -1,0 +1,82 @@
+"""A real database on the in-process runner, and a session of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.frontend.session import open_session
+from risingpy.frontend.wire.session_protocol import StartupParameters
+from risingpy.meta.database import Database
+from risingpy.meta.epoch_runner import EpochReport
+from risingpy.meta.in_process_runner import InProcessRunner
+
+
+class FaultyRunner(InProcessRunner):
+    """Runs epochs, but first raises what stands in `faults`; keeps the descriptors in `ran`."""
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(data_dir)
+        self.faults: list[Exception] = []
+        self.ran: list[EpochDescriptor] = []
+
+    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+        if self.faults:
+            raise self.faults.pop(0)
+        self.ran.append(descriptor)
+        return super().run(descriptor, depth)
+
+
+class Client:
+    """A session of a database, for short statements."""
+
+    def __init__(self, database: Database) -> None:
+        self.session = open_session(database, StartupParameters("root", "dev"))
+
+    def run(self, sql: str) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        for statement in self.session.split(sql):
+            try:
+                result = self.session.execute(self.session.prepare(statement, ()), ())
+                for batch in result.batches or ():
+                    rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                self.session.sync()
+            except BaseException:
+                self.session.fail()
+                raise
+        return rows
+
+
+class Server:
+    """A database that can be stopped and started again on the same directory."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self.start()
+
+    def start(self) -> None:
+        self.database = Database(self.data_dir, parallelism=2)
+        self.runner = FaultyRunner(self.data_dir)
+        self.database.start(self.runner)
+        self.runner.start()
+
+    def stop(self) -> None:
+        self.database.close()
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def client(self) -> Client:
+        return Client(self.database)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "data")
+    yield server
+    server.stop()

@@ -1,0 +1,197 @@
+"""The database through its sessions: recovery, failing jobs, atomic groups, drops."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from risingpy.errors import (
+    DuplicateRelation,
+    NumericValueOutOfRange,
+    QueryCanceled,
+    SerializationFailure,
+    UndefinedTable,
+)
+from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.meta.dml_log import TableChange
+from risingpy.meta.epoch_runner import EpochFailed, EpochReport
+from risingpy.optimizer.catalog import JobStatus
+from risingpy.storage.meta_store import DataDirectoryInUse
+from tests.meta.conftest import Server
+
+TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, g INT, v INT)"
+VIEW = "CREATE MATERIALIZED VIEW m AS SELECT g, count(*) AS n, sum(v) AS s FROM t GROUP BY g"
+
+
+def test_everything_is_there_after_a_restart(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE)
+    client.run(VIEW)
+    client.run("INSERT INTO t VALUES (1, 1, 10), (2, 1, 20), (3, 2, 5)")
+    client.run("FLUSH")
+    server.restart()
+    assert sorted(server.client().run("SELECT * FROM m")) == [(1, 2, 30), (2, 1, 5)]
+    server.client().run("INSERT INTO t VALUES (4, 2, 1)")
+    assert sorted(server.client().run("FLUSH; SELECT * FROM m")) == [(1, 2, 30), (2, 2, 6)]
+
+
+def test_logged_rows_that_no_epoch_has_taken_are_applied_after_a_restart(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE)
+    client.run(VIEW)
+    server.runner.faults = [EpochFailed("no engine")] * 3
+    client.run("INSERT INTO t VALUES (1, 1, 10)")
+    server.restart()
+    assert server.client().run("FLUSH; SELECT * FROM m") == [(1, 1, 10)]
+
+
+def test_an_epoch_whose_engine_fails_is_tried_again(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE)
+    client.run(VIEW)
+    server.runner.faults = [EpochFailed("no engine"), EpochFailed("still none")]
+    client.run("INSERT INTO t VALUES (1, 1, 10)")
+    assert client.run("SELECT * FROM m") == [(1, 1, 10)]
+
+
+def test_a_failing_view_stops_alone_and_its_reason_is_told(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE)
+    client.run(VIEW)
+    client.run("CREATE MATERIALIZED VIEW other AS SELECT id FROM t")
+    view = next(r for r in server.database.catalog.relations.values() if r.name == "m")
+    server.runner.faults = [FragmentFailed(view.relation_id, 1, NumericValueOutOfRange("too much"))]
+    client.run("INSERT INTO t VALUES (1, 1, 10)")
+    assert client.run("SELECT * FROM other") == [(1,)]
+    assert server.database.catalog.relations[view.relation_id].status is JobStatus.FAILED
+    client.run("DROP MATERIALIZED VIEW m")
+    client.run(VIEW)
+    assert client.run("SELECT * FROM m") == [(1, 1, 10)]
+
+
+def test_a_view_that_fails_while_it_is_made_leaves_nothing(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE)
+    next_id = server.database.state.next_id
+    server.runner.faults = [FragmentFailed(next_id, 1, NumericValueOutOfRange("too much"))]
+    with pytest.raises(NumericValueOutOfRange):
+        client.run(VIEW)
+    client.run(VIEW)
+    assert client.run("SELECT * FROM m") == []
+
+
+def test_creating_a_view_can_be_cancelled(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = server.client()
+    client.run(TABLE)
+    never_ready = EpochReport(backfill={server.database.state.next_id: (1, False)})
+
+    def run(descriptor: EpochDescriptor, depth: int) -> EpochReport:
+        time.sleep(0.01)
+        return never_ready
+
+    monkeypatch.setattr(server.runner, "run", run)
+    timer = threading.Timer(0.3, client.session.cancel)
+    timer.start()
+    with pytest.raises(QueryCanceled):
+        client.run(VIEW)
+    assert [r.name for r in server.database.catalog.relations.values()] == ["t"]
+
+
+def test_a_group_of_changes_is_in_one_epoch(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE)
+    client.run("CREATE MATERIALIZED VIEW total AS SELECT count(*) AS n FROM t")
+    stop = threading.Event()
+    seen: set[int] = set()
+
+    def watch() -> None:
+        reader = server.client()
+        while not stop.is_set():
+            seen.add(reader.run("SELECT n FROM total")[0][0])
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    for number in range(10):
+        first = number * 10
+        client.run("BEGIN")
+        client.run("INSERT INTO t VALUES " + ", ".join(f"({first + k}, 1, 1)" for k in range(5)))
+        client.run("INSERT INTO t VALUES " + ", ".join(f"({first + k}, 1, 1)" for k in range(5, 10)))
+        client.run("COMMIT")
+    client.run("FLUSH")
+    stop.set()
+    thread.join()
+    assert all(n % 10 == 0 for n in seen)
+
+
+def test_a_transaction_sees_its_own_rows_and_can_be_undone(server: Server) -> None:
+    client, other = server.client(), server.client()
+    client.run(TABLE)
+    client.run("INSERT INTO t VALUES (1, 1, 1)")
+    client.run("BEGIN; INSERT INTO t VALUES (2, 1, 2); UPDATE t SET v = v + 10; DELETE FROM t WHERE id = 1")
+    assert client.run("SELECT id, v FROM t") == [(2, 12)]
+    assert other.run("SELECT id, v FROM t") == [(1, 1)]
+    client.run("ROLLBACK")
+    assert client.run("SELECT id, v FROM t") == [(1, 1)]
+
+
+def test_updates_of_two_clients_are_not_lost(server: Server) -> None:
+    server.client().run(TABLE + "; INSERT INTO t VALUES (1, 1, 0)")
+
+    def add() -> None:
+        client = server.client()
+        for _ in range(20):
+            client.run("UPDATE t SET v = v + 1 WHERE id = 1")
+
+    threads = [threading.Thread(target=add) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert server.client().run("FLUSH; SELECT v FROM t") == [(60,)]
+
+
+def test_rows_planned_on_another_table_version_are_refused(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE + "; INSERT INTO t VALUES (1, 1, 1)")
+    relation = next(iter(server.database.catalog.relations.values()))
+    rows = TableChange(relation.relation_id, relation.version + 1, None)  # type: ignore[arg-type]
+    with pytest.raises(SerializationFailure):
+        server.database.write([rows])
+    client.run("DROP TABLE t")
+    with pytest.raises(UndefinedTable):
+        server.database.write([rows])
+
+
+def test_the_rows_of_a_dropped_table_are_purged(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE + ";" + VIEW)
+    client.run("INSERT INTO t VALUES (1, 1, 1); FLUSH; DROP TABLE t CASCADE")
+    deadline = time.monotonic() + 10
+    while server.database.state.purge and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not server.database.state.purge
+    client.run(TABLE)
+    assert client.run("SELECT * FROM t") == []
+
+
+def test_of_two_equal_names_one_wins(server: Server) -> None:
+    server.client().run(TABLE)
+    with pytest.raises(DuplicateRelation):
+        server.client().run(TABLE)
+
+
+def test_a_second_server_is_refused(server: Server) -> None:
+    with pytest.raises(DataDirectoryInUse, match="in use"):
+        Server(server.data_dir)
+
+
+def test_row_ids_are_not_used_twice_after_a_restart(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data")
+    first = server.database.next_row_ids(5)
+    server.restart()
+    assert server.database.next_row_ids(5) >= first + 5
+    server.stop()
