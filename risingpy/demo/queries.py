@@ -1,4 +1,4 @@
-"""The demo's table and its views. Their queries run on DuckDB as they are, which judges the answers: it wants "at" quoted."""
+"""The demo's table and its views. DuckDB runs their queries as they are, to judge the answers: it wants "at" quoted."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import pytest
 
 from risingpy.server_process import ServerProcess
 
-ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "2"))
 SEED = int(os.environ.get("RISINGPY_CRASH_SEED", "1"))
 KEYS = 200  # per client: few, so that updates and deletes meet rows
 VIEWS = {
@@ -88,7 +88,7 @@ def _difference(found: Rows, acknowledged: Rows, under_way: Rows | None) -> str:
     return f"lost {sorted(lost)[:5]}, invented {sorted(invented)[:5]}, under way: {under_way is not None}"
 
 
-@pytest.mark.timeout(60 + 40 * ROUNDS)
+@pytest.mark.timeout(120 + 60 * ROUNDS)
 def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     clients = [Client(number, random.Random(SEED * 10 + number)) for number in range(2)]
