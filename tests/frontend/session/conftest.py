@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from risingpy.frontend.session import ClientSession, open_session
+from risingpy.frontend.wire import WireServer
 from risingpy.frontend.wire.session_protocol import CopyIn, Result, StartupParameters
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
@@ -70,9 +71,13 @@ def fetched(result: Result) -> list[tuple[object, ...]]:
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     opened = Database(tmp_path / "data", parallelism=2)
-    opened.start(InProcessRunner(opened.data_dir))
+    runner = InProcessRunner(opened.data_dir)
+    opened.start(runner)
     yield opened
     opened.close()
+    # The runner leaves its stores to the end of the process, and a hundred maps are more than an address space.
+    for store in runner._worker._stores.values():
+        store.close()
 
 
 @pytest.fixture
@@ -93,3 +98,12 @@ def connect(database: Database) -> Iterator[Callable[[], Client]]:
 @pytest.fixture
 def client(connect: Callable[[], Client]) -> Client:
     return connect()
+
+
+@pytest.fixture
+def server(database: Database) -> Iterator[WireServer]:
+    """The database behind the wire protocol."""
+    made = WireServer("127.0.0.1", 0, lambda startup: open_session(database, startup))
+    made.start()
+    yield made
+    made.stop()

@@ -1,0 +1,112 @@
+"""psycopg, asyncpg and pg8000 against the real thing: what they ask behind the user's back works."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import asyncpg
+import pg8000.dbapi
+import psycopg
+import pytest
+from psycopg.types import TypeInfo
+
+from risingpy.frontend.wire import WireServer
+
+
+@pytest.fixture
+def connection(server: WireServer) -> Iterator[psycopg.Connection[Any]]:
+    dsn = f"host=127.0.0.1 port={server.port} user=root dbname=dev"
+    with psycopg.connect(dsn, autocommit=True) as opened:
+        opened.execute("CREATE TABLE t (id bigint PRIMARY KEY, name varchar NOT NULL, price numeric(8, 2))")
+        yield opened
+
+
+def test_psycopg_dml_and_binary_results(connection: psycopg.Connection[Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO t VALUES (%s, %s, %s)", [(i, f"n{i}", Decimal(i) / 4) for i in range(20)])
+    with connection.cursor(binary=True) as cursor:
+        rows = cursor.execute("SELECT * FROM t WHERE id = %s", [7]).fetchall()
+    assert rows == [(7, "n7", Decimal("1.75"))]
+    updated = connection.execute("UPDATE t SET price = price + %s WHERE id < %s RETURNING id", [Decimal("0.5"), 2])
+    assert sorted(updated.fetchall()) == [(0,), (1,)]
+
+
+def test_psycopg_copy(connection: psycopg.Connection[Any]) -> None:
+    with connection.cursor() as cursor:
+        with cursor.copy("COPY t (id, name) FROM STDIN") as copy:
+            for i in range(1000):
+                copy.write_row((i, f"row {i}"))
+        assert cursor.rowcount == 1000
+        with cursor.copy("COPY (SELECT id FROM t WHERE id < 3 ORDER BY id) TO STDOUT") as copy:
+            assert b"".join(copy) == b"0\n1\n2\n"
+
+
+def test_psycopg_transactions(connection: psycopg.Connection[Any]) -> None:
+    with pytest.raises(psycopg.errors.NotNullViolation), connection.transaction():
+        connection.execute("INSERT INTO t VALUES (1, 'a', 1)")
+        connection.execute("INSERT INTO t VALUES (2, NULL, 1)")
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    with connection.transaction():
+        connection.execute("INSERT INTO t VALUES (1, 'a', 1)")
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (1,)
+
+
+def test_psycopg_pipeline(connection: psycopg.Connection[Any]) -> None:
+    with connection.pipeline():
+        for i in range(10):
+            connection.execute("INSERT INTO t VALUES (%s, 'p', 0)", [i])
+        counted = connection.execute("SELECT count(*) FROM t")
+    assert counted.fetchone() == (10,)
+
+
+def test_psycopg_looks_types_up(connection: psycopg.Connection[Any]) -> None:
+    info = TypeInfo.fetch(connection, "numeric")
+    assert info is not None
+    assert (info.oid, info.array_oid) == (1700, 1231)
+    assert TypeInfo.fetch(connection, "hstore") is None
+
+
+def test_errors_have_sqlstates(connection: psycopg.Connection[Any]) -> None:
+    for sql, error in (
+        ("SELECT 1 / (id - id) FROM t", psycopg.errors.DivisionByZero),
+        ("SELECT * FROM nosuch", psycopg.errors.UndefinedTable),
+        ("SELECT nosuch FROM t", psycopg.errors.UndefinedColumn),
+        ("SELECT nosuch(1)", psycopg.errors.UndefinedFunction),
+        ("SELEC 1", psycopg.errors.SyntaxError),
+        ("INSERT INTO t VALUES ('x', 'a', 1)", psycopg.errors.InvalidTextRepresentation),
+    ):
+        connection.execute("INSERT INTO t VALUES (1, 'a', 1)")
+        with pytest.raises(error):
+            connection.execute(sql)  # type: ignore[call-overload]
+
+
+def test_asyncpg(server: WireServer, connection: psycopg.Connection[Any]) -> None:
+    async def use() -> None:
+        client = await asyncpg.connect(host="127.0.0.1", port=server.port, user="root", database="dev")
+        await client.execute("INSERT INTO t VALUES ($1, $2, $3)", 1, "one", Decimal("1.5"))
+        assert [tuple(row) for row in await client.fetch("SELECT * FROM t WHERE id = $1", 1)] == [
+            (1, "one", Decimal("1.50"))
+        ]
+        # An array makes asyncpg ask pg_type with a recursive query and an oid[] parameter.
+        assert await client.fetchval("SELECT conkey FROM pg_constraint") == [1]
+        await client.copy_records_to_table("t", records=[(2, "two", None)], columns=["id", "name", "price"])
+        async with client.transaction():
+            names = [row["name"] async for row in client.cursor("SELECT name FROM t ORDER BY id")]
+        assert names == ["one", "two"]
+        await client.reset()
+        await client.close()
+
+    asyncio.run(use())
+
+
+def test_pg8000(server: WireServer, connection: psycopg.Connection[Any]) -> None:
+    client = pg8000.dbapi.connect(user="root", host="127.0.0.1", port=server.port, database="dev")
+    cursor = client.cursor()
+    cursor.execute("INSERT INTO t VALUES (%s, %s, %s)", (1, "one", Decimal("1.5")))
+    client.commit()
+    cursor.execute("SELECT id, name, price FROM t WHERE name = %s", ("one",))
+    assert [tuple(row) for row in cursor.fetchall()] == [(1, "one", Decimal("1.50"))]
+    client.close()
