@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -30,6 +31,7 @@ from risingpy.optimizer.plan import Exchange, Materialize, TableScan
 from risingpy.storage.shard_store import EpochTransaction, ShardStore
 
 Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
+Received: TypeAlias = "defaultdict[int, list[pa.Table]]"  # the rows for this task's fragments, by port
 
 
 class FragmentFailed(Exception):
@@ -78,18 +80,15 @@ def run_stage(
     Raises FragmentFailed if a fragment's computation fails.
     """
     routes = _routes_of(graph)
-    received: dict[int, list[pa.Table]] = defaultdict(list)
+    received: Received = defaultdict(list)
     output = StageOutput()
     for port, payload in payloads:
         if routes.stage_of[port // PORTS_PER_FRAGMENT] == stage:
             received[port].append(from_payload(payload))
         else:
             output.payloads.append((shard, port, _as_bytes(payload)))
-    changes: dict[int, pa.Table] = {}
-    for fragment in routes.fragments[stage]:
-        delta = _run_fragment(routes, fragment, shard, transaction, epoch_input, received, changes, output.report)
-        if delta.num_rows:
-            output.payloads.extend(_send(routes, fragment, delta, shard, graph.shards))
+    for target, port, rows in _run_fragments(routes, stage, shard, transaction, epoch_input, received, output.report):
+        output.payloads.extend((target, port, payload) for payload in to_payloads(rows))
     return output
 
 
@@ -102,21 +101,39 @@ def run_epoch_in_process(
     committed: int,
 ) -> list[StageReport]:
     """Runs all stages on all shards, one after the other, and commits every shard; one transaction per shard."""
+    routes = _routes_of(graph)
     reports: list[StageReport] = []
-    arrived: list[list[tuple[int, bytes]]] = [[] for _ in stores]
+    received: list[Received] = [defaultdict(list) for _ in stores]
     with ExitStack() as stack:
         transactions = [stack.enter_context(store.begin(epoch, 0, committed=committed)) for store in stores]
         for stage in range(graph.depth):
-            leaving: list[list[tuple[int, bytes]]] = [[] for _ in stores]
             for shard, transaction in enumerate(transactions):
-                output = run_stage(graph, stage, shard, transaction, epoch_inputs[shard], arrived[shard])
-                reports.append(output.report)
-                for target, port, payload in output.payloads:
-                    leaving[target].append((port, payload))
-            arrived = leaving
+                report = StageReport()
+                reports.append(report)
+                for target, port, rows in _run_fragments(
+                    routes, stage, shard, transaction, epoch_inputs[shard], received[shard], report
+                ):
+                    received[target][port].append(rows)
         for transaction in transactions:
             transaction.commit()
     return reports
+
+
+def _run_fragments(
+    routes: _Routes,
+    stage: int,
+    shard: int,
+    transaction: EpochTransaction,
+    epoch_input: EpochInput,
+    received: Received,
+    report: StageReport,
+) -> Iterator[tuple[int, int, pa.Table]]:
+    """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they come."""
+    changes: dict[int, pa.Table] = {}
+    for fragment in routes.fragments[stage]:
+        delta = _run_fragment(routes, fragment, shard, transaction, epoch_input, received, changes, report)
+        if delta.num_rows:
+            yield from _send(routes, fragment, delta, shard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,16 +225,14 @@ def _note(report: StageReport, fragment: Fragment, errors: int, backfill: tuple[
         report.backfill[fragment.job_id] = (rows + backfill[0], finished and backfill[1])
 
 
-def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int, shards: int) -> Iterator[Payload]:
+def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int) -> Iterator[tuple[int, int, pa.Table]]:
     if fragment.fragment_id in routes.consumer:
         port, source = routes.consumer[fragment.fragment_id]
-        for target, rows in split_by_shard(delta, source.distribution.columns, shards):
-            for payload in to_payloads(rows):
-                yield target, port, payload
+        for target, rows in split_by_shard(delta, source.distribution.columns, routes.graph.shards):
+            yield target, port, rows
     if isinstance(fragment.root, Materialize):
         for port in routes.later_readers.get(fragment.root.table.table_id, ()):
-            for payload in to_payloads(delta):
-                yield shard, port, payload
+            yield shard, port, delta
 
 
 def _empty_inputs(fragment: Fragment) -> tuple[pa.Table, ...]:

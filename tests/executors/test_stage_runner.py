@@ -1,0 +1,271 @@
+"""Whole graphs: tables, views and views of views, on several shards, some created late."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from risingpy.executors import table_scan
+from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
+from risingpy.executors.stage_runner import FragmentFailed, StageReport, run_epoch_in_process, run_stage
+from risingpy.optimizer import logical
+from risingpy.optimizer.catalog import Relation as CatalogRelation
+from risingpy.optimizer.graph import StreamGraph
+from risingpy.optimizer.logical import AggCall, Field
+from risingpy.storage.shard_store import ShardStore
+from risingpy.types import BIGINT, BOOLEAN, VARCHAR, numeric
+from tests.executors.bench import Input, Row, chunk
+from tests.optimizer.conftest import PlannerBench
+
+COLUMNS = {"k": BIGINT, "g": BIGINT, "s": VARCHAR}
+TYPES = [BIGINT, BIGINT, VARCHAR]
+SUM = numeric(38, 0)
+
+Log = Sequence[tuple[int, Row]]
+
+
+def aggregate(input: logical.LogicalPlan, group: int | None) -> logical.Aggregate:
+    """count(*), sum(k), max(k) of each g, or of everything."""
+    calls = (AggCall("count", (), BIGINT), AggCall("sum", (0,), SUM), AggCall("max", (0,), BIGINT))
+    fields = (Field("count", BIGINT), Field("sum", SUM), Field("max", BIGINT))
+    key = () if group is None else (group,)
+    return logical.Aggregate(input, key, calls, (*(input.schema[k] for k in key), *fields))
+
+
+def greater(column: int, value: int) -> Expr:
+    return Call("gt", (InputRef(column, BIGINT), Literal(value, BIGINT)), BOOLEAN)
+
+
+def summed(rows: Sequence[Row]) -> Row:
+    keys = [int(str(row[0])) for row in rows]
+    return (len(keys), sum(keys) if keys else None, max(keys, default=None))
+
+
+def grouped(rows: Sequence[Row], column: int) -> list[Row]:
+    groups: dict[object, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row[column]].append(row)
+    return [(key, *summed(members)) for key, members in groups.items()]
+
+
+class Database:
+    """Tables and views over a few shards; epochs run in one process, or stage by stage with payloads as under Spark."""
+
+    def __init__(self, shards: int, *, by_stage: bool) -> None:
+        self.planner = PlannerBench()
+        self._by_stage = by_stage
+        self._directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").exists() else None))
+        self._stores = [
+            ShardStore(self._directory / str(shard), shard=shard, shards=shards, map_size=64 << 20)
+            for shard in range(shards)
+        ]
+        self._epoch = 0
+        self._seen: set[int] = set()
+        self._graph = StreamGraph(0, shards, ())
+        self.reports: list[StageReport] = []
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for store in self._stores:
+            store.close()
+        shutil.rmtree(self._directory)
+
+    def run(self, logs: Mapping[int, Log]) -> bool:
+        """One epoch; True if no view is backfilling after it."""
+        self._epoch += 1
+        if len(self._graph.jobs) != len(self.planner.jobs):
+            self._graph = replace(self._graph, version=self._epoch, jobs=tuple(self.planner.jobs))
+        fresh = {job.job_id for job in self._graph.jobs} - self._seen
+        self._seen |= fresh
+        logged = {table: chunk(log, TYPES) for table, log in logs.items() if log}
+        inputs = [FreshJobs(self._epoch, fresh, logged) for _ in self._stores]
+        self.reports = self._run_stages(inputs) if self._by_stage else self._run_together(inputs)
+        return all(finished for report in self.reports for _, finished in report.backfill.values())
+
+    def _run_together(self, inputs: Sequence[FreshJobs]) -> list[StageReport]:
+        return run_epoch_in_process(self._graph, self._stores, self._epoch, inputs, committed=self._epoch - 1)
+
+    def _run_stages(self, inputs: Sequence[FreshJobs]) -> list[StageReport]:
+        reports = []
+        arrived: list[list[tuple[int, bytes]]] = [[] for _ in self._stores]
+        for stage in range(self._graph.depth):
+            leaving: list[list[tuple[int, bytes]]] = [[] for _ in self._stores]
+            for shard, store in enumerate(self._stores):
+                for attempt in ("fails after its commit", "succeeds"):
+                    with store.begin(self._epoch, stage, committed=self._epoch - 1) as transaction:
+                        output = run_stage(self._graph, stage, shard, transaction, inputs[shard], arrived[shard])
+                        transaction.commit()
+                    assert attempt
+                reports.append(output.report)
+                for target, port, payload in output.payloads:
+                    leaving[target].append((port, payload))
+            arrived = leaving
+        assert not any(arrived)
+        return reports
+
+    def rows(self, relation: CatalogRelation) -> list[Row]:
+        """The stored rows' visible columns, sorted."""
+        assert relation.table is not None
+        visible = [k for k, column in enumerate(relation.columns) if not column.hidden]
+        found: list[Row] = []
+        for store in self._stores:
+            with store.begin(self._epoch + 1, 0, committed=self._epoch) as transaction:
+                stored = transaction.state_table(relation.table).scan_rows()
+                found += [tuple(row[k] for k in visible) for row in stored]
+        return sorted(found, key=repr)
+
+
+class FreshJobs(Input):
+    """Knows which jobs run for the first time."""
+
+    def __init__(self, epoch: int, fresh: set[int], logged: Mapping[int, pa.Table]) -> None:
+        super().__init__(epoch, logged=logged)
+        self._fresh = fresh
+
+    def first_epoch_of(self, job_id: int) -> bool:
+        return job_id in self._fresh
+
+
+Query = Callable[[Sequence[Row], Sequence[Row]], list[Row]]
+
+
+def create_views(
+    planner: PlannerBench, a: CatalogRelation, b: CatalogRelation
+) -> Iterator[tuple[CatalogRelation, Query]]:
+    """Views over two tables and over each other, and what each should hold."""
+    scan_a, scan_b = planner.scan(a), planner.scan(b)
+    by_group = planner.view("by_group", aggregate(scan_a, 1))
+    yield by_group, lambda a, b: grouped(a, 1)
+    yield planner.view("total", aggregate(scan_b, None)), lambda a, b: [summed(b)]
+    filtered = logical.Project(logical.Filter(scan_a, greater(0, 3)), (InputRef(2, VARCHAR),), (Field("s", VARCHAR),))
+    yield planner.view("filtered", filtered), lambda a, b: [(row[2],) for row in a if int(str(row[0])) > 3]
+    both = logical.Union((scan_a, scan_b), scan_a.schema)
+    yield planner.view("both", both), lambda a, b: [*a, *b]
+    yield planner.view("grouped_union", aggregate(both, 2)), lambda a, b: grouped([*a, *b], 2)
+    counted = planner.scan(by_group, "count", "max")
+    key = AggCall("sum", (0,), SUM)
+    upper = logical.Aggregate(counted, (1,), (key,), (Field("max", BIGINT), Field("sum", SUM)))
+    yield planner.view("view_of_view", upper), lambda a, b: _counts_by_max(a)
+
+
+def _counts_by_max(rows: Sequence[Row]) -> list[Row]:
+    sums: dict[object, int] = defaultdict(int)
+    for _, count, _, largest in grouped(rows, 1):
+        sums[largest] += int(str(count))
+    return list(sums.items())
+
+
+writes = st.lists(
+    st.tuples(
+        st.sampled_from([1, 1, -1]),
+        st.tuples(st.integers(0, 9), st.sampled_from([None, 0, 1]), st.sampled_from([None, "x", "y"])),
+    ),
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize("by_stage", [False, True], ids=["together", "by stage, each tried twice"])
+@given(
+    shards=st.integers(1, 3),
+    logs=st.lists(st.tuples(writes, writes), min_size=1, max_size=5),
+    created=st.integers(0, 4),
+    chunk_rows=st.sampled_from([1, 2, 100]),
+)
+@settings(max_examples=20)
+def test_views_equal_their_queries(
+    by_stage: bool, shards: int, logs: list[tuple[Log, Log]], created: int, chunk_rows: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, Database(shards, by_stage=by_stage) as database:
+        patch.setattr(table_scan, "ROWS_PER_EPOCH", chunk_rows)
+        a, b = (database.planner.table(name, COLUMNS, ["k"]) for name in ("a", "b"))
+        models: tuple[dict[object, Row], dict[object, Row]] = ({}, {})
+        views: list[tuple[CatalogRelation, Query]] = []
+        for epoch, (log_a, log_b) in enumerate(logs):
+            if epoch == created:
+                views = list(create_views(database.planner, a, b))
+            finished = database.run({a.relation_id: log_a, b.relation_id: log_b})
+            for model, log in zip(models, (log_a, log_b), strict=True):
+                _apply(model, log)
+            _check(database, (a, b), models, views if finished else [])
+        for _ in range(40):
+            if database.run({}):
+                break
+        _check(database, (a, b), models, views)
+
+
+def _apply(model: dict[object, Row], log: Log) -> None:
+    for op, row in log:
+        model.pop(row[0], None)
+        if op > 0:
+            model[row[0]] = row
+
+
+def _check(
+    database: Database,
+    tables: Sequence[CatalogRelation],
+    models: Sequence[Mapping[object, Row]],
+    views: Sequence[tuple[CatalogRelation, Query]],
+) -> None:
+    contents = [list(model.values()) for model in models]
+    for table, rows in zip(tables, contents, strict=True):
+        assert database.rows(table) == sorted(rows, key=repr)
+    for view, query in views:
+        shown = [
+            tuple(int(str(v)) if view.columns[k].type == SUM and v is not None else v for k, v in enumerate(row))
+            for row in database.rows(view)
+        ]
+        assert sorted(shown, key=repr) == sorted(query(*contents), key=repr), view.name
+
+
+def test_a_large_delta_travels_in_several_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("risingpy.executors.exchange.MAX_PAYLOAD_BYTES", 1000)
+    with Database(2, by_stage=True) as database:
+        a = database.planner.table("a", COLUMNS, ["k"])
+        view = database.planner.view("by_group", aggregate(database.planner.scan(a), 1))
+        rows: list[Row] = [(k, k % 3, None) for k in range(1000)]
+        database.run({a.relation_id: [(1, row) for row in rows]})
+        assert [row[:2] for row in database.rows(view)] == [(0, 334), (1, 333), (2, 333)]
+
+
+def test_failed_expressions_are_reported_per_job() -> None:
+    with Database(2, by_stage=False) as database:
+        a = database.planner.table("a", COLUMNS, ["k"])
+        ratio = Call("divide", (Literal(1, BIGINT), InputRef(1, BIGINT)), BIGINT)
+        plan = logical.Project(database.planner.scan(a), (ratio,), (Field("r", BIGINT),))
+        view = database.planner.view("ratio", plan)
+        database.run({a.relation_id: [(1, (k, k % 2, None)) for k in range(10)]})
+        assert sum(report.errors.get(view.relation_id, 0) for report in database.reports) == 5
+
+
+def test_a_failing_fragment_names_its_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr("risingpy.executors.hash_agg.HashAggExecutor.execute", broken)
+    with Database(1, by_stage=False) as database:
+        a = database.planner.table("a", COLUMNS, ["k"])
+        view = database.planner.view("by_group", aggregate(database.planner.scan(a), 1))
+        with pytest.raises(FragmentFailed, match="broken") as failure:
+            database.run({a.relation_id: [(1, (1, 2, None))]})
+        assert failure.value.job_id == view.relation_id
+
+
+def test_nothing_is_done_without_input() -> None:
+    with Database(1, by_stage=False) as database:
+        a = database.planner.table("a", COLUMNS, ["k"])
+        database.planner.view("by_group", aggregate(database.planner.scan(a), 1))
+        database.run({})
+        database.run({})
+        assert np.array([rows for report in database.reports for rows in report.rows.values()]).sum() == 0
