@@ -45,7 +45,7 @@ def serve(config: ServeConfig) -> int:
         wire.start()
     except OSError as error:
         database.close()
-        return _refuse(str(error))
+        return _refuse(error.strerror or str(error))
     _say(f"Data in {database.data_dir}, {database.shards} shards.")
     _say(f"Ready for connections after {time.monotonic() - started:.1f} s; Spark is starting behind it.")
     _say(f"  psql -h {config.host} -p {wire.port} -d dev -U root")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,8 @@ class SparkSettings:
 def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
     """Starts Spark, Java included; takes some seconds."""
     use_java(os.environ)
+    # We hand Spark Arrow, never pandas, whose version it complains about.
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName("risingpy").master(settings.master)
