@@ -95,6 +95,8 @@ class BarrierLoop:
             self._changed.notify_all()
         self._runner.stop()
         self._thread.join(timeout=10)
+        if not self._thread.is_alive():
+            self._runner.close()
         self._view.release()
 
     def wake(self) -> None:

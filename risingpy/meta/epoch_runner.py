@@ -37,7 +37,11 @@ class EpochRunner(Protocol):
         """
         ...
 
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """Gives up a running epoch."""
+
+    def close(self) -> None:
+        """Lets go of everything; called when no epoch runs any more."""
 
 
 def combined(reports: Iterable[StageReport], purged: frozenset[int]) -> EpochReport:

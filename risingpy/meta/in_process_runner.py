@@ -24,4 +24,7 @@ class InProcessRunner:
         return combined(self._worker.run_all(descriptor), reduce(frozenset.intersection, purged))
 
     def stop(self) -> None:
-        """The stores are closed with the process: the barrier loop may still be in an epoch."""
+        """Nothing runs behind the barrier loop's back."""
+
+    def close(self) -> None:
+        self._worker.close()

@@ -29,3 +29,6 @@ class SparkRunner:
 
     def stop(self) -> None:
         self._driver.stop()
+
+    def close(self) -> None:
+        """The stores are open in Spark's own processes, which have ended."""

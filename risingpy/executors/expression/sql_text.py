@@ -42,6 +42,8 @@ def literal(value: object, type_: SqlType) -> str:
             return f"from_hex('{value.hex()}')"
         case datetime() | date() | time():
             return f"CAST('{value.isoformat()}' AS {type_.duckdb})"
-        case int() | float() | Decimal():
+        case Decimal():
+            return f"CAST('{value:f}' AS {type_.duckdb})"
+        case int() | float():
             return f"CAST('{value}' AS {type_.duckdb})"
     raise InternalError(f"no literal of type {type_} for {value!r}")

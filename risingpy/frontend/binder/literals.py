@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+import math
+from decimal import Context, Decimal
 
 from risingpy.errors import NumericValueOutOfRange
 from risingpy.executors.expression.nodes import Literal
-from risingpy.types import BIGINT, INTEGER, MAX_PRECISION, numeric
+from risingpy.types import BIGINT, DOUBLE, INTEGER, MAX_PRECISION, numeric
 
 
 def number_literal(text: str, position: int) -> Literal:
-    """The literal that `text`, digits with perhaps a point and an exponent, stands for. Raises 22003."""
+    """The literal that `text`, digits with perhaps a point and an exponent, stands for.
+
+    What numeric's digits do not hold is double precision. Raises 22003 for what that does not hold either.
+    """
     if text.isdigit():
         value = int(text)
         if value < 1 << 31:
@@ -23,7 +27,14 @@ def number_literal(text: str, position: int) -> Literal:
     scale = max(0, -exponent)
     precision = max(number.adjusted() + 1, 0) + scale if number else scale + 1
     if precision > MAX_PRECISION:
-        raise NumericValueOutOfRange("value overflows numeric format", position=position)
-    number = number.quantize(Decimal(1).scaleb(-scale))
+        return _floating(text, position)
+    number = number.quantize(Decimal(1).scaleb(-scale), context=Context(prec=MAX_PRECISION + 1))
     # Declared: a literal is shown with the zeros that it was written with.
     return Literal(number, numeric(max(precision, 1), scale, declared=True))
+
+
+def _floating(text: str, position: int) -> Literal:
+    value = float(text)
+    if math.isinf(value):
+        raise NumericValueOutOfRange("value overflows numeric format", position=position)
+    return Literal(value, DOUBLE)
