@@ -18,6 +18,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
+from risingpy.optimizer.rules.constant_folding import fold
 
 
 def with_parameters(plan: LogicalPlan, values: Parameters) -> LogicalPlan:
@@ -30,7 +31,8 @@ def with_parameters(plan: LogicalPlan, values: Parameters) -> LogicalPlan:
         case Values():
             return replace(plan, rows=tuple(tuple(bound(e, values) for e in row) for row in plan.rows))
         case Filter():
-            return Filter(with_parameters(plan.input, values), bound(plan.predicate, values))
+            # Drivers send small integers as int2: folded, the cast to a key's type does not hide the constant.
+            return Filter(with_parameters(plan.input, values), fold(bound(plan.predicate, values)))
         case Project():
             expressions = tuple(bound(e, values) for e in plan.expressions)
             return Project(with_parameters(plan.input, values), expressions, plan.schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 
 import pyarrow as pa
 
@@ -11,6 +12,11 @@ from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.optimizer.catalog import Catalog, Relation
 from risingpy.optimizer.logical import Filter, LogicalPlan, Scan
 from risingpy.storage.storage_table import StorageTable
+from risingpy.types import MAX_PRECISION, SqlType, TypeKind
+
+# Equal values of these may have different keys: 0 and -0, 1 month and 30 days.
+_SEVERAL_FORMS = (TypeKind.REAL, TypeKind.DOUBLE, TypeKind.INTERVAL)
+_WIDE = Context(prec=2 * MAX_PRECISION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +67,24 @@ def _leading_constants(scan: Scan, relation: Relation, constants: dict[int, Lite
     assert relation.table is not None
     for key in relation.table.key:
         literal = constants.get(scan.columns.index(key.index)) if key.index in scan.columns else None
-        if literal is None or literal.value is None:
+        value = None if literal is None else _as_stored(literal, relation.columns[key.index].type)
+        if value is None:
             return
-        if literal.type.arrow != relation.columns[key.index].type.arrow:
-            return
-        yield literal
+        yield value
+
+
+def _as_stored(literal: Literal, type_: SqlType) -> Literal | None:
+    """The constant as a value of the key column's type; None for NULL and for what has no exact one."""
+    if type_.kind in _SEVERAL_FORMS:
+        return None
+    if literal.type.arrow == type_.arrow:
+        return None if literal.value is None else literal
+    if type_.kind is TypeKind.NUMERIC and isinstance(literal.value, Decimal):
+        assert type_.scale is not None
+        scaled = literal.value.quantize(Decimal(1).scaleb(-type_.scale), context=_WIDE)
+        if scaled == literal.value and abs(scaled) < Decimal(10) ** (type_.precision or 0) / 10**type_.scale:
+            return Literal(scaled, type_)
+    return None
 
 
 def _filters_on_scans(plan: LogicalPlan) -> Iterator[Filter]:
@@ -91,7 +110,8 @@ def conjuncts(predicate: Expr) -> Iterator[Expr]:
 def _equalities(predicate: Expr) -> Iterator[tuple[int, Literal]]:
     """(column, constant) of the equalities that must all hold."""
     for condition in conjuncts(predicate):
-        if isinstance(condition, Call) and condition.function == "eq":
+        if isinstance(condition, Call) and condition.function in ("eq", "in"):
+            # IN (…) of one value is an equality; the patterns below take no longer list.
             match condition.args:
                 case (InputRef(index=index), Literal() as literal) | (Literal() as literal, InputRef(index=index)):
                     yield index, literal

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import duckdb
 import pyarrow as pa
 
-from risingpy.errors import QueryCanceled, SqlError, UndefinedTable
+from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError, UndefinedTable
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
@@ -152,7 +152,11 @@ class BatchRunner:
     def _scan(
         self, scan: Scan, relation: Relation, snapshot: Snapshot, lookup: KeyLookup | None
     ) -> pa.Table | pa.RecordBatchReader:
-        assert relation.table is not None
+        if relation.table is None:
+            raise FeatureNotSupported(
+                f'source "{relation.name}" cannot be queried: it keeps no rows',
+                hint="Create a materialized view over it and query that.",
+            )
         table = StorageTable(relation.table, snapshot.view)
         changes = self._transaction.changes_of(relation.relation_id)
         if changes:

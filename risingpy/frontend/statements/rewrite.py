@@ -12,6 +12,7 @@ from risingpy.frontend.binder import BoundRewrite, bind_delete, bind_update
 from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.returning import returned, returning_fields
+from risingpy.frontend.unique_keys import check_unique
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.frontend.written_rows import check_not_null, check_writable, write_rewritten
 from risingpy.optimizer.rules import optimize
@@ -60,6 +61,8 @@ def _prepared(session: ClientSession, verb: str, bound: BoundRewrite) -> Prepare
             new = _columns(found, width, width) if bound.has_new else None
             if new is not None:
                 check_not_null(bound.relation, new)
+                if bound.relation.primary_key:
+                    check_unique(session, bound.relation, old, new)
             answer = returned(session, bound.returning, old if new is None else new, parameters)
             write_rewritten(session, bound.relation, old, new)
         return Result(f"{verb} {found.num_rows}", returning_fields(bound.returning), answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,3 +132,23 @@ def test_implicit_flush(table: Any, connect: Callable[[], Any]) -> None:
     table.run("SET rw_implicit_flush TO true")
     table.run("INSERT INTO t VALUES (1, 'a', 1)")
     assert connect().run("SELECT n FROM m") == [(1,)]
+
+
+def test_updates_of_the_key(table: Any) -> None:
+    table.run("INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")
+    table.run("UPDATE t SET id = id + 1")
+    assert sorted(table.run("SELECT id, name FROM t")) == [(2, "a"), (3, "b"), (4, "c")]
+    for sql, key in (("UPDATE t SET id = 9", 9), ("UPDATE t SET id = 4 WHERE id = 2", 4)):
+        with pytest.raises(SqlError) as caught:
+            table.run(sql)
+        assert caught.value.sqlstate == "23505"
+        assert caught.value.detail == f"Key (id)=({key}) already exists."
+    table.run("BEGIN; DELETE FROM t WHERE id = 4; UPDATE t SET id = 4 WHERE id = 2; COMMIT")
+    assert sorted(table.run("SELECT id, name FROM t")) == [(3, "b"), (4, "a")]
+
+
+def test_sources_take_and_give_no_rows(client: Any, tmp_path: Path) -> None:
+    client.run(f"CREATE SOURCE s (a int) WITH (connector = 'file', path = '{tmp_path}')")
+    for sql in ("SELECT * FROM s", "INSERT INTO s VALUES (1)"):
+        with pytest.raises(SqlError, match='source "s"'):
+            client.run(sql)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -84,6 +85,21 @@ def test_read_only(table: Any) -> None:
     table.run("ROLLBACK")
     table.run("DELETE FROM t")
     assert table.tag == "DELETE 2"
+
+
+def test_concurrent_updates_are_not_lost(table: Any, connect: Callable[[], Any]) -> None:
+    clients = [connect() for _ in range(3)]
+
+    def count_up(client: Any) -> None:
+        for _ in range(10):
+            client.run("UPDATE t SET n = n + 1 WHERE id = 1")
+
+    threads = [threading.Thread(target=count_up, args=(client,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert connect().run("FLUSH; SELECT n FROM t WHERE id = 1") == [(31,)]
 
 
 def test_closing_rolls_back_and_frees_the_table(table: Any, connect: Callable[[], Any]) -> None:

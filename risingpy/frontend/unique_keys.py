@@ -1,0 +1,65 @@
+"""Refuses an UPDATE that would give two rows one primary key.
+
+The table's log knows no such rule (the later write of a key wins, and INSERT relies on it), so that one of the two rows
+would be lost without a word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.errors import SqlError
+from risingpy.optimizer.catalog import Relation
+from risingpy.optimizer.logical import Field, Scan
+from risingpy.storage.group_keys import group_rows
+from risingpy.storage.key_encoding import compute_vnodes, encode_keys
+from risingpy.types.forms import format_text
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def check_unique(session: ClientSession, relation: Relation, old: pa.Table, new: pa.Table) -> None:
+    """`old` and `new` are the rows before and after, all columns. Raises 23505, naming the first key met twice."""
+    keys = [f"c{index}" for index in relation.primary_key]
+    before, after = old.select(keys), new.select(keys)
+    if before.equals(after):
+        return
+    columns = relation.primary_key
+    schema = tuple(Field(relation.columns[index].name, relation.columns[index].type) for index in columns)
+    scan = Scan(relation.relation_id, relation.qualified_name, columns, schema)
+    standing = session.run_to_table(scan, ()).rename_columns(keys)
+    # Of the standing rows those stay that the UPDATE does not take: exactly the ones that are not in `before`.
+    encoded = _encoded(relation, pa.concat_tables([before, standing, after]))
+    codes, _ = group_rows(encoded)
+    taken, stay, come = np.split(codes, np.cumsum([before.num_rows, standing.num_rows]))
+    remaining = stay[~np.isin(stay, taken)]
+    everything = np.concatenate([remaining, come])
+    _, firsts = np.unique(everything, return_index=True)
+    twice = np.setdiff1d(np.arange(len(everything)), firsts)
+    if len(twice):
+        row = int(np.flatnonzero(come == everything[twice[0]])[0])
+        _refuse(relation, after.slice(row, 1))
+
+
+def _encoded(relation: Relation, keys: pa.Table) -> pa.BinaryArray:
+    assert relation.table is not None
+    by_index = {index: keys.column(f"c{index}").combine_chunks() for index in relation.primary_key}
+    columns = [by_index[key.index] for key in relation.table.key]
+    return encode_keys(relation.table, columns, compute_vnodes([], keys.num_rows))
+
+
+def _refuse(relation: Relation, key: pa.Table) -> None:
+    names = ", ".join(relation.columns[index].name for index in relation.primary_key)
+    values = ", ".join(
+        format_text(relation.columns[index].type, key.column(position)[0].as_py())
+        for position, index in enumerate(relation.primary_key)
+    )
+    raise SqlError(
+        f'duplicate key value violates unique constraint "{relation.name}_pkey"',
+        sqlstate="23505",
+        detail=f"Key ({names})=({values}) already exists.",
+    )
