@@ -46,7 +46,7 @@ crash-test: $(STAMP) ## kill -9 at random moments, 100 rounds
 	RISINGPY_CRASH_ROUNDS=100 $(PYTEST) -m 'slow or not slow' tests/crash
 
 fuzz: $(STAMP) ## the property tests with many more examples
-	HYPOTHESIS_PROFILE=fuzz $(PYTEST) -m 'slow or not slow' --timeout 0 tests
+	HYPOTHESIS_PROFILE=fuzz RISINGPY_RANDOM_SUITES=100 $(PYTEST) -m 'slow or not slow' --timeout 0 tests
 
 clean: ## forget .venv and every cache
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

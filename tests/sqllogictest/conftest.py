@@ -1,14 +1,22 @@
-"""A PostgreSQL to run suites against, plain and dressed up as ours."""
+"""Databases to run suites against: PostgreSQL, plain and dressed up as ours, and our own server."""
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from risingpy.sqllogictest.client import Answer, Client, Connect, connect_with_psycopg
 from risingpy.sqllogictest.oracle import OracleUnavailable, running_postgresql
 from risingpy.sqllogictest.oracle_sql import to_postgresql
+
+STOP_TIMEOUT_SECONDS = 60
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +55,33 @@ def statements() -> list[str]:
 def like_ours(postgresql: Connect, statements: list[str]) -> Connect:
     """Connections to a PostgreSQL that speaks as our server does."""
     return lambda: LikeOurs(postgresql(), statements)
+
+
+def serve(directory: Path, engine: str) -> Iterator[Connect]:
+    """A server in a process of its own, on a port that the system chooses."""
+    command = [sys.executable, "-m", "risingpy", "serve", "--data-dir", str(directory / "data"), "--port", "0"]
+    command += ["--engine", engine, "--parallelism", "2"]
+    with (directory / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ)
+    try:
+        assert process.stdout is not None
+        port = next(
+            (match.group(1) for line in process.stdout if (match := re.search(r"psql .*-p (\d+)", line))), None
+        )
+        assert port is not None, (directory / "log").read_text()
+        yield connect_with_psycopg(f"host=127.0.0.1 port={port} dbname=dev user=root", timeout=60)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(STOP_TIMEOUT_SECONDS) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+    yield from serve(tmp_path_factory.mktemp("inprocess"), "inprocess")
+
+
+@pytest.fixture(scope="session")
+def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+    yield from serve(tmp_path_factory.mktemp("spark"), "spark")
