@@ -71,13 +71,9 @@ def fetched(result: Result) -> list[tuple[object, ...]]:
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     opened = Database(tmp_path / "data", parallelism=2)
-    runner = InProcessRunner(opened.data_dir)
-    opened.start(runner)
+    opened.start(InProcessRunner(opened.data_dir))
     yield opened
     opened.close()
-    # The runner leaves its stores to the end of the process, and a hundred maps are more than an address space.
-    for store in runner._worker._stores.values():
-        store.close()
 
 
 @pytest.fixture
