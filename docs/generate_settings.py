@@ -1,0 +1,58 @@
+"""Writes docs/sql/settings.md from the definitions of run-time parameters; a test compares the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from risingpy.frontend.parameter_definitions import ALIASES, DEFINITIONS, ParameterDefinition
+from risingpy.frontend.parameter_kinds import read_only
+
+PAGE = Path(__file__).parent / "sql" / "settings.md"
+
+HEAD = """\
+# Settings
+
+Written by `docs/generate_settings.py` from `risingpy/frontend/parameter_definitions.py`: change that, not this page.
+
+`SET name = value`, `SET name TO DEFAULT`, `RESET name`, `RESET ALL`, `SHOW name`, `SHOW ALL`, and at startup the
+connection's options. A setting lasts as long as its session. A name with a point in it is the client's own.
+"""
+
+VISIBILITY = """\
+`visibility_mode`: with `read_your_writes`, a SELECT waits for the epoch that holds the session's own last write; with
+`checkpoint` it reads the newest epoch at once. `default` and `all`, RisingWave's words, mean `read_your_writes`.
+`rw_implicit_flush` is about statements outside transactions.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    fixed = [d for d in DEFINITIONS if d.check is read_only]
+    ignored = [d for d in DEFINITIONS if d.ignored]
+    others = [d for d in DEFINITIONS if d not in fixed and d not in ignored]
+    return "\n".join(
+        [
+            HEAD,
+            *_table(others),
+            VISIBILITY,
+            "## That cannot be changed\n",
+            *_table(fixed),
+            "## RisingWave's, without effect\n",
+            "SET takes them and says so in a notice: " + ", ".join(f"`{d.name}`" for d in ignored) + ".",
+            "",
+        ]
+    )
+
+
+def _table(definitions: Iterable[ParameterDefinition]) -> Iterator[str]:
+    yield "| name | default | what |\n|---|---|---|"
+    for definition in definitions:
+        aliases = [f"`{alias}`" for alias, name in ALIASES.items() if name == definition.name]
+        names = ", ".join([f"`{definition.name}`", *aliases])
+        yield f"| {names} | `{definition.default or ' '}` | {definition.description} |"
+    yield ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

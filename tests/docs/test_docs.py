@@ -1,0 +1,105 @@
+"""The documents: links lead somewhere, generated pages are up to date, and every SQL example runs."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from risingpy import errors
+from risingpy.frontend.parser import parse
+from risingpy.server_process import ServerProcess
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def sql_blocks(page: Path) -> list[str]:
+    return [body for language, body in _FENCE.findall(page.read_text()) if language == "sql"]
+
+
+WITH_SQL = [page for page in PAGES if sql_blocks(page)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    process = ServerProcess(tmp_path_factory.mktemp("docs"), engine="inprocess")
+    yield process
+    process.stop()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = [target.partition("#")[0] for target in _LINK.findall(_FENCE.sub("", page.read_text()))]
+    local = [target for target in targets if target and "://" not in target]
+    assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", WITH_SQL, ids=name_of)
+def test_sql_parses(page: Path) -> None:
+    for block in sql_blocks(page):
+        assert parse(block)
+
+
+@pytest.mark.parametrize("page", WITH_SQL, ids=name_of)
+def test_sql_runs(page: Path, server: ServerProcess) -> None:
+    schema = re.sub(r"\W", "_", name_of(page)).lower()
+    with server.connect() as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        for block in sql_blocks(page):
+            for parsed in parse(block):
+                connection.execute(f"SET search_path = {schema}")
+                try:
+                    connection.execute(parsed.text.encode(), prepare=False)
+                except psycopg.Error as error:
+                    pytest.fail(f"{name_of(page)}: {parsed.text}\n{error}")
+
+
+def test_what_the_readme_shows(server: ServerProcess) -> None:
+    """The rows that the comments of the first example promise."""
+    (example,) = sql_blocks(ROOT / "README.md")
+    shown = []
+    with server.connect() as connection:
+        connection.execute("CREATE SCHEMA readme")
+        connection.execute("SET search_path = readme")
+        for parsed in parse(example):
+            cursor = connection.execute(parsed.text.encode(), prepare=False)
+            if parsed.text.startswith("SELECT"):
+                shown += [" | ".join(map(str, row)) for row in cursor.fetchall()]
+    assert shown
+    assert [row for row in shown if row not in example] == []
+
+
+@pytest.mark.parametrize("generator", ["generate_functions.py", "generate_settings.py"])
+def test_generated_pages_are_up_to_date(generator: str) -> None:
+    script = runpy.run_path(str(ROOT / "docs" / generator))
+    assert script["PAGE"].read_text() == script["page"](), f"run docs/{generator}"
+
+
+def test_every_sqlstate_is_explained() -> None:
+    page = (ROOT / "docs/sql/errors.md").read_text()
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.SqlError)]
+    assert [kind.__name__ for kind in kinds if kind.sqlstate not in page] == []
+
+
+def test_files_that_are_named_exist() -> None:
+    """Paths in the guide, given with their folder, are files."""
+    guide = (ROOT / "docs/architecture.md").read_text()
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", guide))
+    known = {path.relative_to(ROOT).as_posix() for path in (ROOT / "risingpy").rglob("*.py")}
+    assert [name for name in named if not any(path.endswith("/" + name) for path in known)] == []
+
+
+def test_every_folder_has_a_table_of_contents() -> None:
+    empty = [path for path in (ROOT / "risingpy").rglob("__init__.py") if not path.read_text().startswith('"""')]
+    assert empty == []
