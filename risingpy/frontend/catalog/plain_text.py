@@ -7,13 +7,15 @@ $1::oid[]                                                             =>   $1::_
 
 from __future__ import annotations
 
-import sqlglot
 from sqlglot.tokenizer_core import Token, TokenType
+
+from risingpy.frontend.parser.tokenize import tokenize, with_blanks
 
 
 def plain_text(sql: str) -> str:
     """The query without qualified operators, collations and `pg_catalog.` (which is searched first anyway)."""
-    tokens = list(sqlglot.tokenize(sql, read="postgres"))
+    sql = with_blanks(sql)
+    tokens = tokenize(sql)
     cuts: list[tuple[int, int, str]] = []  # start, end, replacement
     i = 0
     while i < len(tokens):

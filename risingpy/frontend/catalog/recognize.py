@@ -15,9 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.frontend.catalog.functions import SYSTEM_FUNCTIONS, TABLE_FUNCTIONS
 from risingpy.frontend.catalog.registry import RELATIONS
-from risingpy.frontend.parser.dialect import RisingPyDialect
-
-_DIALECT = RisingPyDialect()
+from risingpy.frontend.parser.tokenize import tokenize
 
 # A cheap look that most statements of users do not survive.
 _SUSPECT = re.compile(
@@ -57,7 +55,7 @@ def divide(sql: str) -> Sequence[SystemText | OtherText]:
     if _SUSPECT.search(sql) is None:
         return whole
     try:
-        tokens = list(_DIALECT.tokenize(sql))
+        tokens = tokenize(sql)
     except TokenError:
         return whole  # the parser says what is wrong
     pieces = [
@@ -85,7 +83,7 @@ def find_system_name(sql: str) -> tuple[str, int] | None:
     """The first system relation, function or type that a statement uses, and where: characters from 0."""
     if _SUSPECT.search(sql) is None:
         return None
-    token = _system_token(list(_DIALECT.tokenize(sql)))
+    token = _system_token(tokenize(sql))
     return None if token is None else (token.text.lower(), token.start)
 
 

@@ -12,11 +12,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from risingpy.errors import SqlError, SyntaxError_
 from risingpy.frontend.parser.ast import Expression, ParsedStatement, Query
 from risingpy.frontend.parser.cursor import Cursor
-from risingpy.frontend.parser.dialect import RisingPyDialect, UnexpectedToken
+from risingpy.frontend.parser.dialect import UnexpectedToken
 from risingpy.frontend.parser.statements import parse_statement
+from risingpy.frontend.parser.tokenize import tokenize
 
 T = TypeVar("T")
-_DIALECT = RisingPyDialect()
 _UNTERMINATED = re.compile(r"Missing (.+) from \d+:(\d+)")
 
 
@@ -46,7 +46,7 @@ def parse_expression(sql: str) -> Expression:
 
 def _tokenize(sql: str) -> list[Token]:
     try:
-        return list(_DIALECT.tokenize(sql))
+        return tokenize(sql)
     except TokenError as error:
         raise _unterminated(sql, str(error.__cause__)) from None
 

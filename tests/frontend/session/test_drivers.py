@@ -26,7 +26,7 @@ def connection(server: WireServer) -> Iterator[psycopg.Connection[Any]]:
 
 def test_psycopg_dml_and_binary_results(connection: psycopg.Connection[Any]) -> None:
     with connection.cursor() as cursor:
-        cursor.executemany("INSERT INTO t VALUES (%s, %s, %s)", [(i, f"n{i}", Decimal(i) / 4) for i in range(20)])
+        cursor.executemany("INSERT INTO t VALUES (%s,%s,%s)", [(i, f"n{i}", Decimal(i) / 4) for i in range(20)])
     with connection.cursor(binary=True) as cursor:
         rows = cursor.execute("SELECT * FROM t WHERE id = %s", [7]).fetchall()
     assert rows == [(7, "n7", Decimal("1.75"))]

@@ -1,0 +1,53 @@
+"""Tokens of a text, with sqlglot's tokenizer made to see parameters.
+
+sqlglot takes `$1,$2` for the beginning of a dollar-quoted string whose tag is `1,`. A blank behind `$1` helps;
+positions are put right afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from itertools import pairwise
+
+from sqlglot.tokenizer_core import Token
+
+from risingpy.frontend.parser.dialect import RisingPyDialect
+
+_DIALECT = RisingPyDialect()
+_MISTAKEN = re.compile(r"\$\d+[^\s$]+\$")
+# What may hold a dollar sign that is no parameter comes first.
+_PARAMETERS = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$
+    | (?<!\w)\$\d+(?P<parameter>)""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def tokenize(sql: str) -> list[Token]:
+    """The tokens; `start` and `end` count characters of `sql` from 0. Raises sqlglot's TokenError."""
+    blanks = _ends_of_parameters(sql)
+    tokens = list(_DIALECT.tokenize(_with_blanks(sql, blanks)))
+    if blanks:
+        # The k-th blank (from 0) stands at its own place plus the k blanks before it.
+        places = [end + k for k, end in enumerate(blanks)]
+        for token in tokens:
+            token.start -= bisect_left(places, token.start)
+            token.end -= bisect_left(places, token.end)
+    return tokens
+
+
+def with_blanks(sql: str) -> str:
+    """The text with a blank behind each parameter where sqlglot needs it."""
+    return _with_blanks(sql, _ends_of_parameters(sql))
+
+
+def _ends_of_parameters(sql: str) -> list[int]:
+    if _MISTAKEN.search(sql) is None:
+        return []
+    return [found.end() for found in _PARAMETERS.finditer(sql) if found["parameter"] is not None]
+
+
+def _with_blanks(sql: str, ends: list[int]) -> str:
+    borders = [0, *ends, len(sql)]
+    return " ".join(sql[start:end] for start, end in pairwise(borders))

@@ -1,0 +1,35 @@
+"""Parameters without blanks around them, and the positions of what follows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from risingpy.frontend.parser.tokenize import tokenize
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "VALUES ($1,$2)",
+        "VALUES ($1,$2),($3,$4)",
+        "SELECT $1+$2,$3 AS a",
+        "SELECT '$1,$2',$1,$2",
+        'SELECT "$1,$2",$1,$2',
+        "SELECT $1,$2 -- $1,$2\n,$3",
+        "SELECT /* $1,$2 */ $1,$2",
+        "SELECT $1::int,$2::text",
+        "SELECT $$a $1,$2$$,$1,$2",
+        "SELECT $tag$ $1,$2 $tag$,$1,$2",
+        "SELECT 'it''s',$1,$2",
+    ],
+)
+def test_each_token_stands_where_it_says(sql: str) -> None:
+    tokens = tokenize(sql)
+    numbers = [t for before, t in pairwise(tokens) if before.text == "$"]
+    assert len(numbers) >= 2
+    assert all(sql[token.start - 1 : token.end + 1] == f"${token.text}" for token in numbers)
+    for token in tokens:
+        assert token.text.strip() in sql[token.start : token.end + 1].replace("''", "'")
+    assert [token.start for token in tokens] == sorted(token.start for token in tokens)
