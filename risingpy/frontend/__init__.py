@@ -8,8 +8,8 @@ In: TCP connections. Out: calls of `meta.database.Database`, and answers on the 
     binder/           statements → typed logical plans; sqlglot ends here
     statements/       how each statement is run, one file each
     catalog/          system relations: pg_catalog, information_schema, rw_catalog
-    query             batch queries: DuckDB over one committed epoch; literal_rows, key_lookup and direct_rows do without
-    transaction       what a transaction has written and not logged yet; written_rows makes it, returning answers from it
+    query             batch queries on DuckDB; literal_rows, key_lookup and direct_rows do without it
+    transaction       what a transaction wrote and has not logged yet; written_rows, unique_keys and returning make it
     settings          SET and SHOW; parameter_definitions has every parameter, parameter_kinds what it takes
     deadline          statement_timeout
 """

@@ -1,7 +1,7 @@
 """The service in the middle: what is in the database, and which epoch is next.
 
-In: sessions' writes and schema changes, from any thread. Out: epochs run by an engine, committed, and pinned for reading.
-Called by sessions and by `risingpy.server`, through `database.Database` alone.
+In: sessions' writes and schema changes, from any thread. Out: epochs run by an engine, committed, and pinned for
+reading. Called by sessions and by `risingpy.server`, through `database.Database` alone.
 
     database          the whole interface
     barriers          the loop: schema changes between epochs, epochs one after the other

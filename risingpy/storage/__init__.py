@@ -3,7 +3,7 @@
 In: Arrow arrays of a `table_schema.TableSchema`. Out: the same, later. Called by executors (`state_table`), queries
 (`storage_table`), and meta (`state_store`, `write_ahead_log`, `meta_store`).
 
-    key_encoding row_encoding value_encoding     layouts, byte by byte; kernels/ are their loops, reference_codec their law
+    key_encoding row_encoding value_encoding     layouts, byte by byte; kernels/ has the loops, reference_codec the law
     column_buffers group_keys table_codec        Arrow's buffers; sorting and grouping keys; all of a table's codecs
     lmdb_environment durable_directory           LMDB and the file system, each mastered in one place
     shard_store shard_writer undo_record         a shard, a task's transaction on it, and how to take it back
