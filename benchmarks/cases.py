@@ -11,7 +11,10 @@ from benchmarks.measurement import Measurement
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much is measured. The mappings give epochs by rows per epoch; q_retract's count its loads."""
+    """How much is measured. The mappings give epochs by rows per epoch; q_retract's count its loads.
+
+    `spark`: beside every case, or beside q_agg only, since its start takes longer than the measurement.
+    """
 
     epochs: Mapping[int, int]
     retract_loads: Mapping[int, int]
@@ -19,6 +22,7 @@ class Scale:
     copy_rows: int
     idle_seconds: float
     recovered_rows: tuple[int, ...]
+    spark: bool
 
 
 FULL = Scale(
@@ -28,6 +32,7 @@ FULL = Scale(
     copy_rows=1_000_000,
     idle_seconds=20.0,
     recovered_rows=(1_000_000, 5_000_000),
+    spark=True,
 )
 QUICK = Scale(
     epochs={50_000: 10},
@@ -36,15 +41,16 @@ QUICK = Scale(
     copy_rows=100_000,
     idle_seconds=4.0,
     recovered_rows=(100_000,),
+    spark=False,
 )
 
 CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
-    "q_agg": lambda scale: throughput.measure("q_agg", scale.epochs),
-    "q_stateless": lambda scale: throughput.measure("q_stateless", scale.epochs),
+    "q_agg": lambda scale: throughput.measure("q_agg", scale.epochs, spark=True),
+    "q_stateless": lambda scale: throughput.measure("q_stateless", scale.epochs, spark=scale.spark),
     "q_retract": lambda scale: retract.measure(scale.retract_loads),
-    "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds),
+    "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds, spark=scale.spark),
     "statements": lambda scale: latency.measure_statements(scale.samples, scale.copy_rows),
     "idle": lambda scale: start_up.measure_idle(scale.idle_seconds),
     "start": lambda _scale: start_up.measure_start(),
-    "recovery": lambda scale: recovery.measure(scale.recovered_rows),
+    "recovery": lambda scale: recovery.measure(scale.recovered_rows, spark=scale.spark),
 }

@@ -42,7 +42,7 @@ FEW = Views(1, 1)
 MANY = Views(20, 5)
 
 
-def measure_freshness(samples: int, idle_seconds: float) -> Iterator[Measurement]:
+def measure_freshness(samples: int, idle_seconds: float, *, spark: bool) -> Iterator[Measurement]:
     """From sending an INSERT until a SELECT of a view over its table, which shows it, has answered."""
     for size in (FEW, MANY):
         with running_server() as server, server.connect() as connection:
@@ -55,6 +55,12 @@ def measure_freshness(samples: int, idle_seconds: float) -> Iterator[Measurement
             theirs = {"path": path, "tables": size.tables, "views": size.views, "rows": ROWS_BEFORE}
             figures = run_job("duckdb_yardstick", "freshness", **theirs, samples=samples)
             yield Measurement(FRESHNESS, size.variant, DUCKDB, figures, note="the table's views recomputed in full")
+    if spark:
+        yield from _measure_spark(samples, idle_seconds)
+
+
+def _measure_spark(samples: int, idle_seconds: float) -> Iterator[Measurement]:
+    """Freshness, and what the same process shows besides: idle cost and start."""
     figures = run_job("spark_yardstick", "freshness", rows=ROWS_BEFORE, samples=samples, idle_seconds=idle_seconds)
     idle, started = figures.pop("idle_cores"), figures.pop("first_epoch_seconds")
     yield Measurement(FRESHNESS, FEW.variant, SPARK, figures, note="from writing a file until foreachBatch")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from common import FRESH_PRICE, Epochs, args, batches, files, fresh_stats, ready, result  # the harness's
+from common import FRESH_PRICE, Epochs, args, batches, files, fresh_stats, ready, result  # type: ignore[import-not-found]  # the harness has it
 
 from risingpy.server_process import ServerProcess
 

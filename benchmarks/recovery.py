@@ -28,7 +28,7 @@ ROWS_PER_FILE = 500_000
 MOMENT_SECONDS = 0.15  # from the last file's appearance to the kill: the epoch has begun and is not over
 
 
-def measure(states: Sequence[int]) -> Iterator[Measurement]:
+def measure(states: Sequence[int], *, spark: bool) -> Iterator[Measurement]:
     """Every engine, for each number of groups."""
     for rows in states:
         variant = f"{rows:,} rows of state"
@@ -41,10 +41,16 @@ def measure(states: Sequence[int]) -> Iterator[Measurement]:
             run_job("duckdb_yardstick", "save_events", path=path, directory=name, files=files)
             figures = run_job("duckdb_yardstick", "recover", path=path)
             yield Measurement(RECOVERY, variant, DUCKDB, figures, note="recomputed in full")
-            state = str(directory / "spark")
-            run_job("spark_yardstick", "save_events", state=state, directory=name, files=files)
-            figures = run_job("spark_yardstick", "recover", state=state, directory=name, files=files)
-            yield Measurement(RECOVERY, variant, SPARK, figures, note="from its checkpoint")
+            if spark:
+                yield _measure_spark(directory, files, variant)
+
+
+def _measure_spark(directory: Path, files: int, variant: str) -> Measurement:
+    same = {"state": str(directory / "spark"), "directory": str(directory), "files": files}
+    run_job("spark_yardstick", "save_events", **same)
+    return Measurement(
+        RECOVERY, variant, SPARK, run_job("spark_yardstick", "recover", **same), note="from its checkpoint"
+    )
 
 
 def events(rows: int) -> Iterator[pa.Table]:

@@ -42,11 +42,13 @@ def epochs_on_disk(rows: int, epochs: int) -> Iterator[Path]:
         yield Path(directory)
 
 
-def measure(query: str, epochs_by_rows: Mapping[int, int]) -> Iterator[Measurement]:
+def measure(query: str, epochs_by_rows: Mapping[int, int], *, spark: bool) -> Iterator[Measurement]:
     """Every engine on the same files, for each number of rows per epoch."""
     for rows, epochs in epochs_by_rows.items():
         with epochs_on_disk(rows, epochs) as directory:
             yield from _measure_size(query, directory, rows, WARM_EPOCHS + epochs)
+            if spark:
+                yield _measure_spark(query, directory, rows, WARM_EPOCHS + epochs)
 
 
 def _measure_size(query: str, directory: Path, rows: int, total: int) -> Iterator[Measurement]:
@@ -58,8 +60,12 @@ def _measure_size(query: str, directory: Path, rows: int, total: int) -> Iterato
         yield Measurement(query, variant, RISINGPY, figures, _checks(figures) == expected, note=file_format)
     figures = run_job("duckdb_yardstick", "throughput", **same, warm=WARM_EPOCHS)
     yield Measurement(query, variant, DUCKDB, figures, _checks(figures) == expected, note="arrow, recomputed in full")
+
+
+def _measure_spark(query: str, directory: Path, rows: int, total: int) -> Measurement:
+    same = {"query": query, "directory": str(directory), "epochs": total}
     figures = run_job("spark_yardstick", "throughput", **same, warm=WARM_EPOCHS, rows=rows)
-    yield Measurement(query, variant, SPARK, figures, note=f"{PARQUET}, its own aggregation")
+    return Measurement(query, f"{rows:,} rows per epoch", SPARK, figures, note=f"{PARQUET}, its own operators")
 
 
 def run_server(query: str, directory: Path, rows: int, total: int, file_format: str) -> dict[str, float]:
