@@ -98,9 +98,7 @@ def _combinations(signature: Signature, types: Sequence[SqlType]) -> list[tuple[
     return every[:_COMBINATIONS]
 
 
-def _ours(
-    expr: Expr, types: Sequence[SqlType], rows: Sequence[tuple[str | None, ...]]
-) -> tuple[list[str | None], int]:
+def _ours(expr: Expr, types: Sequence[SqlType], rows: Sequence[tuple[str | None, ...]]) -> tuple[list[str | None], int]:
     """Each row's result as text, NULL where the evaluation fails, and how often it fails."""
     columns = [
         pa.array([None if row[k] is None else parse_text(type_, row[k] or "") for row in rows], type_.arrow)

@@ -9,10 +9,10 @@ import re
 
 import duckdb
 
-from risingpy import errors
 from risingpy.errors import (
     DivisionByZero,
     InternalError,
+    InvalidParameterValue,
     InvalidTextRepresentation,
     NumericValueOutOfRange,
     QueryCanceled,
@@ -21,17 +21,33 @@ from risingpy.errors import (
 from risingpy.executors.expression.duckdb_functions import register_functions
 from risingpy.executors.expression.sql_text import ERROR_MARK
 
-_MARKED = re.compile(rf"Could not convert string '{ERROR_MARK}(\w{{5}}) (.*)' to INT32", re.DOTALL)
-_FROM_FUNCTION = re.compile(r"exception occurred while executing the UDF: (\w+): (.*)", re.DOTALL)
-_NUMBERS = {
+# Marked by `raised`, inside a text that is no integer, or by one of our functions, at the end.
+_MARKED_TEXT = re.compile(rf"Could not convert string '{ERROR_MARK}(\w{{5}}) (.*)' to INT32", re.DOTALL)
+_MARKED_EXCEPTION = re.compile(rf"ValueError: {ERROR_MARK}(\w{{5}}) (.*)", re.DOTALL)
+
+_NAMES = {
     "INT16": "smallint",
     "INT32": "integer",
     "INT64": "bigint",
-    "INT128": "numeric",
     "FLOAT": "real",
     "DOUBLE": "double precision",
 }
-_OUT_OF_RANGE = re.compile(r"destination type (\w+)|(?:of|for type|type) (INT16|INT32|INT64)\b")
+_TARGET = re.compile(r"(?:destination type (?=\w)|to type (?=\w)|to (?=DECIMAL))(\w+)")
+_OPERANDS = re.compile(r"(?:addition|subtraction|multiplication|left shift) of (\w+)")
+
+# Texts of DuckDB's that have a SQLSTATE and words of their own in PostgreSQL; the first that is found counts.
+_KNOWN: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (re.compile(r"Division by zero"), "22012", "division by zero"),
+    (re.compile(r"Like pattern must not end"), "22025", "LIKE pattern must not end with escape character"),
+    (re.compile(r"Invalid escape string"), "22025", "invalid escape string"),
+    (re.compile(r"Unknown TimeZone '(.*?)'"), "22023", 'time zone "{}" not recognized'),
+    (re.compile(r'extract specifier "(.*?)" not recognized'), "22023", 'unit "{}" not recognized'),
+    (re.compile(r"Date out of range: (\S+)"), "22008", "date field value out of range: {}"),
+    (re.compile(r"Time out of range: (\S+)"), "22008", "time field value out of range: {}"),
+    (re.compile(r"Date out of range"), "22008", "date out of range"),
+    (re.compile(r"timestamp range|out of range for TIMESTAMP"), "22008", "timestamp out of range"),
+    (re.compile(r"of INTERVAL"), "22008", "interval out of range"),
+)
 
 
 def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
@@ -45,45 +61,39 @@ def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
 def translate_error(error: duckdb.Error) -> SqlError:
     """The error that a client should see, with PostgreSQL's SQLSTATE and, for the usual ones, its words."""
     text = str(error)
-    marked = _MARKED.search(text)
+    marked = _MARKED_TEXT.search(text) or _MARKED_EXCEPTION.search(text)
     if marked:
-        return SqlError(marked[2], sqlstate=marked[1])
-    raised = _FROM_FUNCTION.search(text)
-    if raised:
-        return _of_class(raised[1], raised[2])
-    if "Division by zero" in text:
-        return DivisionByZero("division by zero")
-    if isinstance(error, duckdb.OutOfRangeException):
-        return _out_of_range(text)
-    if isinstance(error, duckdb.ConversionException):
-        if "out of range" in text or "DECIMAL" in text:
-            return _out_of_range(text)
-        return InvalidTextRepresentation(_first_line(text))
-    if isinstance(error, duckdb.InterruptException):
-        return QueryCanceled("canceling statement due to user request")
-    if isinstance(error, duckdb.InvalidInputException):
-        return SqlError(_first_line(text), sqlstate="22023")
+        return _of_state(marked[1], marked[2].strip())
+    for pattern, sqlstate, words in _KNOWN:
+        found = pattern.search(text)
+        if found:
+            return _of_state(sqlstate, words.format(*found.groups()))
+    match error:
+        case duckdb.OutOfRangeException():
+            return _out_of_range(text, _OPERANDS)
+        case duckdb.ConversionException():
+            return _out_of_range(text, _TARGET)
+        case duckdb.InterruptException():
+            return QueryCanceled("canceling statement due to user request")
+        case duckdb.InvalidInputException():
+            return InvalidParameterValue(_first_line(text))
     return InternalError(_first_line(text))
 
 
-def _of_class(name: str, message: str) -> SqlError:
-    """The error of one of our classes, or an internal one for any other exception of a function of ours."""
-    kind = getattr(errors, name, None)
-    lines = message.strip().splitlines()
-    if isinstance(kind, type) and issubclass(kind, SqlError):
-        return kind(lines[0])
-    return InternalError(f"{name}: {lines[0] if lines else ''}")
+def _of_state(sqlstate: str, message: str) -> SqlError:
+    for kind in (DivisionByZero, InvalidTextRepresentation, NumericValueOutOfRange, InvalidParameterValue):
+        if kind.sqlstate == sqlstate:
+            return kind(message)
+    return SqlError(message, sqlstate=sqlstate)
 
 
-def _out_of_range(text: str) -> SqlError:
-    if "DECIMAL" in text:
+def _out_of_range(text: str, type_name: re.Pattern[str]) -> SqlError:
+    """Texts are read by our own functions, so that a failed conversion of DuckDB's is one of numbers."""
+    found = type_name.search(text)
+    name = found[1] if found else ""
+    if name.startswith("DECIMAL"):
         return NumericValueOutOfRange("numeric field overflow")
-    found = _OUT_OF_RANGE.search(text)
-    name = _NUMBERS.get(found[1] or found[2]) if found else None
-    if name is None:
-        words = [word for word in _NUMBERS if word in text]
-        name = _NUMBERS[words[0]] if words else "value"
-    return NumericValueOutOfRange(f"{name} out of range")
+    return NumericValueOutOfRange(f"{_NAMES.get(name, 'value')} out of range")
 
 
 def _first_line(text: str) -> str:

@@ -17,8 +17,10 @@ import duckdb
 import pyarrow as pa
 from duckdb.func import PythonUDFType
 
+from risingpy.errors import SqlError
 from risingpy.executors.expression import numeric_arithmetic
 from risingpy.executors.expression.sql_casts import parse_function
+from risingpy.executors.expression.sql_text import ERROR_MARK
 from risingpy.storage.column_buffers import whole
 from risingpy.types import (
     BIGINT,
@@ -68,7 +70,14 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
 def _register(
     connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., pa.Array], result: SqlType
 ) -> None:
-    connection.create_function(name, function, None, connection.type(result.duckdb), type=PythonUDFType.ARROW)
+    def marked(*columns: Column) -> pa.Array:
+        try:
+            return function(*columns)
+        except SqlError as error:
+            # Of an exception DuckDB keeps the text only.
+            raise ValueError(f"{ERROR_MARK}{error.sqlstate} {error.message}") from error
+
+    connection.create_function(name, marked, None, connection.type(result.duckdb), type=PythonUDFType.ARROW)
 
 
 def _binary(function: Callable[[Column, Column, int], pa.Array], scale: int) -> Callable[[Column, Column], pa.Array]:

@@ -24,6 +24,14 @@ from risingpy.executors.expression.nodes import Expr
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 _FAILURES = (pa.ArrowInvalid, pa.ArrowNotImplementedError, duckdb.Error, SqlError)
+_INVALID = (
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.ParserException,
+    duckdb.InternalException,
+    duckdb.OutOfMemoryException,
+    duckdb.FatalException,
+)
 _local = threading.local()
 
 
@@ -120,15 +128,36 @@ def _by_duckdb(expressions: Sequence[_Compiled], chunk: pa.Table) -> tuple[list[
         columns = _query([compiled.sql for compiled in expressions], chunk)
         return [_typed(column, each.expr) for column, each in zip(columns, expressions, strict=True)], 0
     except _FAILURES as error:
-        _raise_if_fatal(error)
+        _raise_if_invalid(error)
     results: list[Column] = []
     errors = 0
     for compiled in expressions:
+        column, failed = _tried(compiled, chunk)
+        results.append(column)
+        errors += failed
+    return results, errors
+
+
+def _tried(compiled: _Compiled, chunk: pa.Table) -> tuple[Column, int]:
+    """One expression's column, NULL where it fails, and how many rows failed."""
+    try:
         # A struct around the value tells a failure from a NULL.
         (value,) = _query([f"TRY(struct_pack(v := {compiled.sql}))"], chunk)
-        results.append(_typed(pc.struct_field(value, "v"), compiled.expr))
-        errors += value.null_count
-    return results, errors
+    except duckdb.Error as error:
+        _raise_if_invalid(error)
+    else:
+        return _typed(pc.struct_field(value, "v"), compiled.expr), value.null_count
+    # TRY lets some errors through (a malformed LIKE pattern): then only single rows tell which one it is.
+    pieces: list[pa.Array] = []
+    errors = 0
+    for row in range(chunk.num_rows):
+        try:
+            (piece,) = _query([compiled.sql], chunk.slice(row, 1))
+            pieces.extend(_typed(piece, compiled.expr).chunks)
+        except duckdb.Error:
+            pieces.append(pa.nulls(1, compiled.expr.type.arrow))
+            errors += 1
+    return pa.chunked_array(pieces, compiled.expr.type.arrow), errors
 
 
 def _query(expressions: Sequence[str], chunk: pa.Table) -> list[pa.ChunkedArray]:
@@ -142,9 +171,7 @@ def _typed(column: pa.ChunkedArray, expr: Expr) -> pa.ChunkedArray:
     return column if column.type == expr.type.arrow else column.cast(expr.type.arrow)
 
 
-def _raise_if_fatal(error: Exception) -> None:
-    """Lets go on only what an expression can do wrong; a statement that DuckDB does not accept is our defect."""
-    if isinstance(error, duckdb.Error):
-        translated = translate_error(error)
-        if translated.sqlstate == "XX000":
-            raise translated from error
+def _raise_if_invalid(error: Exception) -> None:
+    """Raises what no row is to blame for: SQL that DuckDB does not accept, a defect of DuckDB's, no memory."""
+    if isinstance(error, _INVALID):
+        raise translate_error(error) from error

@@ -69,4 +69,3 @@ def _time_of(value: str) -> str:
     micros = f"epoch_us({value})"
     seconds = f"((({micros} % {day}) + {day}) % {day})"
     return f"CAST(make_timestamp(CAST({seconds} AS BIGINT)) AS TIME)"
-

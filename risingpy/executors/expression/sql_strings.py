@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from risingpy.errors import FeatureNotSupported
 from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.executors.expression.sql_casts import text_of
 from risingpy.executors.expression.sql_text import quoted, raised
@@ -112,6 +113,12 @@ def _to_hex(call: Call, args: list[str]) -> str:
     return f"lower(right(hex(CAST({args[0]} AS BIGINT)), {width}))"
 
 
+def _regexp_replace(call: Call, args: list[str]) -> str:
+    if len(args) > 3 and not isinstance(call.args[3], Literal):
+        raise FeatureNotSupported("regexp_replace with flags that are not constant is not supported")
+    return f"regexp_replace({', '.join(args)})"
+
+
 def _like(operator: str, *, negated: bool = False) -> Callable[[Call, list[str]], str]:
     """LIKE with PostgreSQL's default escape character, or the third argument's."""
     sign = "NOT " if negated else ""
@@ -152,7 +159,7 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "split_part": _split_part,
     "chr": _chr,
     "to_hex": _to_hex,
-    "regexp_replace": _variadic("regexp_replace"),
+    "regexp_replace": _regexp_replace,
     "regexp_eq": _matches(negated=False, ignore_case=False),
     "regexp_ieq": _matches(negated=False, ignore_case=True),
     "regexp_ne": _matches(negated=True, ignore_case=False),
