@@ -293,12 +293,13 @@ def test_long_keys_that_are_gone_come_back_in_their_place_in_the_state_before() 
     long: list[Row] = [(0, STEM + str(i), i, "") for i in range(10)]
     with new_store(MAP_BYTES) as store:
         with store.begin(1, 3) as transaction:
-            write(transaction, 1, *short, *long)
+            write(transaction, 1, *long)
             transaction.commit()
         with store.begin(2, 3) as transaction:
             write(transaction, -1, *long[::2])
+            write(transaction, 1, *short)
             transaction.commit()
         with store.begin(2, 4, committed=1) as transaction:
             for limit in range(1, 14):
                 found = read_all(transaction.state_table(TABLES[0]), limit, committed=True)
-                assert found == [*short, *reversed(long)]
+                assert found == long[::-1]
