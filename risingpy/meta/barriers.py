@@ -31,8 +31,9 @@ LOG = logging.getLogger(__name__)
 
 SMALL_EPOCH_ROWS = 8_000  # below it one task for all stages is faster than a shuffle
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
-RETRIES = 5  # of an epoch whose engine failed, before the loop gives up
-RETRY_PAUSE_SECONDS = 0.5
+RETRIES = 20  # of an epoch whose engine failed, some three minutes, before the loop gives up
+FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles
+LONGEST_PAUSE_SECONDS = 10.0
 WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement looks whether it was cancelled
 
 GraphChange = Callable[[MetaState], MetaState]
@@ -162,11 +163,15 @@ class BarrierLoop:
                 if failures >= RETRIES:
                     self._give_up(str(error))
                     return
-                time.sleep(RETRY_PAUSE_SECONDS)
+                self._pause(min(FIRST_PAUSE_SECONDS * 2 ** (failures - 1), LONGEST_PAUSE_SECONDS))
             except Exception as error:
                 LOG.exception("the barrier loop failed")
                 self._give_up(f"{type(error).__name__}: {error}")
                 return
+
+    def _pause(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping, seconds)
 
     def _has_work(self) -> bool:
         state = self._state

@@ -63,6 +63,7 @@ class SparkDriver:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
         session = self._warm.result()
         if self._query is None or not self._query.isActive:
+            self._channel.open_epoch(descriptor.committed)  # the new query must not begin with the failed epoch
             self._query = self._start_query(session, descriptor.committed)
         done: Future[list[TaskReport]] = Future()
         self._epoch = (descriptor, depth, done)
@@ -141,7 +142,11 @@ class SparkDriver:
                 frame = frame.repartitionById(descriptor.shards, spark_functions.col("shard")).mapInArrow(
                     run, ROW_SCHEMA
                 )
-        return _reports(frame.collect())
+        reports = _reports(frame.collect())
+        # One per stage and shard. A query that was restarted can run a batch without our partitions in it.
+        if len(reports) != depth * descriptor.shards:
+            raise QueryFailed(f"{len(reports)} of {depth * descriptor.shards} tasks of the epoch ran")
+        return reports
 
 
 def _reports(rows: Sequence[Row]) -> list[TaskReport]:

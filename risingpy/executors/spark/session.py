@@ -56,6 +56,8 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
         # A Python stage over TCP waits for a delayed acknowledgement at each hand-over: 84 ms against 44 ms.
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": str(_socket_directory(run_dir)),
+        # A worker that a busy machine starts slowly is no reason to end the query.
+        "spark.python.authenticate.socketTimeout": "60s",
         "spark.python.daemon.module": "risingpy.executors.spark.daemon",
         # Spark's own offset and commit log is not what recovery reads: the cheapest way to write it will do.
         "spark.sql.streaming.checkpointFileManagerClass": file_manager,
