@@ -3,7 +3,7 @@
 LMDB wants an environment to be opened once per process, so `open_environment` hands out the same object again
 until everybody has closed it. Three things are settled here, once:
 
-* The map is a terabyte of address space and hardly ever fills. When it does, `grow` makes it larger; snapshots
+* The map is 256 GiB of address space and seldom fills. When it does, `grow` makes it larger; snapshots
   of the newest state live on, older ones end (`SnapshotEnded`). It is so too when another process has grown it.
 * A snapshot is used by one thread at a time, and never while the map moves.
 * After a fork the child must not touch the environment: even closing it would free the parent's snapshots in
@@ -26,7 +26,7 @@ import lmdb
 from risingpy.errors import InternalError, IoError, SerializationFailure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 
-MAP_BYTES = 1 << 40  # address space only: the file is as large as what is in it
+MAP_BYTES = 1 << 38  # address space only: the file is as large as what is in it; a process has room for 500
 MAX_READERS = 2048  # snapshots of all processes together
 
 _open: dict[str, Environment] = {}

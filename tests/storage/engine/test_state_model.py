@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -288,7 +289,8 @@ def test_what_was_read_before_a_write_is_not_believed_after_it() -> None:
             assert transaction.state_table(TABLES[0]).get_row([0, "k"]) == (0, "k", 1, "old")
 
 
-def test_long_keys_that_are_gone_come_back_in_their_place_in_the_state_before() -> None:
+@pytest.mark.parametrize("deleted", [0, 1])  # one of them deletes the key that is stored first
+def test_long_keys_that_are_gone_come_back_in_their_place_in_the_state_before(deleted: int) -> None:
     short: list[Row] = [(0, None, 1, ""), (0, "zz", 1, "")]
     long: list[Row] = [(0, STEM + str(i), i, "") for i in range(10)]
     with new_store(MAP_BYTES) as store:
@@ -296,7 +298,7 @@ def test_long_keys_that_are_gone_come_back_in_their_place_in_the_state_before() 
             write(transaction, 1, *long)
             transaction.commit()
         with store.begin(2, 3) as transaction:
-            write(transaction, -1, *long[::2])
+            write(transaction, -1, *long[deleted::2])
             write(transaction, 1, *short)
             transaction.commit()
         with store.begin(2, 4, committed=1) as transaction:
