@@ -22,7 +22,7 @@ from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner
 from risingpy.meta.source_offsets import SourceOffsets
 from risingpy.meta.state import CommittedEpoch, MetaState
-from risingpy.meta.state_store import MetaStateStore, without_relation
+from risingpy.meta.state_store import MetaStateStore, without_job, without_relation
 from risingpy.optimizer.catalog import JobStatus, Relation
 from risingpy.optimizer.plan_codec import encode
 from risingpy.storage.state_store import ReadView, StateStore
@@ -279,9 +279,9 @@ class BarrierLoop:
             if relation.status is JobStatus.CREATING:
                 new = without_relation(new, relation)
             else:
-                jobs = {k: v for k, v in new.jobs.items() if k != relation.relation_id}
-                new = with_status(replace(new, jobs=jobs), relation.relation_id, JobStatus.FAILED)
-        new = replace(new, graph_version=old.graph_version + 1, fresh_jobs=new.fresh_jobs & new.jobs.keys())
+                new = with_status(without_job(new, relation.relation_id), relation.relation_id, JobStatus.FAILED)
+        fresh = frozenset(job for job in new.fresh_jobs if job in new.jobs)
+        new = replace(new, graph_version=old.graph_version + 1, fresh_jobs=fresh)
         self._commit(old, new)
 
     def _write_graph(self, state: MetaState) -> None:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from risingpy.errors import SerializationFailure, UndefinedTable
+from risingpy.errors import SerializationFailure, SqlError, UndefinedTable
 from risingpy.executors.epoch_descriptor import run_directory
 from risingpy.meta import ddl
 from risingpy.meta.barriers import BarrierLoop, GraphChange
@@ -172,6 +172,12 @@ class Database:
         relation = self.catalog.relations.get(change.table_id)
         if relation is None:
             raise UndefinedTable(f"table with id {change.table_id} was dropped meanwhile")
+        if relation.status is JobStatus.FAILED:
+            raise SqlError(
+                f'table "{relation.name}" has stopped because of an error',
+                sqlstate="55000",
+                hint="The server's log has the error. DROP the table and create it again.",
+            )
         if relation.version != change.version:
             raise SerializationFailure(
                 f'table "{relation.name}" was altered meanwhile', hint="Run the statement again."
@@ -241,10 +247,15 @@ class Database:
 
     def create_schema(self, name: str, *, if_not_exists: bool = False) -> bool:
         """Creates a schema; False if it exists and `if_not_exists`."""
-        if if_not_exists and name in self.catalog.schemas:
-            return False
-        self._loop.change(lambda state: ddl.add_schema(state, name))
-        return True
+        created = True
+
+        def add(state: MetaState) -> MetaState:
+            nonlocal created
+            created = not (if_not_exists and name in state.catalog.schemas)
+            return ddl.add_schema(state, name) if created else state
+
+        self._loop.change(add)
+        return created
 
     def drop_schema(self, name: str, *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
         """Drops a schema; returns notices."""
@@ -259,10 +270,15 @@ class Database:
         return tuple(notices)
 
     def _create(self, schema_name: str, name: str, if_not_exists: bool, change: GraphChange) -> bool:
-        if if_not_exists and self.catalog.find(name, schema_name, ()) is not None:
-            return False
-        self._loop.change(change)
-        return True
+        created = True
+
+        def add(state: MetaState) -> MetaState:
+            nonlocal created
+            created = not (if_not_exists and state.catalog.find(name, schema_name, ()) is not None)
+            return change(state) if created else state
+
+        self._loop.change(add)
+        return created
 
     # What SHOW and rw_catalog tell
 

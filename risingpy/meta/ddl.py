@@ -145,10 +145,10 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
     """`state` with a plain view."""
     existing = state.catalog.find(view.name, view.schema_name, ())
     if existing is not None and or_replace and existing.kind is RelationKind.VIEW:
-        readers = list(state.catalog.dependents(existing.relation_id))
-        if readers and [(c.name, c.type) for c in existing.columns] != [(c.name, c.type) for c in view.columns]:
+        if any(state.catalog.dependents(existing.relation_id)):
             raise DependentObjectsStillExist(
-                f'cannot change the columns of view "{view.name}": other objects depend on it'
+                f'cannot replace view "{view.name}" because other objects depend on it',
+                hint="A materialized view keeps the query that it was created with: drop it first.",
             )
     else:
         existing = None
@@ -307,6 +307,12 @@ def _check_unchanged(state: MetaState, bound: Iterable[Relation]) -> None:
         if now is None or now.version != relation.version:
             raise SerializationFailure(
                 f'{relation.kind.value} "{relation.name}" changed meanwhile', hint="Run the statement again."
+            )
+        if now.status is JobStatus.FAILED:
+            raise SqlError(
+                f'{relation.kind.value} "{relation.name}" has stopped because of an error',
+                sqlstate="55000",
+                hint=f"DROP the {relation.kind.value} and create it again.",
             )
 
 

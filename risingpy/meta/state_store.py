@@ -46,7 +46,7 @@ class MetaStateStore:
                     schemas=tuple(_json(txn, "schemas")),
                     relations=relations,
                 ),
-                jobs=jobs,
+                jobs=dict(sorted(jobs.items())),  # upstreams have lower ids, and must run first
                 shards=counters["shards"],
                 graph_version=counters["graph_version"],
                 committed=CommittedEpoch(
@@ -136,6 +136,18 @@ def without_relation(state: MetaState, relation: Relation) -> MetaState:
         fresh_jobs=state.fresh_jobs - {relation.relation_id},
         errors={k: v for k, v in state.errors.items() if k != relation.relation_id},
         purge=purge,
+    )
+
+
+def without_job(state: MetaState, job_id: int) -> MetaState:
+    """`state` after a job has stopped: its relation's rows stay readable, its other tables are left to the purge."""
+    job = state.jobs.get(job_id)
+    if job is None:
+        return state
+    return replace(
+        state,
+        jobs={k: v for k, v in state.jobs.items() if k != job_id},
+        purge=state.purge | {table.table_id for table in job.state_tables},
     )
 
 

@@ -24,7 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from risingpy.executors.epoch_descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_source import FORMAT, EpochSource
-from risingpy.executors.spark.session import SparkSettings, start_session
+from risingpy.executors.spark.session import SparkSettings, socket_directory, start_session
 from risingpy.executors.spark.stage_task import FAILURE_PORT, ROW_SCHEMA, TaskReport, pass_on, stage_function
 
 LOG = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class SparkDriver:
         self._data_dir = data_dir
         self._settings = settings
         self._committed = committed
-        self._channel = EpochChannel(run_directory(data_dir) / "epochs.sock", committed)
+        self._channel = EpochChannel(socket_directory() / "epochs.sock", committed)
         self._session: SparkSession | None = None
         self._query: StreamingQuery | None = None
         self._warm: Future[SparkSession] = Future()
@@ -61,7 +61,7 @@ class SparkDriver:
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
-        session = self._warm.result()
+        session = self._warm_session()
         if self._query is None or not self._query.isActive:
             self._channel.open_epoch(descriptor.committed)  # the new query must not begin with the failed epoch
             self._query = self._start_query(session, descriptor.committed)
@@ -88,6 +88,14 @@ class SparkDriver:
                 self._query.stop()
         with contextlib.suppress(Exception):
             self._warm.result().stop()
+
+    def _warm_session(self) -> SparkSession:
+        while True:
+            try:
+                return self._warm.result(timeout=LOOK_SECONDS)
+            except FutureTimeout:
+                if self._stopping:
+                    raise QueryFailed("the server is stopping") from None
 
     def _start(self) -> None:
         try:

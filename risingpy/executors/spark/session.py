@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -55,7 +59,7 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",
         # A Python stage over TCP waits for a delayed acknowledgement at each hand-over: 84 ms against 44 ms.
         "spark.python.unix.domain.socket.enabled": "true",
-        "spark.python.unix.domain.socket.dir": str(_socket_directory(run_dir)),
+        "spark.python.unix.domain.socket.dir": str(socket_directory()),
         # A worker that a busy machine starts slowly is no reason to end the query.
         "spark.python.authenticate.socketTimeout": "60s",
         "spark.python.daemon.module": "risingpy.executors.spark.daemon",
@@ -71,8 +75,9 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
     }
 
 
-def _socket_directory(run_dir: Path) -> Path:
-    """Paths of Unix sockets end at 108 bytes, so a deep data directory cannot hold them."""
-    directory = Path("/tmp") / f"risingpy-{os.getuid()}-{os.getpid()}"
-    directory.mkdir(mode=0o700, exist_ok=True)
+@cache
+def socket_directory() -> Path:
+    """Where this process has its Unix sockets, whose paths end at 108 bytes: a data directory may be too deep."""
+    directory = Path(tempfile.mkdtemp(prefix="risingpy-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory
