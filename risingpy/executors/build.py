@@ -118,7 +118,11 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
         case Source():
             return Operator(
                 lambda epoch: SourceExecutor(
-                    source_id=plan.source_id, columns=plan.columns, empty=empty, epoch_input=epoch.epoch_input
+                    job_id=epoch.job_id,
+                    source_id=plan.source_id,
+                    columns=plan.columns,
+                    empty=empty,
+                    epoch_input=epoch.epoch_input,
                 ),
                 empty,
                 wakes=always,

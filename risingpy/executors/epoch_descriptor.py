@@ -14,11 +14,12 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class SplitRange:
-    """A part of an external source: the rows `start` ≤ position < `end` of `split` in this epoch.
+    """A part of an external source for one job: rows `start` ≤ position < `end` of `split` in this epoch.
 
-    `ordinal` numbers the source's splits in the order in which they were first seen.
+    `ordinal` numbers the source's splits in the order in which the job first saw them.
     """
 
+    job_id: int
     source_id: int
     split: str
     start: int

@@ -20,6 +20,6 @@ class EpochInput(Protocol):
         """The epoch's logged changes of a table (`op`, `c0`…), in log order, of every shard; None if there are none."""
         ...
 
-    def source_rows(self, source_id: int) -> pa.Table | None:
-        """This shard's part of the epoch's new rows of a source (`op`, `c0`…); None if there are none."""
+    def source_rows(self, job_id: int, source_id: int) -> pa.Table | None:
+        """This shard's part of a source's rows that are new to the job in this epoch (`op`, `c0`…); None if there are none."""
         ...

@@ -18,8 +18,8 @@ from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.graph import StreamGraph
 from risingpy.optimizer.plan_codec import decode
-from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.log_reader import LogReader
+from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.write_ahead_log import log_directory
 
 PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
@@ -42,18 +42,18 @@ class LoggedInput:
         """All the epoch's changes of the table, in log order; None if there are none."""
         return self._worker.logged(self._descriptor).get(table_id)
 
-    def source_rows(self, source_id: int) -> pa.Table | None:
-        """This shard's part of the epoch's new rows of a source; None if there are none."""
-        tables = list(self._read_splits(source_id))
+    def source_rows(self, job_id: int, source_id: int) -> pa.Table | None:
+        """This shard's part of a source's rows that are new to the job; None if there are none."""
+        tables = list(self._read_splits(job_id, source_id))
         return pa.concat_tables(tables) if tables else None
 
-    def _read_splits(self, source_id: int) -> Iterator[pa.Table]:
+    def _read_splits(self, job_id: int, source_id: int) -> Iterator[pa.Table]:
         relation = self._worker.source(self._descriptor, source_id)
         options = FileSourceOptions.parse(dict(relation.options))
         columns = [(column.name, column.type) for column in relation.columns if not column.hidden]
         shards = self._descriptor.shards
         for split in self._descriptor.splits:
-            if split.source_id != source_id:
+            if (split.job_id, split.source_id) != (job_id, source_id):
                 continue
             length = split.end - split.start
             start = split.start + length * self._shard // shards

@@ -13,14 +13,17 @@ from risingpy.executors.epoch_input import EpochInput
 class SourceExecutor:
     """Picks the columns that the query reads."""
 
-    def __init__(self, *, source_id: int, columns: Sequence[int], empty: pa.Table, epoch_input: EpochInput) -> None:
+    def __init__(
+        self, *, job_id: int, source_id: int, columns: Sequence[int], empty: pa.Table, epoch_input: EpochInput
+    ) -> None:
+        self._job_id = job_id
         self._source_id = source_id
         self._columns = columns
         self._empty = empty
         self._input = epoch_input
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
-        rows = self._input.source_rows(self._source_id)
+        rows = self._input.source_rows(self._job_id, self._source_id)
         if rows is None:
             return self._empty
         picked = rows.select(["op", *(f"c{index}" for index in self._columns)])

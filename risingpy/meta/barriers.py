@@ -20,7 +20,7 @@ from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path, wri
 from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner
-from risingpy.meta.source_offsets import SourceOffsets
+from risingpy.meta.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import CommittedEpoch, MetaState
 from risingpy.meta.state_store import MetaStateStore, without_job, without_relation
 from risingpy.optimizer.catalog import JobStatus, Relation
@@ -63,6 +63,7 @@ class BarrierLoop:
         self._view = store.open_read_view(state.committed.epoch)
         self._progress: dict[int, int] = {}
         self._failures: dict[int, SqlError] = {}
+        self._last_tried = 0
         self._stopping = False
         self._fatal: str | None = None
         self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
@@ -224,7 +225,7 @@ class BarrierLoop:
             return
         backfilling = any(job.relation_id not in state.fresh_jobs for job in creating)
         descriptor = EpochDescriptor(
-            epoch=next_epoch(state.committed.epoch),
+            epoch=self._next_epoch(),
             committed=state.committed.epoch,
             graph_version=state.graph_version,
             shards=state.shards,
@@ -243,9 +244,12 @@ class BarrierLoop:
             return
         self._commit_epoch(descriptor, report, offsets)
 
-    def _commit_epoch(
-        self, descriptor: EpochDescriptor, report: EpochReport, offsets: Mapping[int, Mapping[str, int]]
-    ) -> None:
+    def _next_epoch(self) -> int:
+        """Beyond every epoch that was tried: a store refuses an older one than it has begun."""
+        self._last_tried = next_epoch(max(self._state.committed.epoch, self._last_tried))
+        return self._last_tried
+
+    def _commit_epoch(self, descriptor: EpochDescriptor, report: EpochReport, offsets: Offsets) -> None:
         old = self._state
         new = replace(
             old,

@@ -228,6 +228,9 @@ class Database:
         failure = self._loop.failure_of(relation_id)
         if failure is not None:
             raise failure
+        # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
+        target = {job: ends for job, ends in self._sources.newest(self.state).items() if job == relation_id}
+        self._loop.wait_until(lambda state: reached(state.committed.offsets, target), cancelled)
         return True, notices
 
     def drop(self, names: Sequence[ddl.DropTarget], *, if_exists: bool, cascade: bool) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""Which rows of the external sources the next epoch takes."""
+"""Which rows of the external sources the next epoch takes.
+
+Each job has its own offsets: a view over a source begins with the source's first row, whatever other views have read.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from risingpy.connectors.file_source import FileSourceOptions, count_rows, list_
 from risingpy.executors.epoch_descriptor import SplitRange
 from risingpy.meta.state import MetaState
 from risingpy.optimizer.catalog import Relation
+from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import Job
-from risingpy.optimizer.plan import Source, StreamPlan
+from risingpy.optimizer.plan import Source
 
 POLL_SECONDS = 0.05  # how often directories are looked at while a view reads a source
 
-Offsets = Mapping[int, Mapping[str, int]]
+Offsets = Mapping[int, Mapping[int, Mapping[str, int]]]  # by job, source, split
 
 
 class SourceOffsets:
@@ -21,69 +25,71 @@ class SourceOffsets:
 
     def poll_seconds(self, state: MetaState) -> float | None:
         """How long the loop may sleep: without end if no job reads a source."""
-        return POLL_SECONDS if _sources_in_use(state) else None
+        return POLL_SECONDS if any(True for _ in _readers(state)) else None
 
     def available(self, state: MetaState) -> bool:
-        """True if some source has rows beyond the committed offsets."""
-        return any(True for relation in _sources_in_use(state) for _ in _new_ranges(relation, state.committed.offsets))
+        """True if some job has not read all that is there."""
+        return any(True for _ in _new_ranges(state, state.committed.offsets))
 
     def newest(self, state: MetaState) -> Offsets:
         """Where the sources in use end now. May be called from any thread."""
-        return {
-            relation.relation_id: {split: end for split, _, end in _new_ranges(relation, {})}
-            for relation in _sources_in_use(state)
-        }
+        ends: dict[int, dict[int, dict[str, int]]] = {}
+        for job_id, source_id, split, _, end in _new_ranges(state, {}):
+            ends.setdefault(job_id, {}).setdefault(source_id, {})[split] = end
+        return ends
 
     def next_ranges(self, state: MetaState, most_rows: int) -> tuple[tuple[SplitRange, ...], Offsets, int]:
         """(ranges, offsets after them, rows): whole files as long as they fit, at least a part of one if any is new."""
-        offsets = {source: dict(splits) for source, splits in state.committed.offsets.items()}
+        offsets = {
+            job_id: {source: dict(splits) for source, splits in sources.items()}
+            for job_id, sources in state.committed.offsets.items()
+            if job_id in state.jobs
+        }
         ranges: list[SplitRange] = []
         rows = 0
-        for relation in _sources_in_use(state):
-            for split, start, end in _new_ranges(relation, state.committed.offsets):
-                end = min(end, start + most_rows - rows)
-                if end <= start:
-                    break
-                known = offsets.setdefault(relation.relation_id, {})
-                known[split] = end
-                ordinal = list(known).index(split)
-                ranges.append(SplitRange(relation.relation_id, split, start, end, ordinal))
-                rows += end - start
+        for job_id, source_id, split, start, end in _new_ranges(state, state.committed.offsets):
+            end = min(end, start + most_rows - rows)
+            if end <= start:
+                break
+            known = offsets.setdefault(job_id, {}).setdefault(source_id, {})
+            known[split] = end
+            ranges.append(SplitRange(job_id, source_id, split, start, end, list(known).index(split)))
+            rows += end - start
         return tuple(ranges), offsets, rows
-
-
-def _sources_in_use(state: MetaState) -> list[Relation]:
-    used = {source for job in state.jobs.values() for source in source_ids(job)}
-    return [state.catalog.relations[source] for source in sorted(used)]
-
-
-def _new_ranges(relation: Relation, committed: Offsets) -> Iterator[tuple[str, int, int]]:
-    options = FileSourceOptions.parse(dict(relation.options))
-    known = committed.get(relation.relation_id, {})
-    for path in list_files(options):
-        start, end = known.get(path, 0), count_rows(path, options.format)
-        if start < end:
-            yield path, start, end
 
 
 def source_ids(job: Job) -> set[int]:
     """The sources that a job reads."""
-    return {source for fragment in job.fragments for source in _sources_below(fragment.root)}
-
-
-def _sources_below(plan: StreamPlan) -> Iterator[int]:
-    if isinstance(plan, Source):
-        yield plan.source_id
-    below = getattr(plan, "inputs", None) or (getattr(plan, "input", None),)
-    for child in below:
-        if child is not None:
-            yield from _sources_below(child)
+    return {
+        node.source_id
+        for fragment in job.fragments
+        for node in nodes_of_fragment(fragment.root)
+        if isinstance(node, Source)
+    }
 
 
 def reached(committed: Offsets, target: Offsets) -> bool:
-    """True if every split of `target` is committed up to its offset."""
+    """True if every job has read every split of `target` up to its offset."""
     return all(
-        committed.get(source, {}).get(split, 0) >= end
-        for source, splits in target.items()
+        committed.get(job_id, {}).get(source, {}).get(split, 0) >= end
+        for job_id, sources in target.items()
+        for source, splits in sources.items()
         for split, end in splits.items()
     )
+
+
+def _readers(state: MetaState) -> Iterator[tuple[Job, Relation]]:
+    for job in state.jobs.values():
+        for source in sorted(source_ids(job)):
+            yield job, state.catalog.relations[source]
+
+
+def _new_ranges(state: MetaState, committed: Offsets) -> Iterator[tuple[int, int, str, int, int]]:
+    """(job, source, split, start, end) of what is beyond `committed`."""
+    for job, relation in _readers(state):
+        options = FileSourceOptions.parse(dict(relation.options))
+        known = committed.get(job.job_id, {}).get(relation.relation_id, {})
+        for path in list_files(options):
+            start, end = known.get(path, 0), count_rows(path, options.format)
+            if start < end:
+                yield job.job_id, relation.relation_id, path, start, end

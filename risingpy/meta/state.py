@@ -17,11 +17,14 @@ FIRST_USER_ID = 16384  # as PostgreSQL: lower ids are the system's own
 
 @dataclass(frozen=True, slots=True)
 class CommittedEpoch:
-    """The last committed epoch: log records up to `lsn` are in it, and each source's splits up to their offsets."""
+    """The last committed epoch: log records up to `lsn` are in it, and what each job has read of its sources.
+
+    `offsets`: by job, by source, by split, the position up to which the job has the rows.
+    """
 
     epoch: int = 0
     lsn: int = 0
-    offsets: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    offsets: Mapping[int, Mapping[int, Mapping[str, int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,10 @@ class MetaStateStore:
                 committed=CommittedEpoch(
                     committed["epoch"],
                     committed["lsn"],
-                    {int(source): splits for source, splits in committed["offsets"].items()},
+                    {
+                        int(job): {int(source): splits for source, splits in sources.items()}
+                        for job, sources in committed["offsets"].items()
+                    },
                 ),
                 fresh_jobs=frozenset(counters["fresh_jobs"]),
                 purge=frozenset(_json(txn, "purge")),

@@ -47,7 +47,7 @@ class Input:
     def log_changes(self, table_id: int) -> pa.Table | None:
         return self.logged.get(table_id)
 
-    def source_rows(self, source_id: int) -> pa.Table | None:
+    def source_rows(self, job_id: int, source_id: int) -> pa.Table | None:
         return self.sources.get(source_id)
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from risingpy.errors import (
@@ -13,6 +14,7 @@ from risingpy.errors import (
     NumericValueOutOfRange,
     QueryCanceled,
     SerializationFailure,
+    SqlError,
     UndefinedTable,
 )
 from risingpy.executors.epoch_descriptor import EpochDescriptor
@@ -195,3 +197,45 @@ def test_row_ids_are_not_used_twice_after_a_restart(tmp_path: Path) -> None:
     server.restart()
     assert server.database.next_row_ids(5) >= first + 5
     server.stop()
+
+
+def write_bids(directory: Path, name: str, prices: list[int]) -> None:
+    table = pa.table({"auction": [1] * len(prices), "price": prices})
+    with pa.OSFile(str(directory / name), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def test_every_view_of_a_source_has_all_of_its_rows(server: Server, tmp_path: Path) -> None:
+    client = server.client()
+    write_bids(tmp_path, "1.arrow", [1, 2])
+    client.run(
+        f"CREATE SOURCE bid (auction BIGINT, price BIGINT) WITH (connector = 'file', path = '{tmp_path}/*.arrow')"
+    )
+    view = "CREATE MATERIALIZED VIEW {} AS SELECT auction, count(*) AS n, sum(price) AS total FROM bid GROUP BY auction"
+    client.run(view.format("first"))
+    assert client.run("SELECT n, total FROM first") == [(2, 3)]
+    client.run(view.format("second"))
+    assert client.run("SELECT n, total FROM second") == [(2, 3)]
+    write_bids(tmp_path, "2.arrow", [10])
+    assert client.run("FLUSH; SELECT n, total FROM first") == [(3, 13)]
+    server.restart()
+    client = server.client()
+    assert client.run("SELECT n, total FROM second") == [(3, 13)]
+    client.run("DROP MATERIALIZED VIEW first; DROP MATERIALIZED VIEW second")
+    client.run(view.format("third"))
+    assert client.run("SELECT n, total FROM third") == [(3, 13)]
+
+
+def test_a_stopped_table_refuses_rows(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE)
+    table = next(iter(server.database.catalog.relations.values()))
+    server.runner.faults = [FragmentFailed(table.relation_id, 1, NumericValueOutOfRange("too much"))]
+    client.run("INSERT INTO t VALUES (1, 1, 1)")
+    deadline = time.monotonic() + 10
+    while server.database.state.jobs and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with pytest.raises(SqlError, match="stopped because of an error"):
+        client.run("INSERT INTO t VALUES (2, 1, 1)")
+    with pytest.raises(SqlError, match="stopped because of an error"):
+        client.run(VIEW)
