@@ -21,5 +21,5 @@ class EpochInput(Protocol):
         ...
 
     def source_rows(self, job_id: int, source_id: int) -> pa.Table | None:
-        """This shard's part of a source's rows that are new to the job in this epoch (`op`, `c0`…); None if there are none."""
+        """This shard's part of a source's rows that are new to the job (`op`, `c0`…); None if there are none."""
         ...

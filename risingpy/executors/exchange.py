@@ -1,7 +1,8 @@
 """How a delta travels to the shards of the next stage: split by distribution, as Arrow IPC payloads.
 
 A payload is addressed by (shard, port). `port = fragment_id · 64 + k`: below 32, k is an exchange input of the
-fragment; from 32 on, k − 32 is one of its upstream tables, whose changes were made in an earlier stage on the same shard.
+fragment; from 32 on, k − 32 is one of its upstream tables, whose changes were made in an earlier stage on the same
+shard.
 """
 
 from __future__ import annotations
