@@ -29,6 +29,11 @@ from risingpy.optimizer.logical import LogicalPlan, Scan, Schema
 from risingpy.storage.storage_table import StorageTable
 
 ROWS_PER_BATCH = 65_536
+_ERRORS: dict[str, type[duckdb.Error]] = {
+    "Conversion Error": duckdb.ConversionException,
+    "Out of Range Error": duckdb.OutOfRangeException,
+    "Invalid Input Error": duckdb.InvalidInputException,
+}
 
 _shared: list[duckdb.DuckDBPyConnection] = []
 _shared_guard = threading.Lock()
@@ -50,15 +55,19 @@ class BatchRunner:
         self._cancelled = cancelled
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._busy: list[duckdb.DuckDBPyConnection] = []
+        self._guard = threading.Lock()  # no cursor is closed while another thread interrupts it
 
     def interrupt(self) -> None:
         """Ends what runs; it raises QueryCanceled if the session's `cancelled` is set."""
-        for cursor in tuple(self._busy):
-            cursor.interrupt()
+        with self._guard:
+            for cursor in self._busy:
+                cursor.interrupt()
 
     def close(self) -> None:
-        for cursor in (*self._idle, *self._busy):
-            cursor.close()
+        with self._guard:
+            for cursor in (*self._idle, *self._busy):
+                cursor.close()
+            self._idle, self._busy = [], []
 
     def run(
         self, plan: LogicalPlan, parameters: Parameters, take_snapshot: Callable[[], Snapshot]
@@ -123,31 +132,34 @@ class BatchRunner:
     def _cursor(self, relations: dict[str, pa.Table | pa.RecordBatchReader]) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor that sees `relations`; a suspended portal keeps its own, so there may be several."""
         cursor = self._idle.pop() if self._idle else _new_cursor()
-        self._busy.append(cursor)
+        with self._guard:
+            self._busy.append(cursor)
         finished = False
         try:
-            for name, relation in relations.items():
-                cursor.register(name, relation)
             with self._translated():
+                for name, relation in relations.items():
+                    cursor.register(name, relation)
                 yield cursor
-            for name in relations:
-                cursor.unregister(name)
+                for name in relations:
+                    cursor.unregister(name)
             finished = True
         finally:
-            self._busy.remove(cursor)
-            if finished:
-                self._idle.append(cursor)
-            else:
-                cursor.close()  # it may hold an unfinished answer
+            with self._guard:
+                if cursor in self._busy:
+                    self._busy.remove(cursor)
+                if finished:
+                    self._idle.append(cursor)
+                else:
+                    cursor.close()  # it may hold an unfinished answer
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except duckdb.Error as error:
-            if self._cancelled.is_set():
+        except (duckdb.Error, OSError, pa.ArrowException) as error:
+            if self._cancelled.is_set() or "INTERRUPT" in str(error):
                 raise _canceled() from error
-            raise translate_error(error) from error
+            raise translate_error(_as_duckdb_error(error)) from error
 
     def _scan(
         self, scan: Scan, relation: Relation, snapshot: Snapshot, lookup: KeyLookup | None
@@ -167,6 +179,15 @@ class BatchRunner:
         if lookup is not None:
             return lookup.rows(table, scan.columns)
         return pa.RecordBatchReader.from_batches(_scan_schema(relation, scan.columns), table.scan(scan.columns))
+
+
+def _as_duckdb_error(error: Exception) -> duckdb.Error:
+    """DuckDB's error, which comes as one of Arrow's where it happens behind the first batch."""
+    if isinstance(error, duckdb.Error):
+        return error
+    text = str(error)
+    found = next((kind for name, kind in _ERRORS.items() if text.startswith(name)), duckdb.Error)
+    return found(text)
 
 
 def _canceled() -> SqlError:

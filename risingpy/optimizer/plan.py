@@ -50,7 +50,7 @@ class TableScan:
 
     `columns` are positions in the upstream table's schema (`upstream`), in output order; the upstream's
     storage key is always among them. The snapshot is read shard by shard in key order, in bounded
-    chunks; changes beyond the position that has been reached are held back, for the snapshot will
+    chunks; changes beyond the position that has been reached are dropped, for the snapshot will
     bring them. Stream key: the upstream's. State: `progress`, one row per vnode-shard, with the position
     and whether it is finished. A scan of a freshly created (empty) upstream finishes in its first epoch.
     """
@@ -77,7 +77,7 @@ class Dml:
 class Source:
     """Rows of an external source's splits, between the epoch's offsets. Append-only.
 
-    Not materialized: a view over it starts at the offsets where the source stands.
+    Not materialized: each job reads it on its own, from the first row on.
     """
 
     source_id: int

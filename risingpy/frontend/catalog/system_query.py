@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from risingpy.errors import SqlError, SyntaxError_, UndefinedFunction
+from risingpy.errors import QueryCanceled, SqlError, SyntaxError_, UndefinedFunction
 from risingpy.frontend.catalog.parameters import ParameterType, parameter_types
 from risingpy.frontend.catalog.registry import RELATIONS
 from risingpy.frontend.catalog.rewrite import Rewritten, parse_system_query, rewrite
@@ -104,6 +105,7 @@ class SystemQueries:
         self._session = session
         self._state = state
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._guard = threading.Lock()  # it is not closed while another thread interrupts it
 
     def prepare(self, sql: str, parameter_oids: Sequence[int]) -> SystemQuery:
         """Binds a query and finds the columns of its answer, without running it."""
@@ -117,9 +119,8 @@ class SystemQueries:
     def execute(self, query: SystemQuery, parameters: Sequence[object]) -> pa.Table:
         """The whole answer, its columns in the types of `query.columns`."""
         rewritten = rewrite(query.tree, self._session, parameters, query.declared, execute=True)
-        connection = self._connect(rewritten)
         try:
-            answer = connection.sql(rewritten.sql).to_arrow_table()
+            answer = self._connect(rewritten).sql(rewritten.sql).to_arrow_table()
         except duckdb.Error as error:
             raise _translated(error) from None
         columns = [_as_type(answer.column(i), column.arrow) for i, column in enumerate(query.columns)]
@@ -127,19 +128,19 @@ class SystemQueries:
 
     def interrupt(self) -> None:
         """Ends a running query. From any thread."""
-        connection = self._connection
-        if connection is not None:
-            connection.interrupt()
+        with self._guard:
+            if self._connection is not None:
+                self._connection.interrupt()
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        with self._guard:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
     def _describe(self, rewritten: Rewritten) -> tuple[ResultColumn, ...]:
-        connection = self._connect(rewritten)
         try:
-            answer = connection.sql(rewritten.sql)
+            answer = self._connect(rewritten).sql(rewritten.sql)
         except duckdb.Error as error:
             raise _translated(error) from None
         names = rewritten.names or answer.columns
@@ -150,8 +151,9 @@ class SystemQueries:
         """The connection, with the relations that the query reads as they are now."""
         if self._connection is None:
             # Nothing of the machine or of this process may be read through a system query.
-            self._connection = duckdb.connect(":memory:", config={"threads": 1, "enable_external_access": False})
-            self._connection.execute(_SETTINGS)
+            made = duckdb.connect(":memory:", config={"threads": 1, "enable_external_access": False})
+            made.execute(_SETTINGS)
+            self._connection = made
         if rewritten.relations:
             state = self._state()
             for name, relation in rewritten.relations.items():
@@ -182,7 +184,7 @@ def _translated(error: duckdb.Error) -> SqlError:
     for prefix in ("Invalid Input Error: ", "Binder Error: ", "Catalog Error: ", "Parser Error: "):
         message = message.removeprefix(prefix)
     if isinstance(error, duckdb.InterruptException):
-        return SqlError("canceling statement due to user request", sqlstate="57014")
+        return QueryCanceled("canceling statement due to user request")
     if "Scalar Function with name" in text or "No function matches" in text:
         return UndefinedFunction(message)
     if message.startswith("relation ") and message.endswith("does not exist"):

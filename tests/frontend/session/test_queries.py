@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -98,6 +99,29 @@ def test_cancel(numbers: Any) -> None:
         numbers.run(LONG)
     assert time.monotonic() - started < 10
     assert numbers.run("SELECT 1") == [(1,)]
+
+
+def test_cancel_at_any_moment(connect: Callable[[], Any]) -> None:
+    client = connect()
+    client.run("SELECT count(*) FROM pg_class")
+    stop = threading.Event()
+
+    def keep_cancelling() -> None:
+        while not stop.is_set():
+            client.session.cancel()
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=keep_cancelling)
+    thread.start()
+    for _ in range(15):
+        with contextlib.suppress(QueryCanceled):
+            client.run("SELECT sum(x) FROM (VALUES (1), (2)) AS v (x)")
+        with contextlib.suppress(QueryCanceled):
+            client.run("SELECT count(*) FROM pg_class")
+    client.session.close()
+    stop.set()
+    thread.join()
+    client.session.cancel()
 
 
 def test_statement_timeout(numbers: Any) -> None:
