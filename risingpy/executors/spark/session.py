@@ -50,6 +50,9 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": settings.log_level,
+        # The rows are in our workers: Spark's own code runs briefly and often, and is best compiled fast, not well.
+        # First epoch after 16 s instead of 31 s, half the CPU per epoch (docs/decisions/007).
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
