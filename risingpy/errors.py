@@ -193,6 +193,12 @@ class SerializationFailure(SqlError):
     sqlstate = "40001"
 
 
+class DeadlockDetected(SqlError):
+    """Two transactions wait for each other; this one gives way, and the client may retry."""
+
+    sqlstate = "40P01"
+
+
 class QueryCanceled(SqlError):
     """The client, or a timeout, ended the statement."""
 

@@ -103,10 +103,7 @@ class ClientSession:
             self.transaction.commit(self.cancelled)
 
     def fail(self) -> None:
-        if self.transaction.status is TransactionStatus.IDLE:
-            self.transaction.rollback()
-        else:
-            self.transaction.status = TransactionStatus.FAILED
+        self.transaction.fail()
 
     def transaction_status(self) -> bytes:
         return self.transaction.status.value

@@ -78,6 +78,13 @@ class Transaction:
         self._changes = []
         self._end()
 
+    def fail(self) -> None:
+        """Forgets the writes and lets go of the tables; an explicit transaction stays, failed, to its end."""
+        explicit = self.status is not TransactionStatus.IDLE
+        self.rollback()
+        if explicit:
+            self.status = TransactionStatus.FAILED
+
     def changes_of(self, table_id: int) -> list[pa.Table]:
         """The chunks that this transaction wrote to a table so far."""
         return [change.chunk for change in self._changes if change.table_id == table_id]

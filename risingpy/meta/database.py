@@ -233,12 +233,19 @@ class Database:
         self._loop.wait_until(lambda state: reached(state.committed.offsets, target), cancelled)
         return True, notices
 
-    def drop(self, names: Sequence[ddl.DropTarget], *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
+    def drop(
+        self,
+        names: Sequence[ddl.DropTarget],
+        *,
+        if_exists: bool,
+        cascade: bool,
+        cancelled: threading.Event | None = None,
+    ) -> tuple[str, ...]:
         """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
         notices: list[str] = []
         with ExitStack() as locks:
-            for relation in ddl.drop_targets(self.state, names):
-                locks.enter_context(self._locks.of(relation.relation_id).exclusive())
+            for relation_id in sorted({relation.relation_id for relation in ddl.drop_targets(self.state, names)}):
+                locks.enter_context(self._locks.of(relation_id).exclusive(cancelled))
 
             def change(state: MetaState) -> MetaState:
                 after, said = ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade)

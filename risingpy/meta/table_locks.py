@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from risingpy.errors import QueryCanceled
+from risingpy.errors import DeadlockDetected, QueryCanceled
 
 WAIT_SLICE_SECONDS = 0.1  # how often a waiter looks whether it was cancelled
 
@@ -18,7 +18,9 @@ WAIT_SLICE_SECONDS = 0.1  # how often a waiter looks whether it was cancelled
 class TableLock:
     """A shared/exclusive lock, exclusive first: a waiting UPDATE is not starved by INSERTs. Exclusive is reentrant."""
 
-    def __init__(self) -> None:
+    def __init__(self, waits: dict[int, TableLock] | None = None) -> None:
+        """`waits`: which thread waits for which lock, shared by all locks of a database."""
+        self._waits = {} if waits is None else waits
         self._changed = threading.Condition()
         self._sharers = 0
         self._owner: int | None = None
@@ -71,10 +73,29 @@ class TableLock:
             self.release()
 
     def _wait(self, free: Callable[[], bool], cancelled: threading.Event | None) -> None:
-        while not free():
-            self._changed.wait(WAIT_SLICE_SECONDS)
-            if cancelled is not None and cancelled.is_set():
-                raise QueryCanceled("canceling statement due to user request")
+        me = threading.get_ident()
+        self._waits[me] = self
+        try:
+            while not free():
+                self._changed.wait(WAIT_SLICE_SECONDS)
+                if cancelled is not None and cancelled.is_set():
+                    raise QueryCanceled("canceling statement due to user request")
+                if not free() and self._owner_waits_for(me):
+                    raise DeadlockDetected(
+                        "deadlock detected", hint="Another transaction waits for this one: run this one again."
+                    )
+        finally:
+            del self._waits[me]
+
+    def _owner_waits_for(self, thread: int) -> bool:
+        """Whether this lock's owner waits, perhaps through others, for a lock that `thread` holds."""
+        lock: TableLock | None = self
+        for _ in range(len(self._waits) + 1):
+            owner = lock._owner if lock is not None else None
+            if owner is None or owner == thread:
+                return owner == thread
+            lock = self._waits.get(owner)
+        return False
 
 
 class TableLocks:
@@ -83,7 +104,8 @@ class TableLocks:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._locks: dict[int, TableLock] = {}
+        self._waits: dict[int, TableLock] = {}
 
     def of(self, table_id: int) -> TableLock:
         with self._guard:
-            return self._locks.setdefault(table_id, TableLock())
+            return self._locks.setdefault(table_id, TableLock(self._waits))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import (
+    DeadlockDetected,
     DuplicateRelation,
     NumericValueOutOfRange,
     QueryCanceled,
@@ -239,3 +240,30 @@ def test_a_stopped_table_refuses_rows(server: Server) -> None:
         client.run("INSERT INTO t VALUES (2, 1, 1)")
     with pytest.raises(SqlError, match="stopped because of an error"):
         client.run(VIEW)
+
+
+def test_of_two_transactions_that_wait_for_each_other_one_gives_way(server: Server) -> None:
+    server.client().run("CREATE TABLE a (id INT PRIMARY KEY, v INT); CREATE TABLE b (id INT PRIMARY KEY, v INT)")
+    server.client().run("INSERT INTO a VALUES (1, 0); INSERT INTO b VALUES (1, 0); FLUSH")
+    both_hold_one = threading.Barrier(2)
+    outcomes: list[str] = []
+
+    def work(first: str, second: str) -> None:
+        client = server.client()
+        client.run(f"BEGIN; UPDATE {first} SET v = v + 1")
+        both_hold_one.wait(timeout=10)
+        try:
+            client.run(f"UPDATE {second} SET v = v + 1")
+            client.run("COMMIT")
+            outcomes.append("committed")
+        except DeadlockDetected:
+            outcomes.append("gave way")  # its tables are free at once, before any ROLLBACK
+
+    threads = [threading.Thread(target=work, args=names) for names in (("a", "b"), ("b", "a"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert len(outcomes) == 2 and "gave way" in outcomes
+    committed = outcomes.count("committed")
+    assert server.client().run("FLUSH; SELECT a.v + b.v FROM a, b") == [(2 * committed,)]

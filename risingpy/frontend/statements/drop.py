@@ -22,7 +22,10 @@ def prepare(
         targets = [
             DropTarget(statement.kind, name.schema, name.name, session.search_path()) for name in statement.names
         ]
-        for notice in session.database.drop(targets, if_exists=statement.if_exists, cascade=statement.cascade):
+        notices = session.database.drop(
+            targets, if_exists=statement.if_exists, cascade=statement.cascade, cancelled=session.cancelled
+        )
+        for notice in notices:
             session.notice(notice)
         return Result(f"DROP {statement.kind.value.upper()}")
 
