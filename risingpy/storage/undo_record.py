@@ -1,7 +1,7 @@
 """What takes an epoch back: per stage of a shard, the epoch it is at, and the old values of the keys it touched.
 
     meta  "marker" | stage u32   epoch u64                                    of the stage's last commit
-    undo  stage u32              "U1" | epoch u64 | epoch before u64 | Arrow IPC stream of (key, old), lz4
+    undo  stage u32              "U1" | epoch u64 | epoch before u64 | Arrow IPC stream of (key, old); large ones lz4
 
 All integers are big-endian; the epoch before is 0 if there is none. `old` is NULL where the key was not there.
 The stream has a batch for each time that writes went to the store, the first one first: a key in several had
@@ -26,6 +26,7 @@ ROWS, UNDO, META = b"rows", b"undo", b"meta"  # the named databases of a shard; 
 _MARKER = b"marker"
 _HEAD = struct.Struct(">2sQQ")
 _MAGIC = b"U1"
+_COMPRESS_FROM = 1 << 16  # bytes
 _SCHEMA = pa.schema([("key", pa.binary()), ("old", pa.binary())])
 
 
@@ -40,7 +41,9 @@ class UndoRecord:
     def encode(self) -> bytes:
         sink = pa.BufferOutputStream()
         sink.write(_HEAD.pack(_MAGIC, self.epoch, self.epoch_before))
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        size = sum(part.keys.nbytes + part.values.nbytes for part in self.parts)
+        # Waking threads for it costs a small epoch more than the rest of its commit.
+        options = pa.ipc.IpcWriteOptions(compression="lz4" if size >= _COMPRESS_FROM else None, use_threads=False)
         with pa.ipc.new_stream(sink, _SCHEMA, options=options) as stream:
             for part in self.parts:
                 stream.write_batch(pa.record_batch([part.keys, part.values], schema=_SCHEMA))
