@@ -12,8 +12,8 @@ import pytest
 
 from risingpy.server_process import ServerProcess
 
-ROWS = 20_000  # an epoch that is shuffled, so that several workers have a part in it
-ROUNDS = 6
+ROWS = 150_000  # an epoch that is shuffled (SMALL_EPOCH_ROWS), so that several workers have a part in it
+ROUNDS = 4
 
 
 def workers(server: ServerProcess) -> list[psutil.Process]:
