@@ -26,8 +26,9 @@ from risingpy.executors.exchange import (
     table_port,
     to_payloads,
 )
+from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import ExchangeSource, Fragment, StreamGraph
-from risingpy.optimizer.plan import Exchange, Materialize, TableScan
+from risingpy.optimizer.plan import Exchange, Materialize
 from risingpy.storage.shard_store import EpochTransaction, ShardStore
 
 Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
@@ -237,19 +238,10 @@ def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int) -> I
 
 def _empty_inputs(fragment: Fragment) -> tuple[pa.Table, ...]:
     return tuple(
-        empty_chunk([column.type for column in exchange.properties.schema]) for exchange in _exchanges(fragment.root)
+        empty_chunk([column.type for column in node.properties.schema])
+        for node in nodes_of_fragment(fragment.root)
+        if isinstance(node, Exchange)
     )
-
-
-def _exchanges(plan: object) -> Iterator[Exchange]:
-    if isinstance(plan, Exchange):
-        yield plan
-        return
-    if isinstance(plan, TableScan):
-        return
-    for child in getattr(plan, "inputs", None) or (getattr(plan, "input", None),):
-        if child is not None:
-            yield from _exchanges(child)
 
 
 def _concatenated(tables: list[pa.Table] | None, empty: pa.Table) -> pa.Table:

@@ -63,7 +63,7 @@ class Database:
         self._loop: BarrierLoop
 
     def start(self, runner: EpochRunner) -> None:
-        """Starts the barrier loop; `runner` must have been started."""
+        """Starts the barrier loop, whose first epoch waits until `runner` has been started too."""
         self._loop = BarrierLoop(
             data_dir=self.data_dir,
             state=self._initial,
@@ -114,10 +114,6 @@ class Database:
     def last_lsn(self) -> int:
         """The position of the last logged change."""
         return self._log.last_lsn
-
-    def read_view(self) -> ReadView:
-        """The newest committed epoch's view, acquired: the caller releases it."""
-        return self._loop.acquire_view()[1]
 
     def snapshot(self) -> Snapshot:
         """The newest catalog together with its view, acquired: the caller releases the view."""

@@ -55,10 +55,6 @@ class SparkDriver:
         """Starts Spark in the background."""
         threading.Thread(target=self._start, name="spark-start", daemon=True).start()
 
-    @property
-    def warm(self) -> bool:
-        return self._warm.done()
-
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
         session = self._warm_session()

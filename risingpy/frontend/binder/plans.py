@@ -8,7 +8,7 @@ from dataclasses import replace
 from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.frontend.binder.coercion import Coercer, Operand
 from risingpy.optimizer.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
-from risingpy.types import UNKNOWN, SqlType, TypeKind
+from risingpy.types import TypeKind
 
 ONE_ROW = Values(((),), ())  # what a query without FROM reads
 
@@ -71,12 +71,3 @@ def settled(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:
     if all(field.type.kind is not TypeKind.UNKNOWN for field in plan.schema):
         return plan
     return converted(plan, lambda operand, _: coercer.settled(operand), [1] * len(plan.schema))
-
-
-def output_operands(plan: LogicalPlan, positions: Sequence[int]) -> list[Operand]:
-    """The output columns as operands, for finding a common type with another plan's."""
-    return [Operand(InputRef(i, f.type), p) for i, (f, p) in enumerate(zip(plan.schema, positions, strict=True))]
-
-
-def all_unknown(types: Sequence[SqlType]) -> bool:
-    return all(t == UNKNOWN for t in types)
