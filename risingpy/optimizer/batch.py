@@ -44,6 +44,8 @@ _JOIN_WORDS = {
     JoinKind.RIGHT: "RIGHT JOIN",
     JoinKind.FULL: "FULL JOIN",
     JoinKind.CROSS: "CROSS JOIN",
+    JoinKind.LEFT_SEMI: "SEMI JOIN",
+    JoinKind.LEFT_ANTI: "ANTI JOIN",
 }
 
 

@@ -41,6 +41,8 @@ class JoinKind(Enum):
     RIGHT = "RightOuter"
     FULL = "FullOuter"
     CROSS = "Cross"
+    LEFT_SEMI = "LeftSemi"  # the left rows that have a match; output: the left columns only
+    LEFT_ANTI = "LeftAnti"  # the left rows that have none; output: the left columns only
 
 
 @dataclass(frozen=True, slots=True)
