@@ -63,7 +63,7 @@ from risingpy.storage.column_buffers import (
 from risingpy.storage.kernels import grouping, key_reading, keys, sizing
 from risingpy.storage.table_schema import VNODE_COUNT, KeyColumn, TableSchema
 
-FORMAT_VERSION = 1  # of the keys, and of the rows and values beside them
+FORMAT_VERSION = 2  # of the keys, of the rows and values beside them, and of the states in them
 HASH_VERSION = 1
 MAX_KEY_BYTES = 511  # LMDB 0.9's limit
 LONG_KEY_PREFIX = 495

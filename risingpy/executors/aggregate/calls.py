@@ -96,7 +96,7 @@ class ValueCall:
         self.existed, stored = self._table.get_rows(rows.groups.keys)
         codes = np.tile(np.arange(groups), 2)
         both = [pa.concat_arrays([a, b]) for a, b in zip(stored, changes, strict=True)]
-        self._new = self._state.settle(self._state.merge(codes, groups, both))
+        self._new = self._state.merge(codes, groups, both)
         old, _ = self._state.result(stored)
         new, errors = self._state.result(self._new)
         return Results(old, new, errors)

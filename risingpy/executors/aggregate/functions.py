@@ -15,7 +15,7 @@ def value_state(function: str, types: tuple[SqlType, ...], result_type: SqlType)
     match function:
         case "count":
             return Count()
-        case "sum" if types[0].is_float:
+        case "sum" if types[0].kind is TypeKind.BYTEA:
             return FloatSum(result_type)
         case "sum" if len(types) == _INTERVAL_SUM_COLUMNS:
             return IntervalSum()

@@ -15,7 +15,6 @@ from numba import njit, types
 from risingpy.storage.kernels import compile as _kernel_cache  # noqa: F401  (says where compiled code is kept)
 
 Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -27,7 +26,6 @@ def _input(item: Any) -> Any:
 
 _CODES, _SIGNS = _input(types.int64), _input(types.int8)
 _OUT = types.Array(types.int64, 1, "C")
-_OUT_FLOATS = types.Array(types.float64, 1, "C")
 
 
 def _compiled(*arguments: Any) -> Callable[[Function], Function]:
@@ -79,19 +77,6 @@ def add_wide(codes: Integers, signs: Signs, values: Integers, words: int, sums: 
                 underflow += 1
             sums[k + 1] = rest - borrow
             sums[k + 2] -= high + underflow
-
-
-@_compiled(_CODES, _SIGNS, _input(types.float64), _OUT_FLOATS, _OUT_FLOATS)
-def add_floats(codes: Integers, signs: Signs, values: Floats, sums: Floats, errors: Floats) -> None:
-    """Adds finite values to sums with error terms (double-double: 106 bits; Knuth's two-sum)."""
-    for i in range(len(codes)):
-        k = codes[i]
-        value = values[i] if signs[i] > 0 else -values[i]
-        total = sums[k] + value
-        part = total - sums[k]
-        error = (sums[k] - (total - part)) + (value - part) + errors[k]
-        sums[k] = total + error
-        errors[k] = error - (sums[k] - total)
 
 
 @_compiled(_CODES, _input(types.int64), types.int64, _OUT)

@@ -6,7 +6,7 @@ Both are the same columns, for a state is a sum of changes:
     count                                 number
     sum of integers, of numeric(p,s)      low 128 bits of the unscaled sum [, the 64 bits above], number of values
       (the upper bits where p > 28: a sum of fewer digits cannot leave 128 bits)
-    sum of real and double precision      sum of the finite values, its error, numbers of values,
+    sum of real and double precision      exact sum of the finite values (float_digits), numbers of values,
                                           of NaN, of Infinity and of -Infinity
     sum of interval                       months, days, nanoseconds, number of values
     min, max (input only grows)           the extreme
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from risingpy.errors import InternalError
-from risingpy.types import BIGINT, DOUBLE, MAX_PRECISION, SqlType, TypeKind, numeric
+from risingpy.types import BIGINT, BYTEA, MAX_PRECISION, SqlType, TypeKind, numeric
 
 # A 128-bit sum of numbers of so many digits overflows after 10^10 rows of one group at the earliest.
 _SAFE_PRECISION = 28
@@ -53,7 +53,7 @@ partial_types = state_types
 
 def _sum_types(argument: SqlType) -> tuple[SqlType, ...]:
     if argument.is_float:
-        return (DOUBLE, DOUBLE, BIGINT, BIGINT, BIGINT, BIGINT)
+        return (BYTEA, BIGINT, BIGINT, BIGINT, BIGINT)
     if argument.kind is TypeKind.INTERVAL:
         return (BIGINT, BIGINT, BIGINT, BIGINT)
     if argument.kind is TypeKind.NUMERIC:

@@ -1,4 +1,4 @@
-"""sum: exact over integers and numerics, with an error term over floating-point numbers, by part over intervals."""
+"""sum: exact over integers, numerics and floating-point numbers, by part over intervals."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from risingpy.executors.aggregate.float_digits import rounded, sum_floats, sum_sums
 from risingpy.executors.aggregate.grouping import GroupedRows
-from risingpy.executors.aggregate.kernels import add_floats, add_integers, add_wide
+from risingpy.executors.aggregate.kernels import add_integers, add_wide
 from risingpy.executors.aggregate.value_state import (
     ValueState,
     integers_of,
@@ -22,7 +22,6 @@ from risingpy.executors.aggregate.value_state import (
 from risingpy.types import REAL, SqlType, TypeKind
 
 Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 _NUMERIC_LIMIT = 10**38  # the first number too long for numeric
@@ -86,7 +85,7 @@ class ExactSum(ValueState):
 
 @dataclass(frozen=True, slots=True)
 class FloatSum(ValueState):
-    """real and double precision: finite values in a sum with its error, the others counted by kind."""
+    """real and double precision: the finite values' exact sum (`float_digits`), the others counted by kind."""
 
     result_type: SqlType
 
@@ -94,39 +93,28 @@ class FloatSum(ValueState):
         rows, argument = present(rows, argument)
         assert argument is not None
         values = np.asarray(argument.to_numpy(zero_copy_only=False), np.float64)
-        kinds = (np.isnan(values), np.isposinf(values), np.isneginf(values))
-        counts = [signed_counts(rows), *(signed_counts(rows.select(kind)) for kind in kinds)]
+        everything = signed_counts(rows)
+        others = np.zeros((3, rows.groups), np.int64)
         finite = np.isfinite(values)
         if not finite.all():
+            kinds = (np.isnan(values), np.isposinf(values), np.isneginf(values))
+            others = np.stack([signed_counts(rows.select(kind)) for kind in kinds])
             rows, values = rows.select(finite), values[finite]
-        sums, errors = np.zeros((2, rows.groups))
-        add_floats(rows.codes, rows.signs, values, sums, errors)
-        return [pa.array(column) for column in (sums, errors, *counts)]
+        total = sum_floats(rows.codes, rows.signs, rows.groups, values)
+        return [total, *(pa.array(counts) for counts in (everything, *others))]
 
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
-        counts = [merged_integers(codes, groups, column) for column in states[2:]]
-        signs = np.ones(len(codes), np.int8)
-        sums, errors = np.zeros((2, groups))
-        for column in states[:2]:
-            add_floats(codes, signs, _floats(column), sums, errors)
-        return [pa.array(sums), pa.array(errors), *counts]
-
-    def settle(self, states: Sequence[pa.Array]) -> list[pa.Array]:
-        """Without a finite value left there is no rounding error left either."""
-        everything, *others = (integers_of(count) for count in states[2:])
-        is_finite = pa.array(everything > sum(others))
-        return [*(pc.if_else(is_finite, column, 0.0) for column in states[:2]), *states[2:]]
+        total, *counts = states
+        return [sum_sums(codes, groups, total), *(merged_integers(codes, groups, column) for column in counts)]
 
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
-        total = _floats(states[0]) + _floats(states[1])
-        count, nan, plus, minus = (integers_of(column) for column in states[2:])
-        with np.errstate(over="ignore"):
-            shown = total.astype(np.float32).astype(np.float64) if self.result_type == REAL else total
+        count, nan, plus, minus = (integers_of(column) for column in states[1:])
+        total = rounded(states[0], single=self.result_type == REAL)
         empty = count == 0
         undefined = (nan > 0) | ((plus > 0) & (minus > 0))
         infinite = (plus > 0) | (minus > 0)
-        too_large = ~empty & ~undefined & ~infinite & ~np.isfinite(shown)
-        shown = np.where(undefined, np.nan, np.where(plus > 0, np.inf, np.where(minus > 0, -np.inf, shown)))
+        too_large = ~empty & ~undefined & ~infinite & ~np.isfinite(total)
+        shown = np.where(undefined, np.nan, np.where(plus > 0, np.inf, np.where(minus > 0, -np.inf, total)))
         column = pa.array(shown, mask=empty | too_large).cast(self.result_type.arrow, safe=False)
         return column, int(too_large.sum())
 
@@ -190,11 +178,6 @@ def _greater(high: Integers, low: npt.NDArray[np.uint64], bound: int) -> Mask:
     bound_high, bound_low = np.int64(bound >> 64), np.uint64(bound & (2**64 - 1))
     greater: Mask = (high > bound_high) | ((high == bound_high) & (low > bound_low))
     return greater
-
-
-def _floats(column: pa.Array) -> Floats:
-    filled = pc.fill_null(column, 0.0) if column.null_count else column
-    return np.asarray(filled.to_numpy(zero_copy_only=False), np.float64)
 
 
 def _interval_parts(column: pa.Array) -> tuple[Integers, Integers, Integers]:

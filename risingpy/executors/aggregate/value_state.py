@@ -1,7 +1,7 @@
 """How value states grow: from rows (`accumulate`), from other states (`merge`), and the result of one.
 
 States are columns with one row per group, of the types that `layout.state_types` gives. NULL in all columns of a
-state is the empty state. Everything is exact but floating-point sums, which keep an error term.
+state is the empty state. Everything is exact.
 """
 
 from __future__ import annotations
@@ -34,10 +34,6 @@ class ValueState(Protocol):
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
         """The sum of the states of each group; `codes[i]` is the group of the i-th state."""
         ...
-
-    def settle(self, states: Sequence[pa.Array]) -> list[pa.Array]:
-        """The states as they are to be stored: a whole state, unlike a change, may show that nothing is left in it."""
-        return list(states)
 
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
         """Each state's result, and how many of them failed (too large for the result's type): those are NULL."""
