@@ -34,12 +34,14 @@ def serve(config: ServeConfig) -> int:
     stop = _stop_on_signals()
     try:
         database = Database(config.data_dir.absolute(), parallelism=config.parallelism)
+        runner = _make_runner(config, database)
+        database.start(runner)
     except DataDirectoryInUse as error:
         return _refuse(str(error))
     except SqlError as error:
         return _refuse(error.message)
-    runner = _make_runner(config, database)
-    database.start(runner)
+    except OSError as error:
+        return _refuse(f"cannot use {config.data_dir.absolute()}: {error}")
     wire = WireServer(config.host, config.port, lambda startup: open_session(database, startup))
     try:
         wire.start()
@@ -47,7 +49,8 @@ def serve(config: ServeConfig) -> int:
         database.close()
         return _refuse(error.strerror or str(error))
     _say(f"Data in {database.data_dir}, {database.shards} shards.")
-    _say(f"Ready for connections after {time.monotonic() - started:.1f} s; Spark is starting behind it.")
+    behind = "; Spark is starting behind it" if config.engine == "spark" else ""
+    _say(f"Ready for connections after {time.monotonic() - started:.1f} s{behind}.")
     _say(f"  psql -h {config.host} -p {wire.port} -d dev -U root")
     runner.start()
     while not stop.wait(1.0):

@@ -77,7 +77,7 @@ def consolidated(chunk: pa.Table, types: Sequence[SqlType]) -> pa.Table:
 
 
 def distinct_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], rows: int) -> Mask:
-    """Which rows differ, NULLs being equal and NaNs being equal."""
+    """Which rows differ, NULLs being equal and NaNs being equal, and 0 and -0 not."""
     different = np.zeros(rows, np.bool_)
     for a, b in zip(left, right, strict=True):
         if a is not b:
@@ -88,12 +88,17 @@ def distinct_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], rows: int
 def _distinct(left: pa.Array, right: pa.Array) -> Mask:
     if pa.types.is_interval(left.type):  # Arrow does not compare intervals
         left, right = _interval_bytes(left), _interval_bytes(right)
+    both_nan = None
+    if pa.types.is_floating(left.type):  # 0 and -0 are equal, and shown differently
+        both_nan = pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False)
+        bits = pa.int32() if left.type.bit_width == 32 else pa.int64()
+        left, right = left.view(bits), right.view(bits)
     unequal = pc.not_equal(left, right)
     if unequal.null_count:
         one_is_null = pc.xor(left.is_null(), right.is_null())
         unequal = pc.coalesce(unequal, one_is_null)
-    if pa.types.is_floating(left.type):
-        unequal = pc.and_not(unequal, pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False))
+    if both_nan is not None:
+        unequal = pc.and_not(unequal, both_nan)
     mask: Mask = unequal.to_numpy(zero_copy_only=False).astype(np.bool_)
     return mask
 

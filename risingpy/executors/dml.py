@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from risingpy.executors.epoch_input import EpochInput
 from risingpy.storage.key_encoding import compute_vnodes
-from risingpy.storage.table_schema import VNODE_COUNT
+from risingpy.storage.table_schema import shards_of_vnodes
 
 
 class DmlExecutor:
@@ -39,6 +39,6 @@ class DmlExecutor:
         if self._shards == 1:
             return logged
         keys = [logged.column(f"c{index}").combine_chunks() for index in self._distribution]
-        owners = compute_vnodes(keys, logged.num_rows).astype(np.int64) * self._shards // VNODE_COUNT
+        owners = shards_of_vnodes(compute_vnodes(keys, logged.num_rows), self._shards)
         mine = np.flatnonzero(owners == self._shard)
         return logged if len(mine) == logged.num_rows else logged.take(pa.array(mine))

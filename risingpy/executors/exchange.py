@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.storage.key_encoding import compute_vnodes
-from risingpy.storage.table_schema import VNODE_COUNT
+from risingpy.storage.table_schema import shards_of_vnodes
 
 PORTS_PER_FRAGMENT = 64
 FIRST_TABLE_PORT = 32
@@ -41,7 +41,7 @@ def split_by_shard(delta: pa.Table, columns: tuple[int, ...], shards: int) -> It
         yield 0, delta
         return
     arrays = [delta.column(f"c{index}").combine_chunks() for index in columns]
-    owners = compute_vnodes(arrays, delta.num_rows).astype(np.int64) * shards // VNODE_COUNT
+    owners = shards_of_vnodes(compute_vnodes(arrays, delta.num_rows), shards)
     order = np.argsort(owners, kind="stable")
     bounds = np.searchsorted(owners[order], np.arange(shards + 1))
     for shard in range(shards):

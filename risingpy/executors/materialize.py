@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, distinct_rows, make_chunk, ops_of
-from risingpy.storage.group_keys import group_rows
+from risingpy.storage.group_keys import last_rows
 from risingpy.storage.key_encoding import compute_vnodes, encode_keys
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import TableSchema
@@ -62,13 +62,7 @@ class OverwriteMaterializeExecutor:
     def _last_writes(self, logged: pa.Table) -> Positions:
         """The position of each key's last change, in log order."""
         keys = [logged.column(f"c{index}").combine_chunks() for index in self._key]
-        encoded = encode_keys(self._schema, keys, compute_vnodes([], logged.num_rows))
-        codes, firsts = group_rows(encoded)
-        if len(firsts) == logged.num_rows:
-            return np.arange(logged.num_rows)
-        last = np.empty(len(firsts), np.int64)
-        last[codes] = np.arange(logged.num_rows)  # later rows overwrite earlier ones
-        return np.sort(last)
+        return last_rows(encode_keys(self._schema, keys, compute_vnodes([], logged.num_rows)))
 
     def _stored_rows(self, columns: Sequence[pa.Array], values: Sequence[pa.Array]) -> list[pa.Array]:
         stored = list(columns)  # key columns are what they were looked up by

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from risingpy.executors.expression.nodes import InputRef, Literal
-from risingpy.frontend.key_lookup import KeyLookup, conjuncts, find_key_lookups
+from risingpy.frontend.key_lookup import KeyLookup, find_key_lookups
 from risingpy.optimizer.catalog import Catalog
 from risingpy.optimizer.logical import Filter, LogicalPlan, Project, Scan, Schema
+from risingpy.optimizer.rewrite import conjuncts
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.storage_table import StorageTable
 
@@ -50,7 +51,7 @@ def direct_lookup(plan: LogicalPlan, catalog: Catalog) -> DirectLookup | None:
         return None
     lookup = find_key_lookups(node, catalog).get(id(node.input))
     # The predicate must say no more than the key does.
-    if lookup is None or not lookup.is_whole or len(list(conjuncts(node.predicate))) != len(lookup.key):
+    if lookup is None or not lookup.is_whole or len(conjuncts(node.predicate)) != len(lookup.key):
         return None
     return DirectLookup(lookup, node.input.columns, outputs)
 

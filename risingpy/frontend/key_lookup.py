@@ -11,6 +11,7 @@ import pyarrow as pa
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.optimizer.catalog import Catalog, Relation
 from risingpy.optimizer.logical import Filter, LogicalPlan, Scan
+from risingpy.optimizer.rewrite import conjuncts, plan_inputs
 from risingpy.storage.storage_table import StorageTable
 from risingpy.types import MAX_PRECISION, SqlType, TypeKind
 
@@ -90,21 +91,8 @@ def _as_stored(literal: Literal, type_: SqlType) -> Literal | None:
 def _filters_on_scans(plan: LogicalPlan) -> Iterator[Filter]:
     if isinstance(plan, Filter) and isinstance(plan.input, Scan):
         yield plan
-    for name in ("input", "left", "right"):
-        child = getattr(plan, name, None)
-        if child is not None:
-            yield from _filters_on_scans(child)
-    for child in getattr(plan, "inputs", ()):
+    for child in plan_inputs(plan):
         yield from _filters_on_scans(child)
-
-
-def conjuncts(predicate: Expr) -> Iterator[Expr]:
-    """The conditions that must all hold."""
-    if isinstance(predicate, Call) and predicate.function == "and":
-        for arg in predicate.args:
-            yield from conjuncts(arg)
-    else:
-        yield predicate
 
 
 def _equalities(predicate: Expr) -> Iterator[tuple[int, Literal]]:

@@ -22,7 +22,7 @@ from risingpy.frontend.parser import ast
 from risingpy.frontend.parser.ast import Commit, ParsedStatement, Rollback
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.query import BatchRunner
-from risingpy.frontend.settings import Settings
+from risingpy.frontend.settings import Settings, is_on
 from risingpy.frontend.statements import prepare_statement
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.wire.session_protocol import Notice, Prepared, Result, StartupParameters
@@ -94,16 +94,19 @@ class ClientSession:
     def begin_implicit(self) -> None:
         if self.transaction.status is TransactionStatus.IDLE:
             self.transaction.implicit = True
+            self.settings.begin()
 
     def end_implicit(self) -> None:
         self.sync()
 
     def sync(self) -> None:
         if self.transaction.implicit and self.transaction.status is TransactionStatus.IDLE:
-            self.transaction.commit(self.cancelled)
+            self.commit()
 
     def fail(self) -> None:
         self.transaction.fail()
+        if not self.transaction.is_open:
+            self.settings.end(committed=False)
 
     def transaction_status(self) -> bytes:
         return self.transaction.status.value
@@ -133,9 +136,35 @@ class ClientSession:
 
     # What statement modules use
 
-    def notice(self, message: str, *, severity: str = "NOTICE") -> None:
+    def notice(self, message: str, *, severity: str = "NOTICE", hint: str | None = None) -> None:
         """Tells the client something that is no error."""
-        self._notices.append(Notice(message, severity))
+        self._notices.append(Notice(message, severity, hint=hint))
+
+    def begin(self, *, read_only: bool) -> None:
+        """BEGIN."""
+        self.transaction.begin(read_only=read_only)
+        self.settings.begin()
+
+    def commit(self) -> None:
+        """Makes what was written durable, and ends the transaction if there is one.
+
+        With rw_implicit_flush it returns when every view has it.
+        """
+        wrote = self.transaction.has_changes
+        flushes = is_on(self.settings.get("rw_implicit_flush"))
+        try:
+            self.transaction.commit(self.cancelled)
+        except BaseException:
+            self.settings.end(committed=False)
+            raise
+        self.settings.end(committed=True)
+        if wrote and flushes:
+            self.database.flush(self.cancelled)
+
+    def rollback(self) -> None:
+        """Forgets what was written and SET, and ends the transaction."""
+        self.transaction.rollback()
+        self.settings.end(committed=False)
 
     def search_path(self) -> tuple[str, ...]:
         return self.settings.search_path()
@@ -191,8 +220,8 @@ class ClientSession:
         if not self.transaction.implicit or self.transaction.status is not TransactionStatus.IDLE:
             return
         if isinstance(statement, ParsedStatement) and isinstance(statement.statement, _ABOUT_COMMITTED_ROWS):
-            self.transaction.commit(self.cancelled)
-            self.transaction.implicit = True
+            self.commit()
+            self.begin_implicit()
 
     def _check_not_failed(self, statement: ParsedStatement | SystemStatement) -> None:
         ends = isinstance(statement, ParsedStatement) and isinstance(statement.statement, Commit | Rollback)

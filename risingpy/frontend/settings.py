@@ -11,6 +11,7 @@ from risingpy.frontend.parameter_definitions import ALIASES, BY_NAME, DEFINITION
 from risingpy.frontend.wire.session_protocol import StartupParameters
 
 ALL = "all"
+_Values = tuple[dict[str, str], dict[str, str]]  # of known parameters, of the client's own
 _PATH_ENTRY = re.compile(r'"((?:[^"]|"")*)"|([^",\s]+)')
 
 
@@ -26,6 +27,8 @@ class Settings:
         self._defaults["session_authorization"] = startup.user
         self._custom: dict[str, str] = {}
         self._values = dict(self._defaults)
+        self._before: _Values | None = None  # what a ROLLBACK goes back to; None outside a transaction
+        self._after: _Values = {}, {}  # what a COMMIT goes back to: the values under those of SET LOCAL
         for name, value in startup.settings.items():
             self.set(name, (value,))
         # What the client asked for at startup is what RESET goes back to.
@@ -44,13 +47,20 @@ class Settings:
         key = _key(name)
         return self._values.get(key, self._custom.get(key))
 
-    def set(self, name: str, values: Sequence[str] | None) -> ParameterDefinition | None:
+    def set(self, name: str, values: Sequence[str] | None, *, local: bool = False) -> ParameterDefinition | None:
         """SET name TO values; None is DEFAULT. Returns the parameter's definition (None: one of the client's own).
 
+        Within a transaction a change lasts if the transaction does, and with `local` only as long as it.
         Raises UndefinedObject, InvalidParameterValue, or FeatureNotSupported for values that this version has not.
         """
         key = _key(name)
         definition = BY_NAME.get(key)
+        known = definition is not None
+        current, kept = (self._values, self._after[0]) if known else (self._custom, self._after[1])
+        if local:
+            kept.setdefault(key, current.get(key, ""))  # PostgreSQL, too, leaves a new one behind, empty
+        else:
+            kept.pop(key, None)
         if definition is None:
             self._set_custom(key, name, values)
             return None
@@ -68,6 +78,21 @@ class Settings:
         self._custom.clear()
         for definition in DEFINITIONS:
             self._store(definition, self._defaults[definition.name])
+
+    def begin(self) -> None:
+        """A transaction begins."""
+        if self._before is None:
+            self._before = dict(self._values), dict(self._custom)
+
+    def end(self, *, committed: bool) -> None:
+        """The transaction, if there is one, ends: what was SET in it stays only if it was committed."""
+        if self._before is None:
+            return
+        values, custom = self._after if committed else self._before
+        for definition in DEFINITIONS:
+            self._store(definition, values.get(definition.name, self._values[definition.name]))
+        self._custom = {**self._custom, **custom} if committed else custom
+        self._before, self._after = None, ({}, {})
 
     def all(self) -> tuple[Setting, ...]:
         """Every parameter, as SHOW ALL lists them."""

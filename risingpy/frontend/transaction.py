@@ -17,7 +17,7 @@ from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
 from risingpy.meta.database import Database
 from risingpy.meta.dml_log import TableChange
 from risingpy.optimizer.catalog import Relation
-from risingpy.storage.group_keys import group_rows
+from risingpy.storage.group_keys import last_rows
 from risingpy.storage.key_encoding import compute_vnodes, encode_keys
 
 
@@ -106,10 +106,6 @@ def overlaid(relation: Relation, rows: pa.Table, changes: list[pa.Table]) -> pa.
     base = pa.table([pa.array(np.full(rows.num_rows, INSERT, np.int8)), *rows.columns], names=written.column_names)
     everything = pa.concat_tables([base, written.cast(base.schema)])
     keys = [everything.column(f"c{key.index}").combine_chunks() for key in schema.key]
-    codes, firsts = group_rows(encode_keys(schema, keys, compute_vnodes([], everything.num_rows)))
-    last = np.empty(len(firsts), np.int64)
-    last[codes] = np.arange(everything.num_rows)
-    last.sort()
-    kept = everything.take(pa.array(last))
+    kept = everything.take(pa.array(last_rows(encode_keys(schema, keys, compute_vnodes([], everything.num_rows)))))
     standing = kept.filter(pa.array(ops_of(kept) == INSERT))
     return pa.table(columns_of(standing), names=rows.column_names)

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
-from risingpy.frontend.settings import is_on
 from risingpy.meta.dml_log import TableChange
 from risingpy.optimizer.catalog import Relation
 from risingpy.types.forms import format_text
@@ -69,9 +68,7 @@ def _write(session: ClientSession, relation: Relation, chunk: pa.Table) -> None:
         return
     session.transaction.write(TableChange(relation.relation_id, relation.version, chunk))
     if not session.transaction.is_open:
-        session.transaction.commit(session.cancelled)
-        if is_on(session.settings.get("rw_implicit_flush")):
-            session.database.flush(session.cancelled)
+        session.commit()
 
 
 def _shown(relation: Relation, row: pa.Table) -> str:

@@ -33,6 +33,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
+from risingpy.optimizer.rewrite import plan_inputs
 
 
 def explain_logical(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
@@ -68,22 +69,7 @@ def _names(plan: LogicalPlan) -> list[str]:
 
 def _node(plan: LogicalPlan, prefix: str) -> ExplainNode:
     name, fields = _described(plan)
-    return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix) for child in inputs(plan)))
-
-
-def inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
-    """The inputs of an operator, left to right."""
-    match plan:
-        case Scan() | Values():
-            return ()
-        case Filter() | Project() | Aggregate() | Sort() | Limit():
-            return (plan.input,)
-        case Join():
-            return (plan.left, plan.right)
-        case Union():
-            return plan.inputs
-        case _:
-            assert_never(plan)
+    return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix) for child in plan_inputs(plan)))
 
 
 def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:

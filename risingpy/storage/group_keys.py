@@ -38,3 +38,14 @@ def group_rows(keys: pa.BinaryArray) -> tuple[Integers, Integers]:
         data.data, data.offsets, n, address(table), slots - 1, address(codes), address(firsts), address(hashes)
     )
     return codes, firsts[:groups].copy()
+
+
+def last_rows(keys: pa.BinaryArray) -> Integers:
+    """The last row of each key, in the order of the rows: of writes in order, those that stand in the end."""
+    codes, firsts = group_rows(keys)
+    if len(firsts) == len(keys):
+        return np.arange(len(keys))
+    last: Integers = np.empty(len(firsts), np.int64)
+    last[codes] = np.arange(len(keys))  # later rows overwrite earlier ones
+    last.sort()
+    return last

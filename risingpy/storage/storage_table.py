@@ -17,7 +17,7 @@ from risingpy.storage.key_encoding import table_prefix
 from risingpy.storage.key_scan import prefix_end, read_points, read_prefixes, read_range
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.table_codec import TableCodec
-from risingpy.storage.table_schema import VNODE_COUNT, TableSchema, shard_of_vnode
+from risingpy.storage.table_schema import VNODE_COUNT, TableSchema, shards_of_vnodes
 
 # Rows read in one go. Other queries of the view wait for the shard meanwhile, and LMDB's Python binding keeps
 # coming back for the interpreter's lock: about 4 ms.
@@ -48,7 +48,7 @@ class StorageTable:
         keys = [whole(column) for column in keys]
         vnodes = self._codec.vnodes(keys)
         encoded = self._codec.encode_keys(keys, vnodes)
-        owners = _shards_of(vnodes, self._view.shards)
+        owners = shards_of_vnodes(vnodes, self._view.shards)
         shards = np.unique(owners).tolist()
         if len(shards) == 1:
             values = self._points(shards[0], encoded)
@@ -100,7 +100,7 @@ class StorageTable:
         else:
             chosen = np.repeat(np.arange(n), VNODE_COUNT)
             wanted = np.tile(np.arange(VNODE_COUNT, dtype=np.uint16), n)
-        mine = _shards_of(wanted, self._view.shards) == shard
+        mine = shards_of_vnodes(wanted, self._view.shards) == shard
         chosen = chosen[mine]
         columns = [column.take(pa.array(chosen)) for column in prefix]
         if not columns and not len(chosen):
@@ -136,12 +136,6 @@ class StorageTable:
     def _table(self, keys: Sequence[bytes], values: Sequence[bytes]) -> pa.Table:
         columns = range(len(self.schema.columns))
         return pa.table(self._codec.decode(keys, values, columns), names=[f"c{i}" for i in columns])
-
-
-def _shards_of(vnodes: npt.NDArray[np.uint16], shards: int) -> npt.NDArray[np.int64]:
-    """`shard_of_vnode` of each."""
-    owners = np.array([shard_of_vnode(vnode, shards) for vnode in range(VNODE_COUNT)], np.int64)
-    return owners[vnodes]
 
 
 def _values_only(

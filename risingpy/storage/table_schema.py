@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+import numpy.typing as npt
+
 from risingpy.types import SqlType
 
 VNODE_COUNT = 256  # part of the on-disk format
@@ -59,9 +62,10 @@ class TableSchema:
     read_prefix: int = 0
 
 
-def shard_of_vnode(vnode: int, shards: int) -> int:
-    """The shard that owns `vnode`: contiguous ranges of vnodes."""
-    return vnode * shards // VNODE_COUNT
+def shards_of_vnodes(vnodes: npt.NDArray[np.uint16], shards: int) -> npt.NDArray[np.int64]:
+    """The shard that owns each vnode: contiguous ranges of vnodes."""
+    owners: npt.NDArray[np.int64] = vnodes.astype(np.int64) * shards // VNODE_COUNT
+    return owners
 
 
 def vnodes_of_shard(shard: int, shards: int) -> range:

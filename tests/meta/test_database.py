@@ -71,6 +71,8 @@ def test_a_failing_view_stops_alone_and_its_reason_is_told(server: Server) -> No
     client.run("INSERT INTO t VALUES (1, 1, 10)")
     assert client.run("SELECT * FROM other") == [(1,)]
     assert server.database.catalog.relations[view.relation_id].status is JobStatus.FAILED
+    assert client.run("SELECT * FROM m") == []
+    assert client.session.drain_notices()[-1].message.startswith('materialized view "m" has stopped because of an error')
     client.run("DROP MATERIALIZED VIEW m")
     client.run(VIEW)
     assert client.run("SELECT * FROM m") == [(1, 1, 10)]

@@ -13,6 +13,7 @@ from enum import Enum
 from sqlglot import exp
 
 from risingpy.optimizer.catalog import RelationKind
+from risingpy.optimizer.explain_tree import ExplainFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,7 @@ class Explain:
     verbose: bool = False
     analyze: bool = False
     kind: ExplainKind = ExplainKind.PHYSICAL
+    format: ExplainFormat = ExplainFormat.TEXT
 
 
 class ShowKind(Enum):

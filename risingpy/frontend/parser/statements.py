@@ -7,6 +7,7 @@ from collections.abc import Callable
 from risingpy.frontend.parser import ddl, dml, utility
 from risingpy.frontend.parser.ast import Explain, ExplainKind, Select, Statement
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.optimizer.explain_tree import ExplainFormat
 
 _QUERIES = ("SELECT", "VALUES", "WITH", "TABLE", "(")
 
@@ -79,7 +80,13 @@ def _parse_explain(cursor: Cursor) -> Explain:
                 options[word] = "TRUE"
     kinds = [kind for kind in ExplainKind if _is_on(options.get(kind.name))]
     kind = ExplainKind(options["TYPE"].lower()) if "TYPE" in options else (kinds or [ExplainKind.PHYSICAL])[0]
-    return Explain(parse_statement(cursor), _is_on(options.get("VERBOSE")), _is_on(options.get("ANALYZE")), kind)
+    return Explain(
+        parse_statement(cursor),
+        verbose=_is_on(options.get("VERBOSE")),
+        analyze=_is_on(options.get("ANALYZE")),
+        kind=kind,
+        format=ExplainFormat(options.get("FORMAT", "TEXT").lower()),
+    )
 
 
 def _is_query_in_parentheses(cursor: Cursor) -> bool:
@@ -93,7 +100,7 @@ def _parse_explain_option(cursor: Cursor) -> tuple[str, str]:
         cursor.fail()
     name = cursor.any_word().upper()
     value = "TRUE" if cursor.word in (",", ")") else cursor.value().upper()
-    if name == "FORMAT" and value != "TEXT":
+    if name == "FORMAT" and value.lower() not in [each.value for each in ExplainFormat]:
         cursor.unsupported(f"EXPLAIN (FORMAT {value})")
     if name == "TYPE" and value.lower() not in [kind.value for kind in ExplainKind]:
         cursor.fail()

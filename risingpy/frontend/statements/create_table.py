@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from risingpy.frontend.binder import bind_table
+from risingpy.frontend.binder import TableDefinition, bind_table
 from risingpy.frontend.parser.ast import CreateSource, CreateTable, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.create_view import new_schema, skipped
@@ -25,19 +25,24 @@ def prepare(
     defined = bind_table(statement, session=session.session_values())
 
     def run(parameters: Parameters) -> Result:
-        table = NewTable(
-            schema_name=new_schema(session, statement.name),
-            name=statement.name.name,
-            columns=defined.columns if defined.primary_key else _with_row_id(defined.columns),
-            primary_key=defined.primary_key,
-            append_only=statement.append_only,
-            definition=parsed.text,
-        )
+        table = new_table(session, parsed.text, statement, defined)
         if not session.database.create_table(table, if_not_exists=statement.if_not_exists):
             skipped(session, statement.name)
         return Result("CREATE TABLE")
 
     return PreparedStatement(run)
+
+
+def new_table(session: ClientSession, definition: str, statement: CreateTable, defined: TableDefinition) -> NewTable:
+    """The table that the statement asks for, in the schema that it goes to."""
+    return NewTable(
+        schema_name=new_schema(session, statement.name),
+        name=statement.name.name,
+        columns=defined.columns if defined.primary_key else _with_row_id(defined.columns),
+        primary_key=defined.primary_key,
+        append_only=statement.append_only,
+        definition=definition,
+    )
 
 
 def prepare_source(

@@ -1,4 +1,4 @@
-"""EXPLAIN of a query, a statement that writes, or CREATE MATERIALIZED VIEW; nothing is run or kept."""
+"""EXPLAIN of a query, a statement that writes, CREATE TABLE or CREATE MATERIALIZED VIEW; nothing is run or kept."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_update, bind_view
+from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_table, bind_update, bind_view
 from risingpy.frontend.parser.ast import (
     CreateMaterializedView,
+    CreateTable,
     Delete,
     Explain,
     ExplainKind,
@@ -18,12 +19,16 @@ from risingpy.frontend.parser.ast import (
     Update,
 )
 from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statements.create_table import new_table
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
+from risingpy.meta.ddl import add_table
 from risingpy.meta.state import IdAllocator
 from risingpy.optimizer.explain import explain_batch, explain_fragments, explain_logical, explain_stream
 from risingpy.optimizer.fragments import cut
+from risingpy.optimizer.graph import Job
 from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.plan import StreamPlan
 from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.stream import plan_materialized_view
 from risingpy.types import SqlType
@@ -36,7 +41,7 @@ def prepare(
     session: ClientSession, parsed: ParsedStatement, statement: Explain, parameter_types: Sequence[SqlType]
 ) -> PreparedStatement:
     fields = text_fields("QUERY PLAN")
-    lines = _explained(session, statement)
+    lines = _explained(session, parsed, statement)
 
     def run(parameters: Parameters) -> Result:
         return Result("EXPLAIN", fields, text_rows(fields, [(line,) for line in lines]))
@@ -44,13 +49,18 @@ def prepare(
     return PreparedStatement(run, fields)
 
 
-def _explained(session: ClientSession, statement: Explain) -> list[str]:
-    if statement.analyze:
+def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain) -> list[str]:
+    if explain.analyze:
         raise FeatureNotSupported("EXPLAIN ANALYZE is not supported")
-    if isinstance(statement.statement, CreateMaterializedView):
-        return _explain_view(session, statement, statement.statement)
-    plan = _batch_plan(session, statement)
-    return explain_logical(plan) if statement.kind is ExplainKind.LOGICAL else explain_batch(optimize(plan))
+    match explain.statement:
+        case CreateMaterializedView() as view:
+            return _explain_view(session, explain, view)
+        case CreateTable() as table:
+            return _explain_table(session, explain, parsed.text, table)
+    plan = _batch_plan(session, explain)
+    if explain.kind is ExplainKind.LOGICAL:
+        return explain_logical(plan, explain_format=explain.format)
+    return explain_batch(optimize(plan), explain_format=explain.format)
 
 
 def _batch_plan(session: ClientSession, statement: Explain) -> LogicalPlan:
@@ -66,7 +76,7 @@ def _batch_plan(session: ClientSession, statement: Explain) -> LogicalPlan:
             return bind_delete(delete, catalog, path, (), session=values).plan
     raise FeatureNotSupported(
         "EXPLAIN of this statement is not supported",
-        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE and CREATE MATERIALIZED VIEW.",
+        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, CREATE TABLE and CREATE MATERIALIZED VIEW.",
     )
 
 
@@ -75,7 +85,7 @@ def _explain_view(session: ClientSession, explain: Explain, statement: CreateMat
     state = session.database.state
     bound = bind_view(statement, state.catalog, session.search_path(), session=session.session_values())
     if explain.kind is ExplainKind.LOGICAL:
-        return explain_logical(bound.query.plan)
+        return explain_logical(bound.query.plan, explain_format=explain.format)
     allocate = IdAllocator(state.next_id)
     planned = plan_materialized_view(
         optimize(bound.query.plan),
@@ -85,6 +95,20 @@ def _explain_view(session: ClientSession, explain: Explain, statement: CreateMat
         output_names=bound.column_names,
     )
     job = cut(planned.table.table_id, planned, state.graph(), allocate)
+    return _job_lines(explain, planned.root, job)
+
+
+def _explain_table(session: ClientSession, explain: Explain, text: str, statement: CreateTable) -> list[str]:
+    """Plans the table's own job as CREATE would."""
+    defined = bind_table(statement, session=session.session_values())
+    before = session.database.state
+    after = add_table(before, new_table(session, text, statement, defined))
+    (job_id,) = after.jobs.keys() - before.jobs.keys()
+    job = after.jobs[job_id]
+    return _job_lines(explain, job.fragments[-1].root, job)
+
+
+def _job_lines(explain: Explain, root: StreamPlan, job: Job) -> list[str]:
     if explain.kind is ExplainKind.DISTSQL:
         return explain_fragments(job, explain.verbose)
-    return explain_stream(planned.root, explain.verbose, job=job)
+    return explain_stream(root, explain.verbose, job=job, explain_format=explain.format)

@@ -9,6 +9,7 @@ from risingpy.frontend.binder import bind_query
 from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.optimizer.catalog import JobStatus
 from risingpy.optimizer.logical import Schema
 from risingpy.optimizer.rules import optimize
 from risingpy.types import SqlType
@@ -31,9 +32,23 @@ def prepare(
     fields = result_fields(bound.fields)
 
     def run(parameters: Parameters) -> Result:
+        _warn_of_stopped(session, bound.dependencies)
         return Result("SELECT {n}", fields, session.run_plan(plan, parameters))
 
     return PreparedStatement(run, fields, bound.parameter_types)
+
+
+def _warn_of_stopped(session: ClientSession, relation_ids: Sequence[int]) -> None:
+    """Relations whose job has failed still have the rows of their last epoch: the client must know."""
+    for relation_id in relation_ids:
+        relation = session.database.catalog.relations.get(relation_id)
+        if relation is not None and relation.status is JobStatus.FAILED:
+            session.notice(
+                f'{relation.kind.value} "{relation.name}" has stopped because of an error: '
+                "its rows are those from before it",
+                severity="WARNING",
+                hint="The server's log has the error. DROP it and create it again.",
+            )
 
 
 def result_fields(schema: Schema) -> tuple[Field, ...]:

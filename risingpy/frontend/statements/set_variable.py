@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.ast import ParsedStatement, SetVariable, ShowVariable
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.text_table import text_fields, text_rows
@@ -23,9 +22,10 @@ def prepare(
         if statement.values is None and parsed.text[:5].upper() == "RESET":
             session.settings.reset(statement.name)
             return Result("RESET")
-        if statement.local:
-            raise FeatureNotSupported("SET LOCAL is not supported", position=statement.position)
-        definition = session.settings.set(statement.name, statement.values)
+        if statement.local and not session.transaction.is_open:
+            session.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING")
+            return Result("SET")
+        definition = session.settings.set(statement.name, statement.values, local=statement.local)
         if definition is not None and definition.ignored:
             session.notice(f'parameter "{definition.name}" has no effect in RisingPy')
         return Result("SET")

@@ -26,7 +26,7 @@ def prepare_begin(
         if session.transaction.status is TransactionStatus.ACTIVE:
             session.notice("there is already a transaction in progress", severity="WARNING")
         else:
-            session.transaction.begin(read_only=bool(statement.read_only))
+            session.begin(read_only=bool(statement.read_only))
         return Result("BEGIN")
 
     return PreparedStatement(run)
@@ -37,10 +37,10 @@ def prepare_commit(
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         if session.transaction.status is TransactionStatus.FAILED:
-            session.transaction.rollback()
+            session.rollback()
             return Result("ROLLBACK")
         _warn_outside(session)
-        session.transaction.commit(session.cancelled)
+        session.commit()
         return Result("COMMIT")
 
     return PreparedStatement(run)
@@ -51,7 +51,7 @@ def prepare_rollback(
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         _warn_outside(session)
-        session.transaction.rollback()
+        session.rollback()
         return Result("ROLLBACK")
 
     return PreparedStatement(run)

@@ -132,6 +132,19 @@ def test_implicit_flush(table: Any, connect: Callable[[], Any]) -> None:
     table.run("SET rw_implicit_flush TO true")
     table.run("INSERT INTO t VALUES (1, 'a', 1)")
     assert connect().run("SELECT n FROM m") == [(1,)]
+    table.run("BEGIN")
+    table.run("INSERT INTO t VALUES (2, 'b', 2)")
+    table.run("COMMIT")
+    assert connect().run("SELECT n FROM m") == [(2,)]
+    table.run("INSERT INTO t VALUES (3, 'c', 3); DELETE FROM t WHERE id = 1; INSERT INTO t VALUES (4, 'd', 4)")
+    assert connect().run("SELECT n FROM m") == [(3,)]
+
+
+def test_zeros_of_both_signs_differ(client: Any) -> None:
+    client.run("CREATE TABLE zeros (id INT PRIMARY KEY, a DOUBLE PRECISION, b REAL)")
+    client.run("INSERT INTO zeros VALUES (1, 0, 0)")
+    client.run("UPDATE zeros SET a = '-0', b = '-0'")
+    assert client.run("SELECT a::varchar, b::varchar FROM zeros") == [("-0", "-0")]
 
 
 def test_updates_of_the_key(table: Any) -> None:

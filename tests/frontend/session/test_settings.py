@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from risingpy.errors import SqlError
@@ -96,3 +98,29 @@ def test_version_grows_when_statements_mean_something_else() -> None:
     assert settings.version == 0
     settings.set("search_path", ("s",))
     assert settings.version == 1
+
+
+def test_set_in_a_transaction_lasts_if_the_transaction_does(client: Any) -> None:
+    client.run("SET statement_timeout TO 1000")
+    for end, kept in (("ROLLBACK", "1000"), ("COMMIT", "2000")):
+        client.run("BEGIN")
+        client.run("SET statement_timeout TO 2000")
+        assert client.run("SHOW statement_timeout") == [("2000",)]
+        client.run(end)
+        assert client.run("SHOW statement_timeout") == [(kept,)]
+    with pytest.raises(SqlError):
+        client.run("SET statement_timeout TO 3000; SELECT 1 / 0")
+    assert client.run("SHOW statement_timeout") == [("2000",)]
+
+
+def test_set_local_ends_with_the_transaction(client: Any) -> None:
+    client.run("SET LOCAL timezone TO 'Asia/Tokyo'")
+    assert client.notices == ["SET LOCAL can only be used in transaction blocks"]
+    assert client.run("SHOW timezone") == [("UTC",)]
+    client.run("BEGIN; SET LOCAL timezone TO 'Asia/Tokyo'; SET LOCAL my.own TO 'x'")
+    assert client.run("SHOW timezone") == [("Asia/Tokyo",)]
+    client.run("COMMIT")
+    assert client.run("SHOW timezone") == [("UTC",)]
+    assert client.run("SHOW my.own") == [("",)]
+    client.run("BEGIN; SET LOCAL timezone TO 'Asia/Tokyo'; SET timezone TO 'Europe/Rome'; COMMIT")
+    assert client.run("SHOW timezone") == [("Europe/Rome",)]
