@@ -32,6 +32,7 @@ from risingpy.executors.project import ProjectExecutor, may_cancel
 from risingpy.executors.simple_agg import SimpleAggExecutor
 from risingpy.executors.source import SourceExecutor
 from risingpy.executors.table_scan import TableScanExecutor
+from risingpy.executors.top_n import TopNExecutor, Window
 from risingpy.executors.union import UnionExecutor
 from risingpy.executors.values import ValuesExecutor
 from risingpy.optimizer.graph import Fragment
@@ -48,6 +49,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TopN,
     Union,
     Values,
 )
@@ -133,6 +135,8 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
             return _row_operator(plan, empty, exchanges)
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _aggregation(plan, empty, _operator(plan.input, exchanges))
+        case TopN():
+            return _top_n(plan, empty, _operator(plan.input, exchanges))
         case Union():
             inputs = tuple(_operator(each, exchanges) for each in plan.inputs)
             return Operator(lambda epoch: UnionExecutor(), empty, inputs)
@@ -277,6 +281,24 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: O
                 (input,),
                 wakes=at_start,
             )
+
+
+def _top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
+    types = _types(plan.input)
+    group_types = [types[k] for k in plan.group_key]
+    window = Window(plan.offset, plan.limit, plan.with_ties)
+    return Operator(
+        lambda epoch: TopNExecutor(
+            table=epoch.transaction.state_table(plan.table),
+            group_key=plan.group_key,
+            group_types=group_types,
+            ordered=len(plan.group_key) + len(plan.order),
+            window=window,
+            append_only=plan.input.properties.append_only,
+        ),
+        empty,
+        (input,),
+    )
 
 
 def _materialize(plan: Materialize, epoch: FragmentEpoch) -> Executor:

@@ -10,7 +10,7 @@ so that nothing stands between an order and whoever reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from risingpy.errors import FeatureNotSupported, InternalError, SqlError
@@ -30,6 +30,7 @@ from risingpy.optimizer.logical import (
     Schema,
     Sort,
     SortKey,
+    TopN,
     Union,
     Values,
 )
@@ -84,6 +85,8 @@ class _Writer:
                 return " UNION ALL ".join(f"({self.write(input_plan)})" for input_plan in plan.inputs)
             case Sort() | Limit():
                 return f"SELECT * FROM {self._ordered(plan)}"
+            case TopN():
+                return self._top_n(plan)
             case _:
                 assert_never(plan)
 
@@ -94,13 +97,31 @@ class _Writer:
         """What follows FROM for a plan that may be sorted and limited at its top."""
         limit = ""
         if isinstance(plan, Limit):
+            if plan.with_ties and plan.limit is not None and isinstance(plan.input, Sort):
+                return f"({self._with_ties(plan, plan.input)}) AS t{_order_by(plan.input.keys)}"
             limit = _limit(plan)
             plan = plan.input
         order = ""
         if isinstance(plan, Sort):
-            order = f" ORDER BY {', '.join(_sort_key(key) for key in plan.keys)}"
+            order = _order_by(plan.keys)
             plan = plan.input
         return f"{self._input(plan)}{order}{limit}"
+
+    def _with_ties(self, plan: Limit, sort: Sort) -> str:
+        """DuckDB has no WITH TIES: the rows behind the offset whose rank is in the limit. LIMIT 0 has no last row."""
+        _limit(plan)  # refuses negative numbers
+        limit = "0" if plan.limit is None else _expression(plan.limit)
+        offset = "0" if plan.offset is None else _expression(plan.offset)
+        window = f"OVER ({_order_by(sort.keys).strip()})"
+        kept = f"rank() {window} <= {limit} + {offset} AND row_number() {window} > {offset} AND {limit} > 0"
+        return f"SELECT * FROM {self._input(sort.input)} QUALIFY {kept}"
+
+    def _top_n(self, plan: TopN) -> str:
+        groups = ", ".join(_column(index) for index in plan.group_key)
+        partition = f"PARTITION BY {groups}" if groups else ""
+        function = "rank" if plan.with_ties else "row_number"
+        window = f"OVER ({partition}{_order_by(plan.keys)})"
+        return f"SELECT * FROM {self._input(plan.input)} QUALIFY {function}() {window} <= {plan.limit}"
 
     def _values(self, plan: Values) -> str:
         if not plan.schema:
@@ -130,6 +151,10 @@ class _Writer:
         left, right = self.write(plan.left), self.write(plan.right)
         tables = f"({left}) AS l {_JOIN_WORDS[plan.kind]} ({right}) AS r{condition}"
         return f"SELECT {columns or _NO_COLUMNS} FROM {tables}"
+
+
+def _order_by(keys: Sequence[SortKey]) -> str:
+    return f" ORDER BY {', '.join(_sort_key(key) for key in keys)}" if keys else ""
 
 
 def _sort_key(key: SortKey) -> str:

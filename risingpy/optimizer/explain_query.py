@@ -30,6 +30,7 @@ from risingpy.optimizer.logical import (
     Scan,
     Sort,
     SortKey,
+    TopN,
     Union,
     Values,
 )
@@ -51,7 +52,7 @@ def _names(plan: LogicalPlan) -> list[str]:
     match plan:
         case Scan() | Values():
             return column_names(plan.schema)
-        case Filter() | Sort() | Limit():
+        case Filter() | Sort() | Limit() | TopN():
             return _names(plan.input)
         case Project():
             return distinct_names(_texts(plan.expressions, _names(plan.input)))
@@ -95,9 +96,20 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
             return "Sort", {"order": sort_texts(plan.keys, _names(plan))}
         case Limit():
             given = {"limit": plan.limit, "offset": plan.offset}
-            return "Limit", {k: expression_text(v, []) for k, v in given.items() if v is not None}
+            fields: dict[str, FieldValue] = {k: expression_text(v, []) for k, v in given.items() if v is not None}
+            return "Limit", {**fields, **({"with_ties": "true"} if plan.with_ties else {})}
+        case TopN():
+            return "TopN", _top_n_fields(plan)
         case _:
             assert_never(plan)
+
+
+def _top_n_fields(top_n: TopN) -> dict[str, FieldValue]:
+    columns = _names(top_n)
+    fields: dict[str, FieldValue] = {"order": sort_texts(top_n.keys, columns), "limit": str(top_n.limit)}
+    if top_n.with_ties:
+        fields["with_ties"] = "true"
+    return {"group_key": [columns[i] for i in top_n.group_key], **fields}
 
 
 def _join_fields(join: Join) -> dict[str, FieldValue]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from risingpy.optimizer.explain_query import order_text
+from risingpy.optimizer.explain_query import order_text, sort_texts
 from risingpy.optimizer.explain_tree import (
     ExplainFormat,
     ExplainNode,
@@ -37,6 +37,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TopN,
     Union,
     Values,
 )
@@ -102,6 +103,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamProject", {"exprs": [expression_text(e, columns) for e in plan.expressions]}
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _described_agg(plan)
+        case TopN():
+            return _described_top_n(plan)
         case Union():
             return "StreamUnion", {"all": "true"}
         case Exchange():
@@ -135,6 +138,19 @@ _AGG_NAMES: dict[type[StreamPlan], str] = {
 }
 
 
+def _described_top_n(plan: TopN) -> tuple[str, dict[str, FieldValue]]:
+    columns = _input_names(plan)
+    bounds = {"limit": plan.limit, "offset": plan.offset or None}
+    fields: dict[str, FieldValue] = {"order": sort_texts(plan.order, columns)}
+    fields |= {name: str(value) for name, value in bounds.items() if value is not None}
+    if plan.with_ties:
+        fields["with_ties"] = "true"
+    name = "StreamGroupTopN" if plan.group_key else "StreamTopN"
+    if plan.group_key:
+        fields = {"group_key": [columns[i] for i in plan.group_key], **fields}
+    return f"{name} [append_only]" if plan.input.properties.append_only else name, fields
+
+
 def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
     schema = plan.properties.schema
     names = column_names(schema)
@@ -146,7 +162,7 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
     }
 
 
-def _input_names(plan: Filter | Project | LocalAgg | HashAgg | SimpleAgg | Exchange) -> list[str]:
+def _input_names(plan: Filter | Project | LocalAgg | HashAgg | SimpleAgg | TopN | Exchange) -> list[str]:
     return column_names(plan.input.properties.schema)
 
 
@@ -173,6 +189,8 @@ def _table_details(plan: StreamPlan) -> list[str]:
         case HashAgg() | SimpleAgg():
             first = len(plan.properties.schema) - len(plan.calls)
             return _agg_details(plan.states, plan.properties.schema[first:])
+        case TopN():
+            return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
         case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():

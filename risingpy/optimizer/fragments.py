@@ -25,6 +25,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TopN,
     Union,
     Values,
 )
@@ -53,7 +54,7 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     match plan:
         case TableScan() | Dml() | Source() | Values():
             return ()
-        case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | Exchange() | Materialize():
+        case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | TopN() | Exchange() | Materialize():
             return (plan.input,)
         case Union():
             return plan.inputs

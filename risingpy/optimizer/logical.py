@@ -148,15 +148,37 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Skips `offset` rows and passes on `limit` (None: all). Both are constants or parameters, of type bigint."""
+    """Skips `offset` rows and passes on `limit` (None: all). Both are constants or parameters, of type bigint.
+
+    `with_ties`: the input is a Sort, and rows that are equal to the last one by its keys come too.
+    """
 
     input: LogicalPlan
     limit: Expr | None
     offset: Expr | None
+    with_ties: bool = False
 
     @property
     def schema(self) -> Schema:
         return self.input.schema
 
 
-LogicalPlan = Scan | Values | Filter | Project | Aggregate | Join | Union | Sort | Limit
+@dataclass(frozen=True, slots=True)
+class TopN:
+    """Of every group of rows that agree on `group_key`, in the order of `keys`, the first `limit`.
+
+    `with_ties`: the rows that are equal to the last of these by `keys` too. The output comes in no order.
+    """
+
+    input: LogicalPlan
+    group_key: tuple[int, ...]
+    keys: tuple[SortKey, ...]
+    limit: int
+    with_ties: bool = False
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+LogicalPlan = Scan | Values | Filter | Project | Aggregate | Join | Union | Sort | Limit | TopN

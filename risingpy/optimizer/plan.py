@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.logical import AggCall, Schema
+from risingpy.optimizer.logical import AggCall, Schema, SortKey
 from risingpy.storage.table_schema import TableSchema
 
 ColumnIndex = int
@@ -179,6 +179,26 @@ class SimpleAgg:
 
 
 @dataclass(frozen=True, slots=True)
+class TopN:
+    """Of every group, in the order of `order`, then of the input's stream key, `limit` rows (None: all) after `offset`.
+
+    With an empty `group_key` the whole input is one group. `with_ties`: rows that are equal to the last one by
+    `order` come too. Stream key: the group key where a group has at most one row, else the group key and the
+    input's. State: the input's rows, `group key | order | input's stream key → the other columns`; of an append-only
+    input only the first `offset + limit` of each group, for the others can never come back.
+    """
+
+    input: StreamPlan
+    group_key: tuple[ColumnIndex, ...]
+    order: tuple[SortKey, ...]
+    limit: int | None
+    offset: int
+    with_ties: bool
+    table: TableSchema
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Union:
     """UNION ALL: the changes of all inputs. Adds a hidden last column, the input's ordinal (integer).
 
@@ -226,6 +246,7 @@ StreamPlan = (
     | LocalAgg
     | HashAgg
     | SimpleAgg
+    | TopN
     | Union
     | Exchange
     | Materialize

@@ -21,12 +21,15 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TopN,
     Union,
     Values,
 )
 from risingpy.optimizer.stream_key import stream_key
 
-Operator = TypeVar("Operator", Exchange, Filter, HashAgg, LocalAgg, Materialize, Project, SimpleAgg, Union, Values)
+Operator = TypeVar(
+    "Operator", Exchange, Filter, HashAgg, LocalAgg, Materialize, Project, SimpleAgg, TopN, Union, Values
+)
 
 
 def underived(schema: Schema) -> Properties:
@@ -50,6 +53,8 @@ def append_only(plan: StreamPlan) -> bool:
         case Filter() | Project() | Exchange():
             return plan.input.properties.append_only
         case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
+            return False
+        case TopN():  # a row that comes pushes another one out
             return False
         case Union():
             return all(each.properties.append_only for each in plan.inputs)

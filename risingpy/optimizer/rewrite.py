@@ -16,6 +16,7 @@ from risingpy.optimizer.logical import (
     Project,
     Scan,
     Sort,
+    TopN,
     Union,
     Values,
 )
@@ -116,7 +117,7 @@ def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
     match plan:
         case Scan() | Values():
             return ()
-        case Filter() | Project() | Aggregate() | Sort() | Limit():
+        case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN():
             return (plan.input,)
         case Join():
             return (plan.left, plan.right)
@@ -131,7 +132,7 @@ def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan
     match plan:
         case Scan() | Values():
             return plan
-        case Filter() | Project() | Aggregate() | Sort() | Limit():
+        case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN():
             return replace(plan, input=inputs[0])
         case Join():
             return replace(plan, left=inputs[0], right=inputs[1])
@@ -164,7 +165,7 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
         case Limit():
             limit, offset = (None if e is None else change(e) for e in (plan.limit, plan.offset))
             return replace(plan, limit=limit, offset=offset)
-        case Scan() | Aggregate() | Union() | Sort():
+        case Scan() | Aggregate() | Union() | Sort() | TopN():
             return plan
         case _:
             assert_never(plan)

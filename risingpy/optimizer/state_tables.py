@@ -8,16 +8,18 @@ The table ids come from the meta service, through the planner's `allocate`.
     Values                marker                    (none)                                      done
     HashAgg, SimpleAgg    value state, per call     group key                                   state columns
                           materialized input        group key | argument | input's stream key   (none)
+    TopN                  rows                      group key | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from risingpy.optimizer.catalog import ColumnDesc
-from risingpy.optimizer.logical import AggCall, Field
+from risingpy.optimizer.logical import AggCall, Field, SortKey
 from risingpy.optimizer.plan import (
     AggState,
     ColumnIndex,
@@ -33,6 +35,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TopN,
     Union,
     Values,
 )
@@ -49,7 +52,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return (plan.marker,)
         case HashAgg() | SimpleAgg():  # one per aggregate call
             return tuple(state.table for state in plan.states)
-        case Materialize():
+        case Materialize() | TopN():
             return (plan.table,)
         case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
             return ()
@@ -132,6 +135,32 @@ def materialized_input_state(
         table_id, name, columns, (*group, sort_key, *extra), distribution, read_prefix=len(group_key)
     )
     return AggState(table, materialized_input=True, input_columns=input_columns)
+
+
+def ordered_rows(
+    table_id: int,
+    job: str,
+    kind: str,
+    input: Properties,
+    group_key: tuple[ColumnIndex, ...],
+    order: Sequence[SortKey],
+    distribution: tuple[ColumnIndex, ...],
+) -> TableSchema:
+    """`group key | order | stream key → the other columns`: the rows of `input`, each group's in its order.
+
+    A floating-point column stands in the value too: as a key, -0 is 0.
+    """
+    keys = [KeyColumn(i) for i in group_key]
+    keys += [KeyColumn(each.index, each.descending, each.nulls_first) for each in order]
+    keys += [KeyColumn(i) for i in input.stream_key]
+    first = {key.index: key for key in reversed(keys)}
+    key = tuple(dict.fromkeys(first[each.index] for each in keys))
+    columns = [(field.name, field.type) for field in input.schema]
+    table = _internal_table(
+        table_id, f"{job}_{kind}_{table_id}", columns, key, distribution, read_prefix=len(group_key)
+    )
+    floats = {i for i, (_, type_) in enumerate(columns) if type_.is_float}
+    return replace(table, value_columns=tuple(sorted(floats.union(table.value_columns))))
 
 
 def _internal_table(

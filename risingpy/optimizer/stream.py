@@ -25,6 +25,7 @@ from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import walk
 from risingpy.optimizer.state_tables import marker_table, progress_table, relation_table
 from risingpy.optimizer.stream_agg import exchange, plan_aggregate
+from risingpy.optimizer.stream_top_n import TopRows, plan_top_n, row_count
 from risingpy.optimizer.stream_union import plan_union
 from risingpy.storage.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT
@@ -108,27 +109,38 @@ class _OrderedQuery:
     query: logical.LogicalPlan
     width: int
     keys: tuple[SortKey, ...] = ()
+    decides_rows: bool = False  # the ORDER BY, through a LIMIT
 
     @property
     def notices(self) -> tuple[str, ...]:
-        if not self.keys:
+        if not self.keys or self.decides_rows:
             return ()
         return ("ORDER BY in a materialized view only clusters its storage; order the rows where you query it",)
 
 
 def _split_order(query: logical.LogicalPlan) -> _OrderedQuery:
-    """Takes the outermost Sort off, also from under the Project that drops its hidden sort columns."""
+    """Takes the outermost Sort off, also from under the Project that drops its hidden sort columns.
+
+    Under a LIMIT it stays, and orders the storage too.
+    """
     width = len(query.schema)
     match query:
         case logical.Sort(input, keys):
             return _OrderedQuery(input, width, keys)
-        case logical.Project(logical.Sort(input, keys), expressions, schema):
+        case logical.Limit(logical.Sort(_, keys)):
+            return _OrderedQuery(query, width, keys, decides_rows=True)
+        case logical.Project(logical.Sort() | logical.Limit(logical.Sort()) as below, expressions, schema):
+            sort = below.input if isinstance(below, logical.Limit) else below
+            assert isinstance(sort, logical.Sort)
+            keys, decides_rows = sort.keys, below is not sort
+            input = below if decides_rows else sort.input
             hidden = [InputRef(key.index, input.schema[key.index].type) for key in keys]
             outputs = [*expressions, *(ref for ref in dict.fromkeys(hidden) if ref not in expressions)]
             extra = [Field(input.schema[e.index].name, e.type, hidden=True) for e in hidden if e not in expressions]
             moved = [replace(key, index=outputs.index(ref)) for key, ref in zip(keys, hidden, strict=True)]
             all_fields = (*schema, *dict.fromkeys(extra))
-            return _OrderedQuery(logical.Project(input, tuple(outputs), all_fields), width, tuple(moved))
+            ordered = logical.Project(input, tuple(outputs), all_fields)
+            return _OrderedQuery(ordered, width, tuple(moved), decides_rows)
         case _:
             return _OrderedQuery(query, width)
 
@@ -198,11 +210,15 @@ class _StreamPlanner:
                 return self.stream(query.input)
             case logical.Join():
                 raise _unsupported(f"{_JOIN_NAMES[query.kind]} in a materialized view")
-            case logical.Limit(logical.Sort()):
-                raise _unsupported("ORDER BY with LIMIT in a materialized view")
             case logical.Limit():
-                clause = "OFFSET" if query.limit is None else "LIMIT"
-                raise _unsupported(f"{clause} in a materialized view")
+                return self._limit(query)
+            case logical.TopN():
+                return plan_top_n(
+                    self.stream(query.input),
+                    TopRows(query.keys, query.limit, with_ties=query.with_ties, group_key=query.group_key),
+                    self.job,
+                    self.allocate,
+                )
             case _:
                 assert_never(query)
 
@@ -238,6 +254,23 @@ class _StreamPlanner:
         rows = tuple((*row, Literal(number, BIGINT)) for number, row in enumerate(values.rows))
         schema = (*values.schema, Field("_row_id", BIGINT, hidden=True))
         return derived(plan.Values(rows, underived(schema), marker_table(self.allocate(), self.job)))
+
+    def _limit(self, limit: logical.Limit) -> StreamPlan:
+        """The first rows in the order of the Sort below, also of one whose columns are projected; else in any order."""
+        match limit.input:
+            case logical.Sort(input, keys):
+                pass
+            case logical.Project(logical.Sort() as sort) as project:
+                return self.stream(replace(project, input=replace(limit, input=sort)))
+            case _:
+                input, keys = limit.input, ()
+        rows = TopRows(
+            keys,
+            row_count(limit.limit, "LIMIT"),
+            row_count(limit.offset, "OFFSET") or 0,
+            with_ties=limit.with_ties,
+        )
+        return plan_top_n(self.stream(input), rows, self.job, self.allocate)
 
     def _project(self, project: logical.Project) -> StreamPlan:
         _check_expressions(project.expressions)

@@ -23,6 +23,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TopN,
     Union,
     Values,
 )
@@ -45,6 +46,10 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return ()
         case LocalAgg():  # differences, not changes: they have no key
             return ()
+        case TopN(group_key=group, limit=1, with_ties=False):  # one row per group
+            return group
+        case TopN():  # the input's; the group key tells where a row is
+            return tuple(dict.fromkeys((*plan.group_key, *plan.input.properties.stream_key)))
         case Union():  # whatever tells rows apart within an input, and which input it is
             keys = {index for each in plan.inputs for index in each.properties.stream_key}
             return (*sorted(keys), len(plan.properties.schema) - 1)

@@ -156,6 +156,31 @@ def read_first(transaction: lmdb.Transaction, prefixes: Sequence[bytes]) -> tupl
     return numbers, Page(keys, values, more=False)
 
 
+def read_leading(
+    transaction: lmdb.Transaction, prefixes: Sequence[bytes], limits: Sequence[int]
+) -> tuple[list[int], Page]:
+    """The first `limits[i]` rows of each prefix: which prefix each belongs to, and the rows. Best if sorted."""
+    numbers: list[int] = []
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    with transaction.cursor() as cursor:
+        for number, (prefix, limit) in enumerate(zip(prefixes, limits, strict=True)):
+            if not cursor.set_range(prefix[:LONG_KEY_PREFIX]):
+                continue
+            began, longest = len(keys), len(prefix)
+            for key, value in islice(_iterate(cursor), limit):
+                if not key.startswith(prefix):
+                    break
+                keys.append(key)
+                values.append(value)
+                longest = max(longest, len(key))
+            if longest >= LONG_KEY_PREFIX:  # stored short, and among their like not in order
+                page = read_range(transaction, prefix, prefix_end(prefix), limit)
+                keys[began:], values[began:] = page.keys, page.values
+            numbers += [number] * (len(keys) - began)
+    return numbers, Page(keys, values, more=False)
+
+
 def prefix_end(prefix: bytes) -> bytes:
     """The least byte string that is greater than all that start with `prefix`, which is not all ff."""
     stem = prefix.rstrip(b"\xff")

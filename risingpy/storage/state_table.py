@@ -21,6 +21,7 @@ from risingpy.storage.key_scan import (
     Page,
     prefix_end,
     read_first,
+    read_leading,
     read_points,
     read_prefixes,
     read_range,
@@ -74,15 +75,18 @@ class StateTable:
         rows = self._rows(page)
         return found, rows if bool(found.all()) and is_ascending(order) else rows.take(pa.array(places, mask=~found))
 
-    def scan_prefix(self, prefix: Sequence[pa.Array]) -> pa.Table:
-        """All rows of each prefix, prefix by prefix, each in key order.
+    def scan_prefix(self, prefix: Sequence[pa.Array], limits: npt.NDArray[np.int64] | None = None) -> pa.Table:
+        """All rows of each prefix, or only the first `limits[i]`, prefix by prefix, each in key order.
 
         All columns and `_prefix` (int64): the position of the row's prefix. ValueError if the prefix does not
         tell the vnode.
         """
         transaction = self._newest()
         prefixes, order = self._prefixes(prefix)
-        numbers, page = read_prefixes(transaction, prefixes)
+        if limits is None:
+            numbers, page = read_prefixes(transaction, prefixes)
+        else:
+            numbers, page = read_leading(transaction, prefixes, limits[order].tolist())
         owners = order[numbers]
         rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
         return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))

@@ -8,7 +8,7 @@ from risingpy.errors import DuplicateColumn, FeatureNotSupported, InvalidTableDe
 from risingpy.executors.expression.nodes import Call, InputRef, Literal, Parameter
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.fragments import all_state_tables, nodes_of_fragment
-from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter, Join, JoinKind, Limit, Project, Sort, SortKey
+from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter, Join, JoinKind, Project, Sort, SortKey
 from risingpy.optimizer.plan import ConflictBehavior, DistributionKind
 from risingpy.storage.table_schema import KeyColumn
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, NUMERIC, REAL, TIMESTAMPTZ, VARCHAR
@@ -307,11 +307,6 @@ REFUSED = {
     ),
     "LEFT JOIN in a materialized view is not supported yet": lambda b, t: Join(
         b.scan(t, "a"), b.scan(t, "b"), JoinKind.LEFT, None, (Field("a", INTEGER), Field("b", INTEGER))
-    ),
-    "LIMIT in a materialized view is not supported yet": lambda b, t: Limit(b.scan(t, "a"), Literal(1, BIGINT), None),
-    "OFFSET in a materialized view is not supported yet": lambda b, t: Limit(b.scan(t, "a"), None, Literal(1, BIGINT)),
-    "ORDER BY with LIMIT in a materialized view is not supported yet": lambda b, t: Limit(
-        Sort(b.scan(t, "a"), (SortKey(0),)), Literal(1, BIGINT), None
     ),
     "count(DISTINCT …) in a materialized view is not supported yet": lambda b, t: aggregate(
         b.scan(t, "a", "b"), [0], AggCall("count", (1,), BIGINT, distinct=True)

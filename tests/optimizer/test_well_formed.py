@@ -57,7 +57,8 @@ def aggregate(query: LogicalPlan, group_key: tuple[int, ...], calls: tuple[AggCa
 
 def draw_query(draw: Draw, bench, made: list, depth: int) -> LogicalPlan:
     """A query whose columns have the types of COLUMNS, in that order."""
-    kind = draw(st.sampled_from(["scan", "filter", "project", "group", "global", "distinct", "union", "sort"]))
+    kinds = ["scan", "filter", "project", "group", "global", "distinct", "union", "sort", "limit", "top"]
+    kind = draw(st.sampled_from(kinds))
     if depth == 0 or kind == "scan":
         if draw(st.integers(0, 9)) == 0:
             row = (Literal(1, INTEGER), Literal(None, BIGINT), Literal("x", VARCHAR), Literal(True, BOOLEAN))
@@ -79,6 +80,13 @@ def draw_query(draw: Draw, bench, made: list, depth: int) -> LogicalPlan:
             return aggregate(query, (0, 1, 2, 3), ())
         case "union":
             return logical.Union((query, draw_query(draw, bench, made, depth - 1)), query.schema)
+        case "limit":
+            sorted_ = logical.Sort(query, (SortKey(draw(st.integers(0, 3))), SortKey(draw(st.integers(0, 3)))))
+            limit, offset = (draw(st.sampled_from([None, Literal(n, BIGINT)])) for n in (draw(st.integers(0, 2)), 1))
+            return logical.Limit(draw(st.sampled_from([query, sorted_])), limit, offset)
+        case "top":
+            groups = draw(st.sampled_from([(), (1,), (0, 2)]))
+            return logical.TopN(query, groups, (SortKey(3), SortKey(1)), draw(st.integers(1, 2)), draw(st.booleans()))
         case _:
             return logical.Sort(query, (SortKey(draw(st.integers(0, 3)), descending=draw(st.booleans())),))
 
@@ -138,6 +146,8 @@ def check(node: StreamPlan) -> None:
             check_agg(node)
         case plan.LocalAgg():
             check_local_agg(node)
+        case plan.TopN():
+            check_top_n(node)
         case plan.Union():
             check_union(node)
         case plan.Materialize():
@@ -174,6 +184,18 @@ def check_local_agg(node: plan.LocalAgg) -> None:
     expected = [types[i] for i in node.group_key]
     expected += [type_ for call in node.calls for type_ in partial_types(call, types)]
     assert [column.type for column in node.properties.schema] == [*expected, BIGINT]
+
+
+def check_top_n(node: plan.TopN) -> None:
+    columns = node.input.properties.schema
+    key = [key.index for key in node.table.key]
+    assert [column.type for column in node.table.columns] == [column.type for column in columns]
+    ordered = [*node.group_key, *(key.index for key in node.order)]
+    assert key[: len(ordered)] == ordered
+    assert set(node.input.properties.stream_key) <= set(key)
+    assert brings_together(node.input.properties.distribution, node.group_key)
+    assert node.table.distribution == node.input.properties.distribution.columns
+    assert set(node.table.distribution) <= set(node.group_key)
 
 
 def check_union(node: plan.Union) -> None:

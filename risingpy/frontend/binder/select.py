@@ -253,10 +253,9 @@ def limited(context: BindContext, tree: exp.Expr, plan: LogicalPlan, scope: Scop
     binder = ExpressionBinder(context, scope or Scope(), "LIMIT")
     limit, offset = tree.args.get("limit"), tree.args.get("offset")
     count: exp.Expr | None = None
+    with_ties = False
     if isinstance(limit, exp.Fetch):
-        options = limit.args.get("limit_options")
-        if options is not None and (options.args.get("with_ties") or options.args.get("percent")):
-            raise FeatureNotSupported("FETCH FIRST … WITH TIES is not supported", position=begin_of(limit))
+        with_ties = _with_ties(tree, limit)
         count = limit.args.get("count") or exp.Literal.number(1)
     elif limit is not None:
         refuse_unknown(limit, ("expression",), {"expressions": "LIMIT … BY"})
@@ -267,7 +266,18 @@ def limited(context: BindContext, tree: exp.Expr, plan: LogicalPlan, scope: Scop
         None if count is None else _bound(binder, count, "LIMIT"),
         None if offset is None else _bound(binder, offset.expression, "OFFSET"),
     ]
-    return plan if bounds == [None, None] else Limit(plan, bounds[0], bounds[1])
+    return plan if bounds == [None, None] else Limit(plan, bounds[0], bounds[1], with_ties)
+
+
+def _with_ties(tree: exp.Expr, fetch: exp.Fetch) -> bool:
+    options = fetch.args.get("limit_options")
+    if options is None:
+        return False
+    if options.args.get("percent"):
+        raise FeatureNotSupported("FETCH FIRST … PERCENT is not supported", position=begin_of(fetch))
+    if options.args.get("with_ties") and not _ordered(tree):
+        raise SyntaxError_("WITH TIES cannot be specified without ORDER BY clause")
+    return bool(options.args.get("with_ties"))
 
 
 def _bound(binder: ExpressionBinder, tree: exp.Expr, clause: str) -> Expr | None:

@@ -22,6 +22,7 @@ from risingpy.optimizer.logical import (
     Project,
     Scan,
     Sort,
+    TopN,
     Union,
     Values,
 )
@@ -65,6 +66,8 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _exactly(Sort(_prune(plan.input, below), keys), below, needed)
         case Limit():
             return _prune_limit(plan, needed)
+        case TopN():
+            return _prune_top_n(plan, needed)
         case _:
             assert_never(plan)
 
@@ -73,6 +76,14 @@ def _prune_filter(plan: Filter, needed: Needed) -> LogicalPlan:
     below = _sorted({*needed, *columns_read(plan.predicate)})
     predicate = remapped(plan.predicate, _positions(below))
     return _exactly(Filter(_prune(plan.input, below), predicate), below, needed)
+
+
+def _prune_top_n(plan: TopN, needed: Needed) -> LogicalPlan:
+    below = _sorted({*needed, *plan.group_key, *(key.index for key in plan.keys)})
+    positions = _positions(below)
+    keys = tuple(replace(key, index=positions[key.index]) for key in plan.keys)
+    group_key = tuple(positions[i] for i in plan.group_key)
+    return _exactly(replace(plan, input=_prune(plan.input, below), group_key=group_key, keys=keys), below, needed)
 
 
 def _prune_limit(plan: Limit, needed: Needed) -> LogicalPlan:

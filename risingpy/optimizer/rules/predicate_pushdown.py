@@ -4,6 +4,7 @@
     Filter(k = 1 AND n > 2; Aggregate(k, count AS n)) =>  Filter(n > 2; Aggregate(k, count AS n; Filter(k = 1; …)))
     Filter(a.x = 1 AND a.y = b.y; Cross(a, b))        =>  Inner(a.y = b.y; Filter(x = 1; a), b)
     Filter(p; Union(a, b))                            =>  Union(Filter(p; a), Filter(p; b))
+    Filter(k = 1; TopN(per k))                        =>  TopN(per k; Filter(k = 1; …))
 
 Not below a LIMIT, nor to the null-supplying side of an outer join (it would drop rows that must become NULLs), nor
 below a global aggregate (which gives a row even over nothing).
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.logical import Aggregate, Filter, Join, JoinKind, LogicalPlan, Project, Sort, Union
+from risingpy.optimizer.logical import Aggregate, Filter, Join, JoinKind, LogicalPlan, Project, Sort, TopN, Union
 from risingpy.optimizer.rewrite import (
     columns_read,
     conjunction,
@@ -48,6 +49,8 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
             return _push_into_aggregate(plan, predicates)
         case Join():
             return _push_into_join(plan, predicates)
+        case TopN():
+            return _push_into_top_n(plan, predicates)
         case _:
             inputs = [_push(i, []) for i in plan_inputs(plan)]
             return _filtered(with_inputs(plan, inputs), predicates)
@@ -68,6 +71,14 @@ def _push_into_aggregate(plan: Aggregate, predicates: Sequence[Expr]) -> Logical
     positions = dict(enumerate(plan.group_key))
     inner = [remapped(p, positions) for p in below]
     return _filtered(replace(plan, input=_push(plan.input, inner)), above)
+
+
+def _push_into_top_n(plan: TopN, predicates: Sequence[Expr]) -> LogicalPlan:
+    """What reads the group key alone keeps or drops whole groups."""
+    groups = set(plan.group_key)
+    below = [p for p in predicates if columns_read(p) and columns_read(p) <= groups]
+    above = [p for p in predicates if p not in below]
+    return _filtered(replace(plan, input=_push(plan.input, below)), above)
 
 
 def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:

@@ -1,0 +1,78 @@
+"""Plans ORDER BY … LIMIT, LIMIT alone, and the first rows of groups (DISTINCT ON, `row_number() … <= k`).
+
+    TopN(group, order, limit; input)  =>  TopN(Exchange(group; input))
+
+No exchange where a group's rows are together already. Without ORDER BY the order is the stream key's: any rows
+would do, but they must be the same ones in every epoch and after every recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
+from risingpy.executors.expression.evaluate import evaluate_constants
+from risingpy.executors.expression.nodes import Expr, Literal, Parameter
+from risingpy.optimizer import plan
+from risingpy.optimizer.distribution import brings_together
+from risingpy.optimizer.logical import SortKey
+from risingpy.optimizer.plan import ColumnIndex, StreamPlan
+from risingpy.optimizer.properties import derived, underived
+from risingpy.optimizer.rewrite import walk
+from risingpy.optimizer.state_tables import ordered_rows
+from risingpy.optimizer.stream_agg import exchange
+from risingpy.types import BOOLEAN
+
+LARGEST_WINDOW = 1 << 62  # more rows than there can be: offset + limit stays a 64-bit number
+
+
+@dataclass(frozen=True, slots=True)
+class TopRows:
+    """Which rows of each group: `limit` (None: all) after `offset`, in the order of `keys`."""
+
+    keys: tuple[SortKey, ...]
+    limit: int | None
+    offset: int = 0
+    with_ties: bool = field(default=False, kw_only=True)
+    group_key: tuple[ColumnIndex, ...] = field(default=(), kw_only=True)
+
+
+def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[], int]) -> StreamPlan:
+    """The operator that keeps `rows` of `input`; only `input` if they are all rows."""
+    schema = input.properties.schema
+    if rows.limit == 0:
+        return derived(plan.Filter(input, Literal(False, BOOLEAN), underived(schema)))
+    if rows.limit is None and not rows.offset:
+        return input
+    group_key = tuple(dict.fromkeys(rows.group_key))
+    order = _needed_order(rows.keys, group_key)
+    if not brings_together(input.properties.distribution, group_key):
+        input = exchange(input, group_key)
+    distribution = input.properties.distribution.columns
+    table = ordered_rows(allocate(), job, "top_n", input.properties, group_key, order, distribution)
+    limit = None if rows.limit is None else min(rows.limit, LARGEST_WINDOW)
+    offset = min(rows.offset, LARGEST_WINDOW)
+    return derived(plan.TopN(input, group_key, order, limit, offset, rows.with_ties, table, underived(schema)))
+
+
+def _needed_order(keys: tuple[SortKey, ...], group_key: tuple[ColumnIndex, ...]) -> tuple[SortKey, ...]:
+    """Without the keys that order nothing: a column that came before, or that is the same in a whole group."""
+    needed: dict[ColumnIndex, SortKey] = {}
+    for key in keys:
+        if key.index not in group_key:
+            needed.setdefault(key.index, key)
+    return tuple(needed.values())
+
+
+def row_count(expression: Expr | None, clause: str) -> int | None:
+    """The number of rows that LIMIT or OFFSET, a constant, says; None for none."""
+    if expression is None:
+        return None
+    if any(isinstance(part, Parameter) for part in walk(expression)):
+        raise InvalidTableDefinition("a materialized view cannot have parameters")
+    (values,), errors = evaluate_constants([expression])
+    value = values[0].as_py()
+    if errors or (value is not None and value < 0):
+        raise FeatureNotSupported(f"{clause} must be a number of rows")
+    return None if value is None else int(value)
