@@ -47,7 +47,7 @@ def direct_lookup(plan: LogicalPlan, catalog: Catalog) -> DirectLookup | None:
         outputs, node = composed, node.input
     if not outputs or not isinstance(node, Filter) or not isinstance(node.input, Scan):
         return None
-    if node.input.relation_id not in catalog.relations:
+    if catalog.get(node.input.relation_id) is None:
         return None
     lookup = find_key_lookups(node, catalog).get(id(node.input))
     # The predicate must say no more than the key does.

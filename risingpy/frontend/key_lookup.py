@@ -55,7 +55,7 @@ def find_key_lookups(plan: LogicalPlan, catalog: Catalog) -> dict[int, KeyLookup
     for filter_ in _filters_on_scans(plan):
         scan = filter_.input
         assert isinstance(scan, Scan)
-        relation = catalog.relations.get(scan.relation_id)
+        relation = catalog.get(scan.relation_id)
         if relation is not None and relation.table is not None:
             key = tuple(_leading_constants(scan, relation, dict(_equalities(filter_.predicate))))
             if key:

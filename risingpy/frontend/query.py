@@ -111,7 +111,7 @@ class BatchRunner:
 
         def scan_name(scan: Scan) -> str:
             name = f"scan_{len(scans)}"
-            relation = snapshot.catalog.relations.get(scan.relation_id)
+            relation = snapshot.catalog.get(scan.relation_id)
             if relation is None:
                 raise UndefinedTable(f'relation "{scan.name}" was dropped meanwhile')
             scans[name] = self._scan(scan, relation, snapshot, lookups.get(id(scan)))

@@ -17,6 +17,7 @@ from risingpy.meta import ddl
 from risingpy.meta.barriers import BarrierLoop, GraphChange
 from risingpy.meta.dml_log import DmlLog, TableChange
 from risingpy.meta.epoch_runner import EpochRunner
+from risingpy.meta.internal_tables import internal_tables
 from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, RowIds, without_unfinished_jobs
@@ -61,6 +62,7 @@ class Database:
         self._initial = state
         self._sources = SourceOffsets()
         self._loop: BarrierLoop
+        self._catalog: tuple[Catalog, Catalog] | None = None  # the state's, and the same with internal tables
 
     def start(self, runner: EpochRunner) -> None:
         """Starts the barrier loop, whose first epoch waits until `runner` has been started too."""
@@ -90,7 +92,7 @@ class Database:
 
     @property
     def catalog(self) -> Catalog:
-        return self._loop.state.catalog
+        return self._readable(self._loop.state)
 
     @property
     def committed_epoch(self) -> int:
@@ -118,7 +120,15 @@ class Database:
     def snapshot(self) -> Snapshot:
         """The newest catalog together with its view, acquired: the caller releases the view."""
         state, view = self._loop.acquire_view()
-        return Snapshot(state.catalog, view)
+        return Snapshot(self._readable(state), view)
+
+    def _readable(self, state: MetaState) -> Catalog:
+        """The state's catalog with the internal tables in it."""
+        known = self._catalog  # one pair, replaced whole: other threads may do the same at once
+        if known is None or known[0] is not state.catalog:
+            known = state.catalog, replace(state.catalog, internal_tables=internal_tables(state))
+            self._catalog = known
+        return known[1]
 
     def wait_for_lsn(self, lsn: int, cancelled: threading.Event | None = None) -> None:
         """Waits until the epoch that holds the log up to `lsn` is committed and readable."""

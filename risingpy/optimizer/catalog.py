@@ -20,6 +20,7 @@ class RelationKind(Enum):
     MATERIALIZED_VIEW = "materialized view"
     VIEW = "view"
     SOURCE = "source"
+    INTERNAL_TABLE = "internal table"
 
 
 class JobStatus(Enum):
@@ -73,24 +74,36 @@ class Relation:
 
 
 DEFAULT_SCHEMA = "public"
+INTERNAL_PREFIX = "__internal_"  # of the names of state tables
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All relations and schemas at one version."""
+    """All relations and schemas at one version.
+
+    `internal_tables`, by id, are the jobs' state tables: queries may name them, and nothing else may.
+    """
 
     version: int = 0
     database: str = "dev"
     schemas: tuple[str, ...] = (DEFAULT_SCHEMA,)
     relations: Mapping[int, Relation] = field(default_factory=dict)
+    internal_tables: Mapping[int, Relation] = field(default_factory=dict)
 
     def find(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> Relation | None:
         """The relation called `name` in `schema`, or in the first schema of the search path that has it."""
+        searched = [*self.relations.values()]
+        if name.startswith(INTERNAL_PREFIX):
+            searched += self.internal_tables.values()
         for candidate in (schema,) if schema is not None else search_path:
-            for relation in self.relations.values():
+            for relation in searched:
                 if relation.name == name and relation.schema_name == candidate:
                     return relation
         return None
+
+    def get(self, relation_id: int) -> Relation | None:
+        """The relation or internal table with this id."""
+        return self.relations.get(relation_id) or self.internal_tables.get(relation_id)
 
     def dependents(self, relation_id: int) -> Iterator[Relation]:
         """The relations that read `relation_id` directly."""

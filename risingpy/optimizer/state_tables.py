@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from risingpy.optimizer.catalog import ColumnDesc
+from risingpy.optimizer.catalog import INTERNAL_PREFIX, ColumnDesc
 from risingpy.optimizer.logical import AggCall, Field, SortKey
 from risingpy.optimizer.plan import (
     AggState,
@@ -175,7 +175,7 @@ def _internal_table(
     key_columns = {column.index for column in key}
     return TableSchema(
         table_id=table_id,
-        name=f"__internal_{name}",
+        name=f"{INTERNAL_PREFIX}{name}",
         columns=tuple(TableColumn(i + 1, column, type_) for i, (column, type_) in enumerate(columns)),
         key=key,
         distribution=distribution,

@@ -235,8 +235,8 @@ class _StreamPlanner:
                     _scan_schema(scan, relation, columns), (columns.index(row_id),), SOME_SHARD, append_only=True
                 )
                 return plan.Source(scan.relation_id, columns, properties)
-            case RelationKind.VIEW:
-                raise InternalError(f"view {relation.qualified_name} was not expanded")
+            case RelationKind.VIEW | RelationKind.INTERNAL_TABLE:
+                raise InternalError(f"{relation.qualified_name} cannot be an input of a view")
 
     def _table_scan(self, scan: logical.Scan, relation: Relation, table: TableSchema) -> plan.TableScan:
         storage_key = [column.index for column in table.key]

@@ -142,8 +142,11 @@ def bind_view(
     query = bind_query(statement.query, catalog, search_path, session=session)
     if query.parameter_types:
         raise SqlError("there is no parameter $1", sqlstate="42P02", position=statement.query.position)
+    what = "CREATE VIEW" if isinstance(statement, CreateView) else "CREATE MATERIALIZED VIEW"
+    if any(dependency in catalog.internal_tables for dependency in query.dependencies):
+        message = f"{what} does not support internal tables"
+        raise FeatureNotSupported(message, position=statement.query.position)
     if len(statement.column_names) > len(query.fields):
-        what = "CREATE VIEW" if isinstance(statement, CreateView) else "CREATE MATERIALIZED VIEW"
         raise SyntaxError_(f"{what} specifies more column names than columns", position=statement.name.position)
     names = [column.name for column in statement.column_names]
     names += [field.name for field in query.fields[len(names) :]]

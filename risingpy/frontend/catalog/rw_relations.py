@@ -70,6 +70,12 @@ def _relation_info(state: SystemState) -> Iterable[Row]:
         yield found.schema_name, found.name, ROOT_ID, found.definition, kind, found.relation_id, "UTC", None
 
 
+def _internal_tables(state: SystemState) -> Iterable[Row]:
+    for found in state.catalog.internal_tables.values():
+        relation_id, name, schema, owner, definition = _head(found)
+        yield relation_id, name, schema, found.depends_on[0], owner, definition, None
+
+
 _HEAD = "id int4, name text, schema_id int4, owner int4, definition text,"
 
 RW_TABLES = relation(
@@ -110,4 +116,10 @@ RW_RELATION_INFO = relation(
     "schemaname text, relationname text, relationowner int4, definition text, relationtype text, relationid int4,"
     "relationtimezone text, fragments text",
     _relation_info,
+)
+RW_INTERNAL_TABLES = relation(
+    "rw_catalog",
+    "rw_internal_tables",
+    "id int4, name text, schema_id int4, job_id int4, owner int4, definition text, acl _text",
+    _internal_tables,
 )

@@ -78,8 +78,7 @@ def _others(session: ClientSession, kind: ShowKind) -> Rows:
         case ShowKind.JOBS:
             return [(str(r.relation_id), r.definition, f"{rows} rows") for r, rows in database.ddl_progress()]
         case ShowKind.INTERNAL_TABLES:
-            jobs = database.state.jobs.values()
-            return sorted((table.name,) for job in jobs for table in job.state_tables)
+            return sorted((table.name,) for table in database.catalog.internal_tables.values())
     return []  # kinds of objects that cannot be made here: there are none
 
 
