@@ -21,15 +21,16 @@ from risingpy.types import SqlType
 PAGE = Path(__file__).parent / "sql" / "functions.md"
 
 SYMBOLS_BY_SUBJECT = {
-    "Arithmetic": "+ - * / % ^",
+    "Arithmetic": "+ - * / % ^ |/ ||/ @",
     "Comparison": "= <> != < <= > >=",
     "Bits": "& | # << >>",
-    "Text and bytes": "|| ~~ ~~* !~~ !~~* ~ ~* !~ !~*",
+    "Text and bytes": "|| ~~ ~~* !~~ !~~* ~ ~* !~ !~* ^@",
 }
 MEANINGS = {
     "~~": "LIKE", "~~*": "ILIKE", "!~~": "NOT LIKE", "!~~*": "NOT ILIKE",
     "~": "matches a regular expression; before an integer: its bits inverted", "~*": "matches, any case",
-    "!~": "does not match", "!~*": "does not match, any case", "^": "power", "#": "exclusive or",
+    "!~": "does not match", "!~*": "does not match, any case", "^": "power", "#": "exclusive or", "|/": "square root",
+    "||/": "cube root", "@": "absolute value", "^@": "starts with",
 }  # fmt: skip
 SYNTAX = {
     "AND": "a AND b", "OR": "a OR b", "NOT": "NOT a",

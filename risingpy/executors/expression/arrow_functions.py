@@ -15,8 +15,10 @@ from typing import TypeAlias, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.executors.expression import numeric_arithmetic
+from risingpy.executors.expression import functions, numeric_arithmetic
+from risingpy.executors.expression.functions import FUNCTIONS
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.storage.column_buffers import whole
 from risingpy.types import BOOLEAN, SqlType, TypeKind
 
 Value: TypeAlias = "pa.Array | pa.ChunkedArray | pa.Scalar"
@@ -132,6 +134,8 @@ def _call(call: Call) -> Evaluate | None:
 
 def _function(call: Call) -> Callable[..., Value] | None:
     name = call.function
+    if name in FUNCTIONS and call.type.kind is not TypeKind.NUMERIC:
+        return partial(_own, call)
     kinds = {arg.type.kind for arg in call.args}
     if name in _COMPARISONS:
         return _comparison(call)
@@ -141,11 +145,19 @@ def _function(call: Call) -> Callable[..., Value] | None:
     if len(kinds) == 1 and call.type.kind in kinds:
         if call.type.is_integer:
             return _INTEGER_ARITHMETIC.get(name)
-        if call.type.is_float:
-            return _FLOAT_ARITHMETIC.get(name)
+        if call.type.is_float and name in _FLOAT_ARITHMETIC:
+            return partial(_in_range, name)
         if call.type.kind is TypeKind.NUMERIC and name in _NUMERIC_ARITHMETIC:
             return _numeric(call)
     return None
+
+
+def _own(call: Call, *args: Value) -> Value:
+    rows = next((len(arg) for arg in args if not isinstance(arg, pa.Scalar)), None)
+    if rows is None:
+        raise pa.ArrowNotImplementedError("constants only")
+    columns = [whole(as_column(arg, rows, each.type)) for arg, each in zip(args, call.args, strict=True)]
+    return functions.call(FUNCTIONS[call.function], columns, call.type.arrow)
 
 
 def _numeric(call: Call) -> Callable[..., Value] | None:
@@ -158,6 +170,17 @@ def _numeric(call: Call) -> Callable[..., Value] | None:
         return value if value.type == arrow_type else value.cast(arrow_type)
 
     return computed
+
+
+def _in_range(name: str, *args: Value) -> Value:
+    """A float operation, unless a result is infinite or has become zero: which rows are to blame DuckDB finds out."""
+    value = _FLOAT_ARITHMETIC[name](*args)
+    suspect = pc.is_inf(value)
+    if name == "multiply":
+        suspect = pc.or_(suspect, pc.and_(pc.equal(value, 0.0), pc.not_equal(pc.multiply(*map(pc.sign, args)), 0.0)))
+    if name != "negate" and pc.any(suspect).as_py():
+        raise pa.ArrowInvalid("a result that may be out of range")
+    return value
 
 
 def _comparison(call: Call) -> Callable[..., Value] | None:

@@ -3,9 +3,10 @@
     rpy_divide_S, rpy_multiply_S     numeric arithmetic with result numeric(38, S), exact
     rpy_round_S, rpy_trunc_S         to a number of decimals that is a column
     rpy_text_TYPE, rpy_parse_TYPE    text forms (`types.forms`); rpy_parse_numeric_S
+    rpy_TYPE('name', …)              the function of that name in `functions`, whose result is of that type
 
-They take and give Arrow columns. DuckDB passes only rows without NULLs. An error of ours keeps its SQLSTATE
-through `translate_error`.
+They take and give Arrow columns. Of the last, `functions.call` sees to NULLs; to the others DuckDB passes only rows
+without NULLs. An error of ours keeps its SQLSTATE through `translate_error`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import TypeAlias
 
 import duckdb
 import pyarrow as pa
-from duckdb.func import PythonUDFType
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression import numeric_arithmetic
+from risingpy.executors.expression import functions, numeric_arithmetic
 from risingpy.executors.expression.sql_casts import parse_function
-from risingpy.executors.expression.sql_text import ERROR_MARK
+from risingpy.executors.expression.sql_text import ERROR_MARK, own_function
 from risingpy.storage.column_buffers import whole
 from risingpy.types import (
     BIGINT,
@@ -51,6 +52,7 @@ _ARITHMETIC: dict[str, Callable[[Column, Column, int], pa.Array]] = {
     "rpy_trunc": numeric_arithmetic.truncate_to,
 }
 _PARSED = (BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL)
+_RESULTS = (BOOLEAN, INTEGER, BIGINT, DOUBLE, VARCHAR, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL)
 
 
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
@@ -65,10 +67,16 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     for type_ in (REAL, DOUBLE, BYTEA, INTERVAL):
         _register(connection, f"rpy_text_{type_.kind.name.lower()}", _formatter(type_), VARCHAR)
     _register(connection, "rpy_text_numeric", _numeric_text, VARCHAR)
+    for type_ in _RESULTS:
+        _register(connection, own_function(type_), _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
 
 
 def _register(
-    connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., pa.Array], result: SqlType
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    function: Callable[..., pa.Array],
+    result: SqlType,
+    nulls: FunctionNullHandling = FunctionNullHandling.DEFAULT,
 ) -> None:
     def marked(*columns: Column) -> pa.Array:
         try:
@@ -77,7 +85,16 @@ def _register(
             # Of an exception DuckDB keeps the text only.
             raise ValueError(f"{ERROR_MARK}{error.sqlstate} {error.message}") from error
 
-    connection.create_function(name, marked, None, connection.type(result.duckdb), type=PythonUDFType.ARROW)
+    type_ = connection.type(result.duckdb)
+    connection.create_function(name, marked, None, type_, type=PythonUDFType.ARROW, null_handling=nulls)
+
+
+def _dispatcher(result: SqlType) -> Callable[..., pa.Array]:
+    def dispatch(names: Column, *columns: Column) -> pa.Array:
+        function = functions.FUNCTIONS[whole(names)[0].as_py()]
+        return functions.call(function, [whole(column) for column in columns], result.arrow)
+
+    return dispatch
 
 
 def _binary(function: Callable[[Column, Column, int], pa.Array], scale: int) -> Callable[[Column, Column], pa.Array]:

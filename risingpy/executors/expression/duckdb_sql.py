@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import assert_never
 
 from risingpy.errors import InternalError
+from risingpy.executors.expression.functions import FUNCTIONS
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.executors.expression.sql_casts import cast
 from risingpy.executors.expression.sql_functions import SPECIAL, TEMPLATES
-from risingpy.executors.expression.sql_text import literal
+from risingpy.executors.expression.sql_text import literal, own_call
 
 
 def compile_expression(expr: Expr, column: Callable[[int], str], *, strict: bool) -> str:
@@ -48,6 +49,8 @@ def _compile(expr: Expr, column: Callable[[int], str]) -> str:
 def _call(call: Call, args: list[str]) -> str:
     if call.function in SPECIAL:
         return SPECIAL[call.function](call, args)
+    if call.function in FUNCTIONS:
+        return own_call(call.function, args, call.type)
     if call.function not in TEMPLATES:
         raise InternalError(f"the function {call.function} has no SQL")
     return TEMPLATES[call.function].format(*args, type=call.type.duckdb)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from risingpy.executors.expression.signature_tables import FUNCTION_TABLES
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -61,9 +62,15 @@ class NumericRule(Enum):
     SUM = "sum"  # the first argument's scale, as many digits as there can be
     SECONDS = "seconds"  # six decimals: microseconds
     PLAIN = "plain"  # numeric without declared scale
+    WHOLE = "whole"  # scale 0, as many digits as there can be
+    ROOT = "root"  # 20 decimals, fewer where the digits before the point need the room
+    LOGARITHM = "logarithm"  # 20 decimals
+    POWER = "power"  # at least 16 decimals
 
 
 ArgType = SqlType | Polymorphic
+
+_LONG_SCALE = 20  # decimals of roots and logarithms, whose 16 significant digits may begin behind the point
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,81 +180,6 @@ NOT_LIKE_ESCAPE  not_like_escape  text text text = bool
 NOT_ILIKE_ESCAPE not_ilike_escape text text text = bool
 """
 
-_FUNCTIONS = """
-lower lower text = text
-upper upper text = text
-initcap initcap text = text
-length length text = int4
-length length_bytes bytea = int4
-char_length length text = int4
-character_length length text = int4
-octet_length octet_length text = int4
-octet_length length_bytes bytea = int4
-bit_length bit_length text = int4
-substring substring text int4 = text | text int4 int4 = text
-substr substring text int4 = text | text int4 int4 = text
-btrim trim_both text = text | text text = text
-ltrim trim_leading text = text | text text = text
-rtrim trim_trailing text = text | text text = text
-replace replace text text text = text
-translate translate text text text = text
-position position text text = int4
-strpos position text text = int4
-concat concat every… = text
-concat_ws concat_ws text every… = text
-left left text int4 = text
-right right text int4 = text
-lpad lpad text int4 = text | text int4 text = text
-rpad rpad text int4 = text | text int4 text = text
-repeat repeat text int4 = text
-reverse reverse text = text
-split_part split_part text text int4 = text
-starts_with starts_with text text = bool
-ascii ascii text = int4
-chr chr int4 = text
-md5 md5 text = text
-to_hex to_hex int4 = text | int8 = text
-regexp_replace regexp_replace text text text = text | text text text text = text
-abs abs int2 = int2 | int4 = int4 | int8 = int8 | float4 = float4 | float8 = float8 | numeric = numeric:first
-sign sign float8 = float8 | numeric = numeric:integral
-ceil ceil float8 = float8 | numeric = numeric:integral
-ceiling ceil float8 = float8 | numeric = numeric:integral
-floor floor float8 = float8 | numeric = numeric:integral
-round round float8 = float8 | numeric = numeric:integral
-round round_to numeric int4 = numeric:first
-trunc trunc float8 = float8 | numeric = numeric:integral
-trunc trunc_to numeric int4 = numeric:first
-mod modulo int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | numeric numeric = numeric:larger
-sqrt sqrt float8 = float8
-cbrt cbrt float8 = float8
-power power float8 float8 = float8
-pow power float8 float8 = float8
-exp exp float8 = float8
-ln ln float8 = float8
-log log10 float8 = float8
-log10 log10 float8 = float8
-sin sin float8 = float8
-cos cos float8 = float8
-tan tan float8 = float8
-cot cot float8 = float8
-asin asin float8 = float8
-acos acos float8 = float8
-atan atan float8 = float8
-atan2 atan2 float8 float8 = float8
-degrees degrees float8 = float8
-radians radians float8 = float8
-pi pi = float8
-gcd gcd int4 int4 = int4 | int8 int8 = int8
-lcm lcm int4 int4 = int4 | int8 int8 = int8
-now now = timestamptz
-date_trunc date_trunc text timestamp = timestamp | text timestamptz = timestamptz | text interval = interval
-timezone timezone text timestamp = timestamptz | text timestamptz = timestamp
-make_date make_date int4 int4 int4 = date
-make_time make_time int4 int4 float8 = time
-make_timestamp make_timestamp int4 int4 int4 int4 int4 float8 = timestamp
-to_timestamp to_timestamp float8 = timestamptz
-"""
-
 _AGGREGATES = """
 count count = int8 | every = int8
 sum sum int2 = int8 | int4 = int8 | int8 = numeric:sum | numeric = numeric:sum | float4 = float4 | float8 = float8
@@ -278,7 +210,7 @@ EXTRACT_FIELDS: dict[TypeKind, tuple[str, ...]] = {
 
 def _parse(table: str) -> list[Signature]:
     signatures = []
-    for line in table.strip().splitlines():
+    for line in filter(None, table.splitlines()):
         name, function, overloads = line.split(maxsplit=2)
         # An operator's own "|" never stands alone between blanks after the names, so " | " separates overloads.
         for overload in overloads.split(" | "):
@@ -331,7 +263,7 @@ def _min_max() -> list[Signature]:
 
 
 SCALAR_SIGNATURES: tuple[Signature, ...] = tuple(
-    [*_parse(_OPERATORS), *_comparisons(), *_parse(_FORMS), *_extracts(), *_parse(_FUNCTIONS)]
+    [*_parse(_OPERATORS), *_comparisons(), *_parse(_FORMS), *_extracts(), *_parse("".join(FUNCTION_TABLES))]
 )
 AGGREGATE_SIGNATURES: tuple[Signature, ...] = tuple([*_parse(_AGGREGATES), *_min_max()])
 
@@ -384,6 +316,14 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
             return numeric(MAX_PRECISION, 6)
         case NumericRule.PLAIN:
             return NUMERIC
+        case NumericRule.WHOLE:
+            return numeric(MAX_PRECISION, 0)
+        case NumericRule.ROOT:
+            return numeric(MAX_PRECISION, max(scales[0], min(_LONG_SCALE, MAX_PRECISION - (wholes[0] + 1) // 2)))
+        case NumericRule.LOGARITHM:
+            return numeric(MAX_PRECISION, _LONG_SCALE)
+        case NumericRule.POWER:
+            return numeric(MAX_PRECISION, max(UNDECLARED_SCALE, *scales))
 
 
 def _scale(sql_type: SqlType) -> int:

@@ -8,6 +8,8 @@ from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.executors.expression.sql_text import quoted, raised
 from risingpy.types import DOUBLE, MAX_PRECISION, SqlType, TypeKind
 
+_MIN_SCALE = r"CAST(length(regexp_extract(CAST({0} AS VARCHAR), '\.(\d*?)0*$', 1)) AS INTEGER)"
+_DEGREE = "0.0174532925199432957692"  # in radians
 _BITS = {TypeKind.SMALLINT: 16, TypeKind.INTEGER: 32, TypeKind.BIGINT: 64}
 
 
@@ -27,11 +29,15 @@ def _subtract(call: Call, args: list[str]) -> str:
 def _sum(operator: str, call: Call, args: list[str]) -> str:
     plain = f"({args[0]} {operator} {args[1]})"
     # DuckDB has integers and doubles right; its decimals' result type is not ours, and date + interval is.
-    exact = call.type.is_integer or call.type.is_float
-    return plain if exact else f"CAST({plain} AS {call.type.duckdb})"
+    if call.type.is_float:
+        return _in_range(plain, _finite(args), may_be_zero="TRUE", type_=call.type)
+    return plain if call.type.is_integer else f"CAST({plain} AS {call.type.duckdb})"
 
 
 def _multiply(call: Call, args: list[str]) -> str:
+    if call.type.is_float:
+        zero = f"{args[0]} = 0 OR {args[1]} = 0"
+        return _in_range(f"({args[0]} * {args[1]})", _finite(args), may_be_zero=zero, type_=call.type)
     if call.type.kind is not TypeKind.NUMERIC:
         return f"({args[0]} * {args[1]})"
     digits = sum(arg.type.precision or MAX_PRECISION for arg in call.args)
@@ -50,7 +56,10 @@ def _divide(call: Call, args: list[str]) -> str:
     error = f"CAST(1 // CAST({right} AS INTEGER) AS DOUBLE)"
     not_nan = f" AND NOT isnan({left})" if call.args[0].type.is_float else ""
     safe = f"CASE WHEN {right} = 0{not_nan} THEN {error} ELSE {right} END"
-    return f"({left} / {safe})" if call.type.kind is not TypeKind.REAL else f"CAST({left} / {safe} AS REAL)"
+    if not call.type.is_float:
+        return f"({left} / {safe})"
+    quotient = f"CAST({left} / {safe} AS {call.type.duckdb})"
+    return _in_range(quotient, f"{_finite(args)} AND {right} <> 0", may_be_zero=f"{left} = 0", type_=call.type)
 
 
 def _modulo(call: Call, args: list[str]) -> str:
@@ -139,13 +148,25 @@ def _exp(call: Call, args: list[str]) -> str:
     return _in_range(f"exp({args[0]})", f"isfinite({args[0]})")
 
 
-def _in_range(value: str, applies: str) -> str:
-    """`value`, which where `applies` holds must be neither infinite nor zero."""
+def _degrees(call: Call, args: list[str]) -> str:
+    return _in_range(f"({args[0]} / CAST({_DEGREE} AS DOUBLE))", f"isfinite({args[0]})", may_be_zero=f"{args[0]} = 0")
+
+
+def _radians(call: Call, args: list[str]) -> str:
+    return _in_range(f"({args[0]} * CAST({_DEGREE} AS DOUBLE))", f"isfinite({args[0]})", may_be_zero=f"{args[0]} = 0")
+
+
+def _in_range(value: str, applies: str, *, may_be_zero: str = "FALSE", type_: SqlType = DOUBLE) -> str:
+    """`value`, which where `applies` holds must not be infinite, and zero only where it may be."""
     failures = [
         (f"{applies} AND isinf({value})", "value out of range: overflow"),
-        (f"{applies} AND {value} = 0", "value out of range: underflow"),
+        (f"{applies} AND {value} = 0 AND NOT ({may_be_zero})", "value out of range: underflow"),
     ]
-    return _guarded("22003", failures, value)
+    return _guarded("22003", failures, value, type_)
+
+
+def _finite(args: list[str]) -> str:
+    return " AND ".join(f"isfinite({arg})" for arg in args)
 
 
 def _trigonometric(function: str) -> Callable[[Call, list[str]], str]:
@@ -161,6 +182,22 @@ def _inverse_sine(function: str) -> Callable[[Call, list[str]], str]:
         return _guarded("22003", [(outside, "input is out of range")], f"{function}({args[0]})")
 
     return compile_inverse
+
+
+def _inverse_hyperbolic(function: str, outside: str) -> Callable[[Call, list[str]], str]:
+    def compile_inverse(call: Call, args: list[str]) -> str:
+        condition = f"NOT isnan({args[0]}) AND ({outside.format(args[0])})"
+        return _guarded("22003", [(condition, "input is out of range")], f"{function}({args[0]})")
+
+    return compile_inverse
+
+
+def _scale(call: Call, args: list[str]) -> str:
+    """As many decimals as are shown."""
+    source = call.args[0].type
+    if source.declared:
+        return f"CASE WHEN {args[0]} IS NULL THEN NULL ELSE CAST({source.scale} AS INTEGER) END"
+    return _MIN_SCALE.format(args[0])
 
 
 ARITHMETIC: dict[str, Callable[[Call, list[str]], str]] = {
@@ -180,10 +217,16 @@ ARITHMETIC: dict[str, Callable[[Call, list[str]], str]] = {
     "log10": _logarithm("log10"),
     "power": _power,
     "exp": _exp,
+    "degrees": _degrees,
+    "radians": _radians,
     "sin": _trigonometric("sin"),
     "cos": _trigonometric("cos"),
     "tan": _trigonometric("tan"),
     "cot": _trigonometric("cot"),
     "asin": _inverse_sine("asin"),
     "acos": _inverse_sine("acos"),
+    "acosh": _inverse_hyperbolic("acosh", "{0} < 1"),
+    "atanh": _inverse_hyperbolic("atanh", "{0} < -1 OR {0} > 1"),
+    "scale": _scale,
+    "min_scale": lambda call, args: _MIN_SCALE.format(args[0]),
 }

@@ -28,23 +28,22 @@ TEMPLATES: dict[str, str] = {
     "plus": "{0}",
     # text
     "concat_op": "({0} || {1})", "concat_bytes": "({0} || {1})",
-    "lower": "lower({0})", "upper": "upper({0})", "replace": "replace({0}, {1}, {2})",
-    "translate": "translate({0}, {1}, {2})", "reverse": "reverse({0})", "starts_with": "starts_with({0}, {1})",
-    "left": "left({0}, {1})", "right": "right({0}, {1})", "md5": "md5({0})",
+    "lower": "lower({0})", "replace": "replace({0}, {1}, {2})",
+    "translate": "translate({0}, {1}, {2})", "starts_with": "starts_with({0}, {1})",
+    "left": "left({0}, {1})", "md5": "md5({0})",
     "length": "CAST(length({0}) AS INTEGER)", "length_bytes": "CAST(octet_length({0}) AS INTEGER)",
     "octet_length": "CAST(octet_length(encode({0})) AS INTEGER)",
     "bit_length": "CAST(8 * octet_length(encode({0})) AS INTEGER)",
     "position": "CAST(strpos({0}, {1}) AS INTEGER)", "ascii": "CAST(ascii({0}) AS INTEGER)",
-    "initcap":
-        r"array_to_string(list_transform(regexp_extract_all({0}, '[\p{{L}}\p{{N}}]+|[^\p{{L}}\p{{N}}]+'),"
-        " lambda word: upper(left(word, 1)) || lower(substr(word, 2))), '')",
     # bits
     "bit_and_op": "({0} & {1})", "bit_or_op": "({0} | {1})", "bit_xor_op": "xor({0}, {1})", "bit_not": "(~{0})",
     # numbers
     "abs": "abs({0})", "cbrt": "cbrt({0})", "pi": "pi()",
-    "atan": "atan({0})", "atan2": "atan2({0}, {1})", "degrees": "degrees({0})", "radians": "radians({0})",
+    "atan": "atan({0})", "atan2": "atan2({0}, {1})",
     "sign": "CAST(sign({0}) AS {type})", "ceil": "CAST(ceil({0}) AS {type})", "floor": "CAST(floor({0}) AS {type})",
     "trunc": "CAST(trunc({0}) AS {type})",
+    "sinh": "sinh({0})", "cosh": "cosh({0})", "tanh": "tanh({0})", "coth": "(1 / tanh({0}))", "asinh": "asinh({0})",
+    "random": "random()",
     "gcd": "CAST(gcd({0}, {1}) AS {type})", "lcm": "CAST(lcm({0}, {1}) AS {type})",
     # dates and times
     "now": "CAST(now() AS TIMESTAMPTZ)",

@@ -11,6 +11,7 @@ from risingpy.executors.expression.sql_text import quoted, raised
 from risingpy.types import INTEGER, VARCHAR, TypeKind
 
 _ESCAPE = "\\"
+_PRIVATE = "chr(57344)"  # a character for private use
 _MAX_BYTES = 2**30 - 1  # of a value, in PostgreSQL too
 _TOO_LONG = raised("54000", quoted("requested length too large"), VARCHAR)
 
@@ -63,6 +64,23 @@ def _substring(call: Call, args: list[str]) -> str:
     )
 
 
+def _upper(call: Call, args: list[str]) -> str:
+    """DuckDB knows a capital ß, PostgreSQL's letters have one each."""
+    kept = f"replace(upper(replace({args[0]}, 'ß', {_PRIVATE})), {_PRIVATE}, 'ß')"
+    return f"CASE WHEN contains({args[0]}, 'ß') THEN {kept} ELSE upper({args[0]}) END"
+
+
+def _initcap(call: Call, args: list[str]) -> str:
+    words = f"regexp_extract_all({args[0]}, '[\\p{{L}}\\p{{N}}]+|[^\\p{{L}}\\p{{N}}]+')"
+    first = _upper(call, ["left(word, 1)"])
+    return f"array_to_string(list_transform({words}, lambda word: {first} || lower(substr(word, 2))), '')"
+
+
+def _right(call: Call, args: list[str]) -> str:
+    """Without the smallest integer, whose negative is none: it leaves out everything, in PostgreSQL nothing."""
+    return f"CASE WHEN {args[1]} = {-(2**31)} THEN {args[0]} ELSE right({args[0]}, {args[1]}) END"
+
+
 def _trim(function: str) -> Callable[[Call, list[str]], str]:
     return lambda call, args: f"{function}({', '.join([*args, *([quoted(' ')] if len(args) == 1 else [])])})"
 
@@ -100,9 +118,11 @@ def _split_part(call: Call, args: list[str]) -> str:
 
 def _chr(call: Call, args: list[str]) -> str:
     error = raised("54000", quoted("null character not permitted"), VARCHAR)
+    negative = raised("22023", quoted("character number must be positive"), VARCHAR)
     too_large = raised("54000", f"concat('requested character too large for encoding: ', {args[0]})", VARCHAR)
     return (
-        f"CASE WHEN {args[0]} = 0 THEN {error} WHEN {args[0]} < 0 OR {args[0]} > 1114111 THEN {too_large}"
+        f"CASE WHEN {args[0]} = 0 THEN {error} WHEN {args[0]} < 0 THEN {negative}"
+        f" WHEN {args[0]} > 1114111 OR {args[0]} BETWEEN 55296 AND 57343 THEN {too_large}"
         f" ELSE chr({args[0]}) END"
     )
 
@@ -153,6 +173,9 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "trim_both": _trim("trim"),
     "trim_leading": _trim("ltrim"),
     "trim_trailing": _trim("rtrim"),
+    "upper": _upper,
+    "initcap": _initcap,
+    "right": _right,
     "repeat": _repeat,
     "lpad": _pad("lpad"),
     "rpad": _pad("rpad"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 
@@ -22,6 +23,17 @@ def quoted(text: str) -> str:
 def raised(sqlstate: str, message: str, type_: SqlType) -> str:
     """An expression that fails when it is evaluated; `message` is an SQL expression of type varchar."""
     return f"CAST(CAST(concat({quoted(ERROR_MARK + sqlstate + ' ')}, {message}) AS INTEGER) AS {type_.duckdb})"
+
+
+def own_function(result: SqlType) -> str:
+    """The name in DuckDB by which functions of ours with this result are called; a numeric comes as text."""
+    return "rpy_varchar" if result.kind is TypeKind.NUMERIC else f"rpy_{result.kind.name.lower()}"
+
+
+def own_call(name: str, args: Sequence[str], result: SqlType) -> str:
+    """The call of a function of `functions.FUNCTIONS`."""
+    called = f"{own_function(result)}({', '.join([quoted(name), *args])})"
+    return f"CAST({called} AS {result.duckdb})" if result.kind is TypeKind.NUMERIC else called
 
 
 def literal(value: object, type_: SqlType) -> str:

@@ -23,7 +23,7 @@ from risingpy.frontend.binder.literals import number_literal
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
-from risingpy.frontend.parser.expression_parser import UnaryPlus
+from risingpy.frontend.parser.expression_parser import Operator, UnaryPlus
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.types import (
     BOOLEAN,
@@ -252,8 +252,8 @@ class ExpressionBinder:
     def _plus(self, tree: UnaryPlus) -> Expr:
         return self.calls.operator("+", [self.bind(tree.this)], position_of(tree))
 
-    def _bit_not(self, tree: exp.BitwiseNot) -> Expr:
-        return self.calls.operator("~", [self.bind(tree.this)], position_of(tree))
+    def _operator(self, tree: Operator) -> Expr:
+        return self.calls.operator(str(tree.this), [self.bind(o) for o in tree.expressions], position_of(tree))
 
     def _between(self, tree: exp.Between) -> Expr:
         operand, low, high = self.bind(tree.this), self.bind(tree.args["low"]), self.bind(tree.args["high"])
@@ -370,7 +370,7 @@ BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {
     exp.NullSafeNEQ: ExpressionBinder._distinct_from,
     exp.Neg: ExpressionBinder._negation,
     UnaryPlus: ExpressionBinder._plus,
-    exp.BitwiseNot: ExpressionBinder._bit_not,
+    Operator: ExpressionBinder._operator,
     exp.Between: ExpressionBinder._between,
     exp.In: ExpressionBinder._in,
     exp.Escape: ExpressionBinder._escape,

@@ -23,9 +23,9 @@ _UNSUPPORTED = frozenset(
     age array_agg array_length approx_count_distinct bit_and bit_or bit_xor corr covar_pop covar_samp cume_dist
     current_setting date_bin dense_rank encode decode first_value format generate_series gen_random_uuid json_agg
     json_build_object jsonb_agg jsonb_build_object lag last_value lead mode ntile nth_value percent_rank
-    percentile_cont percentile_disc proctime random rank regexp_count regexp_match regexp_matches
+    percentile_cont percentile_disc proctime rank regexp_count regexp_match regexp_matches
     regexp_split_to_array regexp_split_to_table row row_number set_config stddev stddev_pop stddev_samp string_agg
-    string_to_array to_char to_date to_json to_jsonb unnest var_pop var_samp variance width_bucket
+    string_to_array to_char to_date to_json to_jsonb unnest var_pop var_samp variance
     current_time localtime tumble hop overlay clock_timestamp
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )

@@ -149,7 +149,7 @@ class RisingPyDialect(RisingWave):
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             word: token
             for word, token in RisingWave.Tokenizer.KEYWORDS.items()
-            if word not in ("==", "||/", "|/", "^@", "BEGIN", "END TRANSACTION")
+            if word not in ("==", "||/", "|/", "BEGIN", "END TRANSACTION")
         }
 
     Parser = QueryParser

@@ -8,6 +8,7 @@ sqlglot's own methods of these names are lax (it takes what many dialects write)
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -44,11 +45,18 @@ _PREDICATES = (TokenType.BETWEEN, TokenType.IN, TokenType.LIKE, TokenType.ILIKE,
 # Operators of arrays, JSON and the like, which sqlglot parses for the binder to name in its refusal.
 _EXOTIC = RisingWaveParser.RANGE_PARSERS.keys() - {TokenType.FOR, TokenType.GLOB, TokenType.IS, *_OTHER, *_PREDICATES}
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_PREFIXES = (("|", "/"), ("||", "/"), ("@",), ("~",))
 _NOT_OPERATORS = (TokenType.RLIKE, TokenType.IRLIKE, TokenType.LIKE, TokenType.ILIKE)
 
 
 class UnaryPlus(exp.Unary):
     """`+ x`, which sqlglot would drop."""
+
+
+class Operator(exp.Expression):
+    """An operator that sqlglot has no node for: `this` is the symbol, `expressions` the operands."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True}
 
 
 class ExpressionParser(FunctionParser):
@@ -177,21 +185,24 @@ class ExpressionParser(FunctionParser):
         return node
 
     def _parse_bitwise(self) -> exp.Expr | None:
-        left = self._parse_term()
+        left = self._parse_prefixed()
         while left is not None:
             token = self._curr
             following = self._next
             adjacent = following.start == token.end + 1
             if token.token_type in _OTHER:
                 self._advance()
-                left = _OTHER[token.token_type](this=left, expression=self._needed(self._parse_term))
+                left = _OTHER[token.token_type](this=left, expression=self._needed(self._parse_prefixed))
             elif token.token_type in _SHIFT and following.token_type is token.token_type and adjacent:
                 self._advance(2)
-                left = _SHIFT[token.token_type](this=left, expression=self._needed(self._parse_term))
+                left = _SHIFT[token.token_type](this=left, expression=self._needed(self._parse_prefixed))
+            elif token.text == "^@":
+                self._advance()
+                left = Operator(this="^@", expressions=[left, self._needed(self._parse_prefixed)])
             elif token.text == "!" and following.token_type in _NOT_OPERATORS and adjacent:
                 self._advance(2)
                 kind = _OTHER.get(following.token_type) or _LIKE[following.token_type]
-                left = exp.Not(this=self._at(kind(this=left, expression=self._needed(self._parse_term)), token))
+                left = exp.Not(this=self._at(kind(this=left, expression=self._needed(self._parse_prefixed)), token))
             elif token.token_type in self.JSON_OPERATORS:
                 self._advance()
                 left = self.JSON_OPERATORS[token.token_type](self, left, self._needed(self._parse_term))
@@ -199,6 +210,17 @@ class ExpressionParser(FunctionParser):
                 break
             self._at(left, token)
         return left
+
+    def _parse_prefixed(self) -> exp.Expr | None:
+        """An operand of the other operators, which may begin with a prefix operator: `|/ a + b` is `|/ (a + b)`."""
+        for pieces in _PREFIXES:
+            tokens = self._tokens[self._index : self._index + len(pieces)]
+            adjoining = all(right.start == left.end + 1 for left, right in pairwise(tokens))
+            if tuple(token.text for token in tokens) == pieces and adjoining:
+                self._advance(len(pieces))
+                operand = self._needed(self._parse_prefixed)
+                return self._at(Operator(this="".join(pieces), expressions=[operand]), tokens[0])
+        return self._parse_term()
 
     def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
         return self._left_associative(_TERM, self._parse_factor)
@@ -234,9 +256,6 @@ class ExpressionParser(FunctionParser):
             case TokenType.PLUS:
                 self._advance()
                 return self._at(UnaryPlus(this=self._needed(self._parse_unary)), token)
-            case TokenType.RLIKE:  # ~ in front
-                self._advance()
-                return self._at(exp.BitwiseNot(this=self._needed(self._parse_unary)), token)
             case _:
                 this = self._parse_type()
                 return None if this is None else self._at(this, token, only_if_missing=True)

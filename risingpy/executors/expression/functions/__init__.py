@@ -1,0 +1,16 @@
+"""Our own scalar functions on Arrow columns: what DuckDB lacks, or does differently from PostgreSQL.
+
+`FUNCTIONS` maps canonical names of the signature table to them, a file per family. They are called in two ways: on
+whole chunks (`arrow_functions.py`), and from DuckDB's SQL by `rpy_<result type>('name', …)` (`duckdb_functions.py`).
+"""
+
+from __future__ import annotations
+
+from risingpy.executors.expression.functions.calling import Function, call
+from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
+from risingpy.executors.expression.functions.numeric_analysis import NUMERIC_ANALYSIS
+from risingpy.executors.expression.functions.text import TEXT
+
+FUNCTIONS: dict[str, Function] = {**MATHEMATICAL, **NUMERIC_ANALYSIS, **TEXT}
+
+__all__ = ["FUNCTIONS", "Function", "call"]

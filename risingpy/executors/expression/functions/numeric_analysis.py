@@ -1,0 +1,194 @@
+"""Roots, logarithms, powers and whole-number functions of numeric, to the digits that PostgreSQL gives.
+
+A function gives texts, already rounded as PostgreSQL 15 chooses (numeric.c: at least 16 significant digits), which the
+generated SQL casts to the result's scale. Row by row, in Python's decimals: they are exact and these functions rare.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
+
+import pyarrow as pa
+
+from risingpy.errors import NumericValueOutOfRange, SqlError
+from risingpy.executors.expression.functions.calling import Function, by_row
+
+_DIGITS = 16  # NUMERIC_MIN_SIG_DIGITS
+_EXACT = Context(prec=120, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
+_LOG10_E = 0.434294481903252
+_LARGEST_EXPONENT = 6000.0
+_MAX_FACTORIAL = 33  # 34! has more than 38 digits
+_ONE = Decimal(1)
+
+
+def _scale(x: Decimal) -> int:
+    exponent = x.normalize(_EXACT).as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def _limbs(x: Decimal) -> tuple[list[int], int]:
+    """The first base-10000 digits of |x| and the weight of the first: PostgreSQL's own form of a number."""
+    if not x:
+        return [], 0
+    weight = x.adjusted() // 4
+    shifted = abs(x).scaleb(-4 * weight, _EXACT)
+    digits = []
+    for _ in range(5):
+        whole = int(shifted)
+        digits.append(whole)
+        shifted = _EXACT.multiply(shifted - whole, Decimal(10000))
+    while digits[-1] == 0:
+        digits.pop()
+    return digits, weight
+
+
+def _truncated_log10(x: float) -> int:
+    return int(math.log10(x)) if x > 0 else 0
+
+
+def _log_weight(x: Decimal) -> int:
+    """estimate_ln_dweight: the decimal weight of ln(x)."""
+    if Decimal("0.9") <= x <= Decimal("1.1"):
+        digits, weight = _limbs(x - 1)
+        return weight * 4 + int(math.log10(digits[0])) if digits else 0
+    digits, weight = _limbs(x)
+    leading, exponent = digits[0], weight * 4
+    if len(digits) > 1:
+        leading, exponent = leading * 10000 + digits[1], exponent - 4
+    return _truncated_log10(abs(math.log(leading) + exponent * 2.302585092994046))
+
+
+def _shown(value: Decimal, scale: int) -> str:
+    return f"{value.quantize(_ONE.scaleb(-max(scale, 0)), context=_EXACT):f}"
+
+
+def _positive(x: Decimal) -> None:
+    if x <= 0:
+        what = "zero" if x == 0 else "a negative number"
+        raise SqlError(f"cannot take logarithm of {what}", sqlstate="2201E")
+
+
+def _sqrt(x: Decimal) -> str:
+    if x < 0:
+        raise SqlError("cannot take square root of a negative number", sqlstate="2201F")
+    weight = _limbs(x)[1]
+    half = math.trunc((weight + 1) * 4 / 2) - 1
+    return _shown(_EXACT.sqrt(x), max(_DIGITS - half, _scale(x)))
+
+
+def _exp(x: Decimal) -> str:
+    if abs(x) >= _LARGEST_EXPONENT:
+        if x > 0:
+            raise NumericValueOutOfRange("value overflows numeric format")
+        return "0"
+    weight = int(max(-2000.0, min(float(x) * _LOG10_E, 2000.0)))
+    return _shown(_EXACT.exp(x), max(_DIGITS - weight, _scale(x)))
+
+
+def _ln(x: Decimal) -> str:
+    _positive(x)
+    return _shown(_EXACT.ln(x), max(_DIGITS - _log_weight(x), _scale(x)))
+
+
+def _log(base: Decimal, x: Decimal) -> str:
+    _positive(base)
+    _positive(x)
+    if base == 1:
+        raise SqlError("division by zero", sqlstate="22012")
+    scale = max(_DIGITS - (_log_weight(x) - _log_weight(base)), _scale(x), _scale(base))
+    exact = _EXACT.log10(x) if base == 10 else _EXACT.divide(_EXACT.ln(x), _EXACT.ln(base))
+    return _shown(exact, scale)
+
+
+def _power(base: Decimal, exponent: Decimal) -> str:
+    whole = exponent == exponent.to_integral_value()
+    if base == 0 and exponent < 0:
+        raise SqlError("zero raised to a negative power is undefined", sqlstate="2201F")
+    if base < 0 and not whole:
+        message = "a negative number raised to a non-integer power yields a complex result"
+        raise SqlError(message, sqlstate="2201F")
+    if base == 0:
+        return "1" if exponent == 0 else "0"
+    weight = float(exponent) * (
+        _log10_of_leading(base) if whole and abs(exponent) < 2**31 else float(_EXACT.ln(abs(base))) * _LOG10_E
+    )
+    if weight > 40:  # beyond 38 digits
+        raise NumericValueOutOfRange("value overflows numeric format")
+    if weight < -1001:
+        return "0"
+    value = _EXACT.power(base, exponent)
+    return _shown(value, max(_DIGITS - int(weight), _scale(base), _scale(exponent)))
+
+
+def _log10_of_leading(x: Decimal) -> float:
+    digits, weight = _limbs(x)
+    leading, exponent = float(digits[0]), weight * 4
+    for digit in digits[1:4]:
+        leading, exponent = leading * 10000 + digit, exponent - 4
+    return math.log10(leading) + exponent
+
+
+def _factorial(n: int) -> str:
+    if n < 0:
+        raise NumericValueOutOfRange("factorial of a negative number is undefined")
+    if n > _MAX_FACTORIAL:
+        raise NumericValueOutOfRange("value overflows numeric format")
+    return str(math.factorial(n))
+
+
+def _whole_numbers(x: Decimal, y: Decimal) -> tuple[int, int, int]:
+    """Both as integers, in units of the finer scale, which is the third."""
+    scale = max(_scale(x), _scale(y))
+    return int(x.scaleb(scale, _EXACT)), int(y.scaleb(scale, _EXACT)), scale
+
+
+def _gcd(x: Decimal, y: Decimal) -> str:
+    a, b, scale = _whole_numbers(x, y)
+    return f"{Decimal(math.gcd(a, b)).scaleb(-scale):f}"
+
+
+def _lcm(x: Decimal, y: Decimal) -> str:
+    a, b, scale = _whole_numbers(x, y)
+    return f"{Decimal(math.lcm(a, b)).scaleb(-scale):f}"
+
+
+def _div(x: Decimal, y: Decimal) -> str:
+    if y == 0:
+        raise SqlError("division by zero", sqlstate="22012")
+    return f"{_EXACT.divide(x, y).to_integral_value(ROUND_DOWN):f}"
+
+
+def _width_bucket(x: Decimal, low: Decimal, high: Decimal, count: int) -> int:
+    if count <= 0:
+        raise SqlError("count must be greater than zero", sqlstate="2201G")
+    if low == high:
+        raise SqlError("lower bound cannot equal upper bound", sqlstate="2201G")
+    if low > high:
+        x, low, high = -x, -low, -high
+    if x < low:
+        return 0
+    bucket = count + 1 if x >= high else int(_EXACT.divide((x - low) * count, high - low)) + 1
+    if bucket >= 2**31:
+        raise NumericValueOutOfRange("integer out of range")
+    return bucket
+
+
+def _texts(one: Callable[..., str]) -> Function:
+    return Function(by_row(one, pa.string()))
+
+
+NUMERIC_ANALYSIS: dict[str, Function] = {
+    "sqrt_numeric": _texts(_sqrt),
+    "exp_numeric": _texts(_exp),
+    "ln_numeric": _texts(_ln),
+    "log_numeric": _texts(_log),
+    "log10_numeric": _texts(lambda x: _log(Decimal(10), x)),
+    "power_numeric": _texts(_power),
+    "factorial": _texts(_factorial),
+    "gcd_numeric": _texts(_gcd),
+    "lcm_numeric": _texts(_lcm),
+    "div": _texts(_div),
+    "width_bucket_numeric": Function(by_row(_width_bucket, pa.int32())),
+}
