@@ -183,7 +183,7 @@ class Snapshot:
     """A read transaction: the state as it was when it began, whatever is written since."""
 
     def __init__(self, environment: Environment, transaction: lmdb.Transaction) -> None:
-        self._environment = environment
+        self.environment = environment
         self._transaction: lmdb.Transaction | None = transaction
         self._id = transaction.id()
         self._ended = False
@@ -196,7 +196,7 @@ class Snapshot:
     @contextmanager
     def use(self) -> Iterator[lmdb.Transaction]:
         """The transaction, for this thread alone. SnapshotEnded if it is no more; close cursors before leaving."""
-        with self._guard, self._environment.in_use():
+        with self._guard, self.environment.in_use():
             if self._ended:
                 raise SnapshotEnded("the state store had to grow and dropped this query's snapshot, try again")
             if self._transaction is None:
@@ -215,7 +215,7 @@ class Snapshot:
         """Lets go of the state. Harmless if done before."""
         with self._guard:
             if self._transaction is not None:
-                with self._environment.in_use():
+                with self.environment.in_use():
                     self._transaction.abort()
                     self._transaction = None
 

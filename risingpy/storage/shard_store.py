@@ -20,11 +20,12 @@ from risingpy.storage.lmdb_environment import MAP_BYTES, Environment, Snapshot, 
 from risingpy.storage.shard_writer import ShardWriter, StaleEpoch
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import VNODE_COUNT, TableSchema
-from risingpy.storage.undo_record import META, ROWS, UNDO, read_markers, undo_stages
+from risingpy.storage.table_statistics import META
+from risingpy.storage.undo_record import ROWS, UNDO, read_markers, undo_stages
 
 __all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory"]
 
-STORE_VERSION = 1  # of the databases and of the undo record
+STORE_VERSION = 2  # of the databases, of the undo record and of the statistics
 
 
 class IncompatibleStore(IoError):
@@ -169,7 +170,7 @@ class EpochTransaction:
                         break
                     keys.append(bytes(key))
         if keys:
-            self._writer.purge(keys[:limit])
+            self._writer.purge(table_id, keys[:limit])
         return len(keys) <= limit
 
     def commit(self) -> None:

@@ -17,6 +17,7 @@ from risingpy.storage.column_buffers import whole
 from risingpy.storage.key_scan import Overlay
 from risingpy.storage.lmdb_environment import Environment, Snapshot
 from risingpy.storage.mem_table import WriteBatch
+from risingpy.storage.table_statistics import StatisticsChange
 from risingpy.storage.undo_record import (
     UndoRecord,
     apply_writes,
@@ -51,6 +52,8 @@ class ShardWriter:
         self._written: list[_Written] = []
         self._undo: list[WriteBatch] = []
         self._has_undone = False
+        self._statistics = StatisticsChange()
+        self._purged: set[int] = set()
         self._before: tuple[Snapshot, dict[int, UndoRecord]] | None = None
 
     @property
@@ -77,8 +80,9 @@ class ShardWriter:
         if len(batch.keys):
             self._keep(_Written(batch, can_be_undone=True), known)
 
-    def purge(self, keys: list[bytes]) -> None:
+    def purge(self, table_id: int, keys: list[bytes]) -> None:
         """Deletes rows of a table that is no more, for good."""
+        self._purged.add(table_id)
         gone = WriteBatch(pa.array(keys, pa.binary()), pa.nulls(len(keys), pa.binary()))
         self._keep(_Written(gone, can_be_undone=False), None)
 
@@ -128,6 +132,7 @@ class ShardWriter:
     def _begin(self) -> None:
         self._transaction = self._environment.begin_write()
         self._undo = []
+        self._statistics = StatisticsChange()
         markers = read_markers(self._environment, self._transaction)
         later = max(markers.values(), default=0)
         if later > self._epoch:
@@ -177,13 +182,13 @@ class ShardWriter:
         if old is None:
             old = whole(pa.array(list(map(self.transaction.get, batch.keys.to_pylist())), pa.binary()))
         changed = _differs(old, batch.values)
-        if changed is None:
-            self._undo.append(WriteBatch(batch.keys, old))
-        else:
-            batch = WriteBatch(batch.keys.filter(changed), batch.values.filter(changed))
+        if changed is not None:
+            batch, old = WriteBatch(batch.keys.filter(changed), batch.values.filter(changed)), old.filter(changed)
             if not len(batch.keys):
                 return
-            self._undo.append(WriteBatch(batch.keys, old.filter(changed)))
+        self._undo.append(WriteBatch(batch.keys, old))
+        self._statistics.add(batch.keys, old, -1)
+        self._statistics.add(batch.keys, batch.values, +1)
         apply_writes(self.transaction, batch)
 
     def _commit(self) -> None:
@@ -191,6 +196,9 @@ class ShardWriter:
         if self._undo:
             before = read_markers(self._environment, transaction).get(self._stage, 0)
             write_undo(self._environment, transaction, self._stage, UndoRecord(self._epoch, before, self._undo))
+        for table_id in self._purged:
+            self._statistics.forget(table_id)
+        self._statistics.write(self._environment, transaction)
         transaction.commit()
         self._transaction = None
 

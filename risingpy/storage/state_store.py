@@ -9,6 +9,7 @@ from pathlib import Path
 from risingpy.errors import InternalError
 from risingpy.storage.lmdb_environment import MAP_BYTES, Snapshot
 from risingpy.storage.shard_store import ShardStore, shard_directory
+from risingpy.storage.table_statistics import TableStatistics, added_up, read_statistics
 
 
 class StateStore:
@@ -73,6 +74,14 @@ class ReadView:
     def age(self) -> float:
         """Seconds since it was opened."""
         return time.monotonic() - self._opened
+
+    def statistics(self) -> dict[int, TableStatistics]:
+        """What every table holds, by its id. Cheap: the shards keep count."""
+        parts = []
+        for snapshot in self.snapshots:
+            with snapshot.use() as transaction:
+                parts.append(read_statistics(snapshot.environment, transaction))
+        return added_up(parts)
 
     def acquire(self) -> ReadView:
         """Holds the view; only while somebody holds it already."""

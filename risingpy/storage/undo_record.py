@@ -18,11 +18,12 @@ from typing import cast
 import lmdb
 import pyarrow as pa
 
-from risingpy.storage.column_buffers import CorruptData
+from risingpy.storage.column_buffers import CorruptData, whole
 from risingpy.storage.lmdb_environment import Environment
 from risingpy.storage.mem_table import WriteBatch
+from risingpy.storage.table_statistics import META, StatisticsChange
 
-ROWS, UNDO, META = b"rows", b"undo", b"meta"  # the named databases of a shard; the first is the default
+ROWS, UNDO = b"rows", b"undo"  # named databases of a shard, beside META; the first is the default
 _MARKER = b"marker"
 _HEAD = struct.Struct(">2sQQ")
 _MAGIC = b"U1"
@@ -93,11 +94,15 @@ def undo_stages(
 ) -> None:
     """Takes back what the stages have written since epoch `committed`, so that everything is as it was."""
     markers = read_markers(environment, transaction)
+    statistics = StatisticsChange()
     for stage in stages:
         record = read_undo(environment, transaction, stage, markers[stage])
         if record.epoch_before > committed:
             raise CorruptData(f"stage {stage} in {environment.path} is two epochs ahead of epoch {committed}")
         for part in reversed(record.parts):
+            now = whole(pa.array(list(map(transaction.get, part.keys.to_pylist())), pa.binary()))
+            statistics.add(part.keys, now, -1)
+            statistics.add(part.keys, part.values, +1)
             apply_writes(transaction, part)
         number = stage.to_bytes(4)
         transaction.delete(number, db=environment.databases[UNDO])
@@ -105,6 +110,7 @@ def undo_stages(
             transaction.put(_MARKER + number, record.epoch_before.to_bytes(8), db=environment.databases[META])
         else:
             transaction.delete(_MARKER + number, db=environment.databases[META])
+    statistics.write(environment, transaction)
 
 
 def apply_writes(transaction: lmdb.Transaction, batch: WriteBatch) -> None:

@@ -1,0 +1,105 @@
+"""Looks for damage in a shard: walks every row, decodes it, and compares with what the shard has noted of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import groupby, islice
+from typing import cast
+
+import lmdb
+import pyarrow as pa
+
+from risingpy.errors import SqlError
+from risingpy.storage.column_buffers import CorruptData
+from risingpy.storage.lmdb_environment import Snapshot
+from risingpy.storage.table_codec import TableCodec, whole_row
+from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.table_statistics import (
+    TABLE_ID_BYTES,
+    StatisticsChange,
+    TableStatistics,
+    read_statistics,
+)
+from risingpy.storage.undo_record import read_markers, read_undo
+
+ROWS_PER_BATCH = 8192
+_MOST_PER_TABLE = 3  # problems that are told; a damaged table may have millions
+
+
+def counted(snapshot: Snapshot) -> dict[int, TableStatistics]:
+    """By table id, what the rows themselves add up to."""
+    change = StatisticsChange()
+    with snapshot.use() as transaction:
+        for _, pairs in _batches(transaction):
+            keys, values = zip(*pairs, strict=True)
+            change.add(pa.array(keys, pa.binary()), pa.array(values, pa.binary()), +1)
+    return change.tables()
+
+
+def find_problems(
+    snapshot: Snapshot, tables: Mapping[int, TableSchema], dropped: Collection[int]
+) -> Iterator[str]:
+    """A sentence for each thing that is wrong. `dropped` are tables whose rows are being deleted: none of them counts."""
+    yield from _damaged_rows(snapshot, tables, dropped)
+    found = counted(snapshot)
+    with snapshot.use() as transaction:
+        noted = read_statistics(snapshot.environment, transaction)
+    for table_id in sorted({*found, *noted} - set(dropped)):
+        here, said = found.get(table_id, TableStatistics()), noted.get(table_id, TableStatistics())
+        if here != said:
+            reason = f"{here.rows} rows where {said.rows} are noted" if here.rows != said.rows else "another digest"
+            yield f"{_name(tables, table_id)}: what is stored is not what was written ({reason})"
+    yield from _damaged_undo(snapshot)
+
+
+def _damaged_rows(snapshot: Snapshot, tables: Mapping[int, TableSchema], dropped: Collection[int]) -> Iterator[str]:
+    codecs = {table_id: TableCodec(schema) for table_id, schema in tables.items()}
+    told: dict[int, int] = {}
+    with snapshot.use() as transaction:
+        for table_id, pairs in _batches(transaction):
+            if table_id in dropped or told.get(table_id, 0) >= _MOST_PER_TABLE:
+                continue
+            codec = codecs.get(table_id)
+            reason = "it has rows, and no relation has it" if codec is None else _damage(codec, pairs)
+            if reason is not None:
+                told[table_id] = told.get(table_id, 0) + (_MOST_PER_TABLE if codec is None else 1)
+                yield f"{_name(tables, table_id)}: {reason}"
+
+
+def _damage(codec: TableCodec, stored: list[tuple[bytes, bytes]]) -> str | None:
+    """Why rows cannot be read back, or do not lie where they belong; None if they do."""
+    try:
+        pairs = [whole_row(key, value) for key, value in stored] if codec.has_long_keys else stored
+        keys, values = [key for key, _ in pairs], [value for _, value in pairs]
+        rows = codec.decode(keys, values, range(len(codec.schema.columns)))
+        key_columns = [rows[column.index] for column in codec.schema.key]
+        again = codec.encode_keys(key_columns) if key_columns else codec.encode_keys([])
+        if again.to_pylist() != keys:
+            return "a row's key does not belong to its values, or to its vnode"
+        return None
+    except (CorruptData, SqlError, ValueError, OverflowError, pa.ArrowException) as error:
+        return f"a row cannot be decoded: {error}"
+
+
+def _damaged_undo(snapshot: Snapshot) -> Iterator[str]:
+    environment = snapshot.environment
+    with snapshot.use() as transaction:
+        for stage, epoch in read_markers(environment, transaction).items():
+            try:
+                read_undo(environment, transaction, stage, epoch)
+            except (CorruptData, pa.ArrowException) as error:
+                yield f"stage {stage}: {error}"
+
+
+def _batches(transaction: lmdb.Transaction) -> Iterator[tuple[int, list[tuple[bytes, bytes]]]]:
+    """All stored rows in key order, table by table, at most `ROWS_PER_BATCH` at a time."""
+    with transaction.cursor() as cursor:
+        pairs = cast("Iterator[tuple[bytes, bytes]]", cursor.iternext())
+        for table, rows in groupby(pairs, lambda pair: pair[0][:TABLE_ID_BYTES]):
+            while batch := list(islice(rows, ROWS_PER_BATCH)):
+                yield int.from_bytes(table), batch
+
+
+def _name(tables: Mapping[int, TableSchema], table_id: int) -> str:
+    schema = tables.get(table_id)
+    return f"table {table_id}" if schema is None else f"table {schema.name} ({table_id})"
