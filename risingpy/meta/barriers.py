@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -20,6 +19,7 @@ from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path, wri
 from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner
+from risingpy.meta.epochs import next_epoch
 from risingpy.meta.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import CommittedEpoch, MetaState
 from risingpy.meta.state_store import MetaStateStore, without_job, without_relation
@@ -306,11 +306,6 @@ class BarrierLoop:
                 _, future = self._changes.popleft()
                 future.set_exception(CannotConnectNow(f"the engine has stopped: {reason}"))
             self._changed.notify_all()
-
-
-def next_epoch(previous: int) -> int:
-    """Milliseconds since 1970 in the upper bits, as RisingWave's epochs, and always beyond `previous`."""
-    return max(previous + 1, int(time.time() * 1000) << 16)
 
 
 def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaState:

@@ -304,6 +304,7 @@ class Database:
             "data_directory": str(self.data_dir),
             "parallelism": str(self.shards),
             "committed_epoch": str(self.committed_epoch),
+            "data_bytes": str(self._store.size_bytes),
             "log_bytes": str(self._log.bytes_on_disk),
         }
 
@@ -313,6 +314,10 @@ class Database:
         for relation in self.catalog.relations.values():
             if relation.status is JobStatus.CREATING:
                 yield relation, rows.get(relation.relation_id, 0)
+
+    def read_views(self) -> Sequence[ReadView]:
+        """The committed epochs that somebody reads, the oldest first."""
+        return self._store.views()
 
     def job_errors(self) -> Mapping[int, int]:
         """Per relation, how many expressions failed and became NULL."""

@@ -78,6 +78,10 @@ class ShardStore:
             raise InternalError(f"the store in {self.path} is at epoch {newest}, not at {epoch}")
         return snapshot
 
+    def newest(self) -> Snapshot:
+        """Pins whatever is there, committed or not."""
+        return self._open().snapshot()
+
     @property
     def size_bytes(self) -> int:
         """Bytes of the data file."""

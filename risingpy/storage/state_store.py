@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from weakref import WeakSet
 
 from risingpy.errors import InternalError
 from risingpy.storage.lmdb_environment import MAP_BYTES, Snapshot
@@ -21,6 +22,7 @@ class StateStore:
             ShardStore(shard_directory(data_dir, shard), shard=shard, shards=shards, map_size=map_size)
             for shard in range(shards)
         ]
+        self._views: WeakSet[ReadView] = WeakSet()
 
     def recover(self, committed_epoch: int) -> None:
         """Takes every shard back to the committed epoch. Before anything else reads or writes."""
@@ -40,7 +42,13 @@ class StateStore:
             for snapshot in snapshots:
                 snapshot.close()
             raise
-        return ReadView(epoch, snapshots)
+        view = ReadView(epoch, snapshots)
+        self._views.add(view)
+        return view
+
+    def views(self) -> list[ReadView]:
+        """The views that somebody holds, the oldest first."""
+        return sorted((view for view in self._views if view.holders), key=lambda view: view.epoch)
 
     @property
     def size_bytes(self) -> int:
@@ -69,6 +77,11 @@ class ReadView:
     @property
     def shards(self) -> int:
         return len(self.snapshots)
+
+    @property
+    def holders(self) -> int:
+        """How many hold it; the server itself holds the newest."""
+        return self._holders
 
     @property
     def age(self) -> float:

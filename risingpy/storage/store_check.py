@@ -37,10 +37,13 @@ def counted(snapshot: Snapshot) -> dict[int, TableStatistics]:
 
 
 def find_problems(
-    snapshot: Snapshot, tables: Mapping[int, TableSchema], dropped: Collection[int]
+    snapshot: Snapshot, tables: Mapping[int, TableSchema], dropped: Collection[int], owned: range
 ) -> Iterator[str]:
-    """A sentence for each thing that is wrong. `dropped` are tables whose rows are being deleted: none of them counts."""
-    yield from _damaged_rows(snapshot, tables, dropped)
+    """A sentence for each thing that is wrong.
+
+    `dropped` are tables whose rows are being deleted, which do not count. `owned` are the shard's vnodes.
+    """
+    yield from _damaged_rows(snapshot, tables, dropped, owned)
     found = counted(snapshot)
     with snapshot.use() as transaction:
         noted = read_statistics(snapshot.environment, transaction)
@@ -52,7 +55,9 @@ def find_problems(
     yield from _damaged_undo(snapshot)
 
 
-def _damaged_rows(snapshot: Snapshot, tables: Mapping[int, TableSchema], dropped: Collection[int]) -> Iterator[str]:
+def _damaged_rows(
+    snapshot: Snapshot, tables: Mapping[int, TableSchema], dropped: Collection[int], owned: range
+) -> Iterator[str]:
     codecs = {table_id: TableCodec(schema) for table_id, schema in tables.items()}
     told: dict[int, int] = {}
     with snapshot.use() as transaction:
@@ -60,13 +65,13 @@ def _damaged_rows(snapshot: Snapshot, tables: Mapping[int, TableSchema], dropped
             if table_id in dropped or told.get(table_id, 0) >= _MOST_PER_TABLE:
                 continue
             codec = codecs.get(table_id)
-            reason = "it has rows, and no relation has it" if codec is None else _damage(codec, pairs)
+            reason = "it has rows, and no relation has it" if codec is None else _damage(codec, pairs, owned)
             if reason is not None:
                 told[table_id] = told.get(table_id, 0) + (_MOST_PER_TABLE if codec is None else 1)
                 yield f"{_name(tables, table_id)}: {reason}"
 
 
-def _damage(codec: TableCodec, stored: list[tuple[bytes, bytes]]) -> str | None:
+def _damage(codec: TableCodec, stored: list[tuple[bytes, bytes]], owned: range) -> str | None:
     """Why rows cannot be read back, or do not lie where they belong; None if they do."""
     try:
         pairs = [whole_row(key, value) for key, value in stored] if codec.has_long_keys else stored
@@ -76,6 +81,9 @@ def _damage(codec: TableCodec, stored: list[tuple[bytes, bytes]]) -> str | None:
         again = codec.encode_keys(key_columns) if key_columns else codec.encode_keys([])
         if again.to_pylist() != keys:
             return "a row's key does not belong to its values, or to its vnode"
+        vnodes = [int.from_bytes(key[TABLE_ID_BYTES : TABLE_ID_BYTES + 2]) for key in (keys[0], keys[-1])]
+        if codec.schema.distribution and not (vnodes[0] in owned and vnodes[1] in owned):
+            return "it has rows of another shard"
         return None
     except (CorruptData, SqlError, ValueError, OverflowError, pa.ArrowException) as error:
         return f"a row cannot be decoded: {error}"

@@ -25,17 +25,26 @@ _NULL_TEXT = (
     "pg_describe_object pg_relation_filepath"
 )
 _NULL_NUMBER = (
-    "pg_table_size pg_relation_size pg_total_relation_size pg_indexes_size pg_database_size pg_tablespace_size "
+    "pg_indexes_size pg_tablespace_size "
     "inet_server_port inet_client_port pg_stat_get_live_tuples pg_stat_get_numscans"
 )
 
 _OBJECT_OID = "(SELECT rp_named FROM rp_spellings WHERE rp_text = CAST($1 AS VARCHAR))"
+
+_ANY_OID = f"COALESCE(TRY_CAST($1 AS UINTEGER), {_OBJECT_OID})"
+_NO_RELATION = "ERROR('relation \"' || $1 || '\" does not exist')"
+_BYTES = f"(SELECT rp_bytes FROM rp_statistics WHERE rp_oid = {_ANY_OID})"
 
 _SQL = {
     **dict.fromkeys(_TRUE.split(), "TRUE"),
     **dict.fromkeys(_FALSE.split(), "FALSE"),
     **dict.fromkeys(_NULL_TEXT.split(), "CAST(NULL AS VARCHAR)"),
     **dict.fromkeys(_NULL_NUMBER.split(), "CAST(NULL AS BIGINT)"),
+    **dict.fromkeys(("pg_table_size", "pg_relation_size", "pg_total_relation_size"), _BYTES),
+    "pg_database_size": "(SELECT CAST(SUM(rp_bytes) AS BIGINT) FROM rp_statistics)",
+    # Of an empty table: nobody has noted it.
+    "rw_digest": f"CASE WHEN {_ANY_OID} IS NULL THEN {_NO_RELATION} ELSE COALESCE("
+    f"(SELECT rp_digest FROM rp_statistics WHERE rp_oid = {_ANY_OID}), '{'0' * 16}') END",
     "pg_table_is_visible": "(SELECT rp_visible FROM rp_objects WHERE rp_oid = $1)",
     "pg_get_userbyid": "'root'",
     "pg_get_expr": "CAST($1 AS VARCHAR)",

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from risingpy.frontend.catalog.recognize import SystemText, divide
 from risingpy.frontend.catalog.system_query import ResultColumn, SystemQueries
-from risingpy.frontend.catalog.system_relation import ActiveSession, Progress, SystemState
+from risingpy.frontend.catalog.system_relation import ActiveSession, PinnedView, Progress, SystemState
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.storage.table_statistics import TableStatistics
 
 if TYPE_CHECKING:
     from risingpy.frontend.session import ClientSession
@@ -110,7 +111,17 @@ class SystemCatalog:
             progress=tuple(Progress(relation, rows) for relation, rows in database.ddl_progress()),
             errors=database.job_errors(),
             sessions=(this,),
+            statistics=self._statistics,
+            views=tuple(PinnedView(view.epoch, view.holders, view.age) for view in database.read_views()),
         )
+
+    def _statistics(self) -> Mapping[int, TableStatistics]:
+        """Of the epoch that the session's next query would read."""
+        view = self._session.snapshot().view
+        try:
+            return view.statistics()
+        finally:
+            view.release()
 
 
 def _field(column: ResultColumn) -> Field:

@@ -18,6 +18,7 @@ from risingpy.frontend.catalog import (
     pg_views,
     rw_jobs,
     rw_relations,
+    rw_state_store,
 )
 from risingpy.frontend.catalog.pg_empty import EMPTY_RELATIONS
 from risingpy.frontend.catalog.system_relation import SystemRelation
@@ -38,6 +39,7 @@ _MODULES = (
     information_schema,
     rw_relations,
     rw_jobs,
+    rw_state_store,
 )
 INTERNAL_SCHEMA = "risingpy"  # of relations that functions are rewritten to, which no client can name
 

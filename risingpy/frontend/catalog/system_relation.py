@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from risingpy.frontend.catalog.oids import relation_oid
 from risingpy.optimizer.catalog import Catalog, Relation
+from risingpy.storage.table_statistics import TableStatistics
 
 Row = tuple[object, ...]
 _PLAIN_NAME = re.compile("[a-z_][a-z0-9_]*")
@@ -75,6 +76,15 @@ class ActiveSession:
 
 
 @dataclass(frozen=True, slots=True)
+class PinnedView:
+    """A committed epoch that somebody reads."""
+
+    epoch: int
+    holders: int
+    age_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class SystemState:
     """All that system relations are made of, at one moment, as one session sees it."""
 
@@ -87,6 +97,8 @@ class SystemState:
     progress: tuple[Progress, ...] = ()
     errors: Mapping[int, int] = field(default_factory=dict)
     sessions: tuple[ActiveSession, ...] = ()
+    statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
+    views: tuple[PinnedView, ...] = ()
 
     @property
     def relations(self) -> tuple[Relation, ...]:

@@ -73,3 +73,38 @@ def test_they_are_for_reading_alone(client: Any) -> None:
     client.run("DROP MATERIALIZED VIEW m")
     with pytest.raises(UndefinedTable):
         client.run(f"SELECT * FROM {table}")
+
+
+def test_digests_follow_the_rows_and_not_their_order(client: Any) -> None:
+    client.run("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    client.run("CREATE MATERIALIZED VIEW early AS SELECT n, count(*) AS c FROM t GROUP BY n")
+    empty = client.run("SELECT rw_digest('t'), rw_digest('early')")
+    assert empty == [("0" * 16, "0" * 16)]
+    client.run("INSERT INTO t VALUES (1, 1), (2, 1), (3, 2)")
+    client.run("UPDATE t SET n = 3 WHERE id = 1")
+    client.run("CREATE MATERIALIZED VIEW late AS SELECT n, count(*) AS c FROM t GROUP BY n")
+    (digests,) = client.run("SELECT rw_digest('early'), rw_digest('public.late')")
+    assert digests[0] == digests[1] != "0" * 16
+    client.run("UPDATE t SET n = 1 WHERE id = 1")
+    assert client.run("SELECT rw_digest('early')") != [digests[:1]]
+    client.run("UPDATE t SET n = 3 WHERE id = 1")
+    assert client.run("SELECT rw_digest('early')") == [digests[:1]]
+    client.run("DELETE FROM t")
+    assert client.run("SELECT rw_digest('t'), rw_digest('early')") == empty
+    with pytest.raises(SqlError, match='relation "nosuch" does not exist'):
+        client.run("SELECT rw_digest('nosuch')")
+
+
+def test_statistics_of_tables_and_the_store(client: Any) -> None:
+    client.run("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    client.run("INSERT INTO t VALUES (1, 1), (2, 1), (3, 2)")
+    held = "SELECT total_key_count FROM rw_table_stats s JOIN rw_tables t ON s.id = t.id WHERE name = 't'"
+    assert client.run(held) == [(3,)]
+    ((size,),) = client.run("SELECT pg_table_size('t')")
+    assert size > 0
+    client.run("DELETE FROM t WHERE id = 1")
+    assert client.run(held) == [(2,)]
+    ((epoch, shards),) = client.run("SELECT committed_epoch, shards FROM rw_state_store")
+    assert epoch > 0 and shards > 0
+    ((oldest, age),) = client.run("SELECT min(epoch), max(age_seconds) FROM rw_read_views")
+    assert oldest <= epoch and age >= 0

@@ -20,7 +20,9 @@ from risingpy.storage.shard_store import EpochTransaction, ShardStore
 from risingpy.storage.state_store import StateStore
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.storage_table import StorageTable
+from risingpy.storage.store_check import counted, find_problems
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.table_statistics import TableStatistics, read_statistics
 from risingpy.types.sql_type import BIGINT, INTEGER, VARCHAR
 
 Row = tuple[Any, ...]
@@ -93,6 +95,17 @@ def read_all(table: StateTable, limit: int, *, committed: bool = False) -> list[
         found += zip(*(column.to_pylist() for column in page.columns), strict=True)
         if after is None:
             return found
+
+
+def check_statistics(store: ShardStore) -> None:
+    """What the shard has noted of its tables is what their rows add up to."""
+    snapshot = store.newest()
+    with snapshot.use() as transaction:
+        noted = read_statistics(snapshot.environment, transaction)
+    assert {table: held for table, held in noted.items() if held.rows} == counted(snapshot)
+    assert all(held == TableStatistics() for held in noted.values() if not held.rows)
+    assert not list(find_problems(snapshot, {table.table_id: table for table in TABLES}, (), range(256)))
+    snapshot.close()
 
 
 def check(transaction: EpochTransaction, models: list[Model], probe: list[Row], limit: int) -> None:
@@ -202,7 +215,9 @@ def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size
                 assert contents(store) == before
             else:
                 models, committed = after, epoch
+            check_statistics(store)
         store.undo_beyond(committed)
+        check_statistics(store)
         with store.begin(epoch + 1, 0, committed=committed) as transaction:
             check(transaction, models, probe, limit)
 

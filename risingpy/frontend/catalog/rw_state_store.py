@@ -1,0 +1,55 @@
+"""rw_catalog's view of the state store: what each table holds, the committed epoch, the epochs that are still read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from risingpy.frontend.catalog.oids import relation_oid
+from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
+from risingpy.meta.epochs import milliseconds
+
+
+def _table_stats(state: SystemState) -> Iterable[Row]:
+    known = {*state.catalog.relations, *state.catalog.internal_tables}
+    for table_id, table in sorted(state.statistics().items()):
+        if table_id in known:
+            yield table_id, table.rows, table.key_bytes, table.value_bytes, f"{table.digest:016x}"
+
+
+def _state_store(state: SystemState) -> Iterable[Row]:
+    epoch = int(state.parameters["committed_epoch"])
+    committed_at = datetime.fromtimestamp(milliseconds(epoch) / 1000, UTC) if epoch else None
+    sizes = (int(state.parameters["data_bytes"]), int(state.parameters["log_bytes"]))
+    yield epoch, committed_at, int(state.parameters["parallelism"]), *sizes
+
+
+def _read_views(state: SystemState) -> Iterable[Row]:
+    for view in state.views:
+        yield view.epoch, view.holders, view.age_seconds
+
+
+def _by_oid(state: SystemState) -> Iterable[Row]:
+    statistics = state.statistics()
+    for found in state.relations:
+        table = statistics.get(found.relation_id)
+        if table is not None:
+            yield relation_oid(found), table.key_bytes + table.value_bytes, f"{table.digest:016x}"
+
+
+RW_TABLE_STATS = relation(
+    "rw_catalog",
+    "rw_table_stats",
+    "id int4, total_key_count int8, total_key_size int8, total_value_size int8, digest text",
+    _table_stats,
+)
+RW_STATE_STORE = relation(
+    "rw_catalog",
+    "rw_state_store",
+    "committed_epoch int8, committed_at timestamptz, shards int4, data_bytes int8, log_bytes int8",
+    _state_store,
+)
+RW_READ_VIEWS = relation(
+    "rw_catalog", "rw_read_views", "epoch int8, holders int4, age_seconds float4", _read_views
+)
+STATISTICS = relation("risingpy", "rp_statistics", "rp_oid oid, rp_bytes int8, rp_digest text", _by_oid)
