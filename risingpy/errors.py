@@ -193,6 +193,10 @@ class SerializationFailure(SqlError):
     sqlstate = "40001"
 
 
+class StalePlan(SerializationFailure):
+    """A relation was altered after the statement was planned. The session plans again; where it cannot, the client."""
+
+
 class DeadlockDetected(SqlError):
     """Two transactions wait for each other; this one gives way, and the client may retry."""
 

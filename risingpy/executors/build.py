@@ -10,6 +10,7 @@ from typing import assert_never
 
 import pyarrow as pa
 
+import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.dml import DmlExecutor

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import duckdb
 import pyarrow as pa
 
-from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError, UndefinedTable
+from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError, StalePlan, UndefinedTable
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
@@ -26,6 +26,7 @@ from risingpy.meta.database import Snapshot
 from risingpy.optimizer.batch import to_duckdb_sql
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.logical import LogicalPlan, Scan, Schema
+from risingpy.optimizer.rewrite import plan_inputs
 from risingpy.storage.storage_table import StorageTable
 
 ROWS_PER_BATCH = 65_536
@@ -83,6 +84,7 @@ class BatchRunner:
             return
         snapshot = take_snapshot()
         try:
+            _check_versions(plan, snapshot)
             direct = None if self._transaction.has_changes else direct_lookup(plan, snapshot.catalog)
             if direct is not None:
                 yield direct.row(snapshot.view)
@@ -179,6 +181,16 @@ class BatchRunner:
         if lookup is not None:
             return lookup.rows(table, scan.columns)
         return pa.RecordBatchReader.from_batches(_scan_schema(relation, scan.columns), table.scan(scan.columns))
+
+
+def _check_versions(plan: LogicalPlan, snapshot: Snapshot) -> None:
+    """Raises StalePlan if a relation's columns are not those that the plan counts."""
+    if isinstance(plan, Scan):
+        relation = snapshot.catalog.relations.get(plan.relation_id)
+        if relation is not None and relation.version != plan.version:
+            raise StalePlan(f'relation "{relation.name}" was altered meanwhile', hint="Run the statement again.")
+    for each in plan_inputs(plan):
+        _check_versions(each, snapshot)
 
 
 def _as_duckdb_error(error: Exception) -> duckdb.Error:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from risingpy.errors import InFailedTransaction, UndefinedObject
+from risingpy.errors import FeatureNotSupported, InFailedTransaction, StalePlan, UndefinedObject
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, split_statements
@@ -32,6 +32,8 @@ from risingpy.types import UNKNOWN, SqlType
 from risingpy.types.oids import TYPE_BY_OID
 
 _ABOUT_COMMITTED_ROWS = (
+    ast.AlterTable,
+    ast.AlterRelation,
     ast.Flush,
     ast.CreateTable,
     ast.CreateSource,
@@ -41,6 +43,7 @@ _ABOUT_COMMITTED_ROWS = (
     ast.Drop,
     ast.DropSchema,
 )
+TRIES_OF_A_STALE_PLAN = 10  # each time, another session altered what the statement reads while it was planned
 CACHED_STATEMENTS = 256  # bound statements that a session keeps, the oldest go first
 
 
@@ -76,19 +79,18 @@ class ClientSession:
             parameter_types=prepared.parameter_types,
             fields=prepared.fields,
             parameter_oids=prepared.parameter_oids,
-            plan=(statement, tuple(parameter_oids)),
+            plan=(statement, tuple(parameter_oids), prepared.parameter_types),
         )
 
     def execute(self, prepared: Prepared, parameters: Parameters) -> Result:
         self.cancelled.clear()
         assert isinstance(prepared.plan, tuple)
-        statement, oids = prepared.plan
+        statement, oids, types = prepared.plan
         self._check_not_failed(statement)
         self._settle_before(statement)
-        plan = self._prepare(statement, oids)  # bound anew if the catalog has changed since
         deadline = Deadline(int(self.settings.get("statement_timeout")), self.cancel)
         with deadline:
-            result = plan.run(parameters)
+            result = self._run_newest(statement, oids, types, prepared, parameters)
         return result if result.batches is None else replace(result, batches=deadline.over(result.batches))
 
     def begin_implicit(self) -> None:
@@ -200,6 +202,28 @@ class ClientSession:
 
     # Inside
 
+    def _run_newest(
+        self,
+        statement: ParsedStatement | SystemStatement,
+        oids: tuple[int, ...],
+        types: tuple[SqlType, ...],
+        prepared: Prepared,
+        parameters: Parameters,
+    ) -> Result:
+        """Runs the statement as the catalog is now: bound anew, if need be again while others alter what it reads."""
+        for tries_left in reversed(range(TRIES_OF_A_STALE_PLAN)):
+            plan = self._prepare(statement, oids)
+            if plan.parameter_types != types:  # the values were sent for these types
+                plan = self._prepare(statement, tuple(type_.oid for type_ in types))
+            if prepared.fields is not None and plan.fields != prepared.fields:
+                raise FeatureNotSupported("cached plan must not change result type")
+            try:
+                return _begun(plan.run(parameters))
+            except StalePlan:
+                if self.transaction.is_open or not tries_left:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
     def _prepare(self, statement: ParsedStatement | SystemStatement, oids: tuple[int, ...]) -> PreparedStatement:
         version = (self.database.catalog.version, self.settings.version)
         key = (statement.text, oids)
@@ -227,6 +251,35 @@ class ClientSession:
         ends = isinstance(statement, ParsedStatement) and isinstance(statement.statement, Commit | Rollback)
         if self.transaction.status is TransactionStatus.FAILED and not ends:
             raise InFailedTransaction("current transaction is aborted, commands ignored until end of transaction block")
+
+
+def _begun(result: Result) -> Result:
+    """The result with its first batch computed: from there on its plan cannot be stale any more."""
+    if result.batches is None:
+        return result
+    batches = iter(result.batches)
+    first = next(batches, None)
+    return replace(result, batches=iter(()) if first is None else _Begun(first, batches))
+
+
+class _Begun:
+    """Batches of which the first has been taken already. No generator: `close` must reach one that nobody has read."""
+
+    def __init__(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> None:
+        self._first: pa.RecordBatch | None = first
+        self._rest = rest
+
+    def __iter__(self) -> _Begun:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        first, self._first = self._first, None
+        return next(self._rest) if first is None else first
+
+    def close(self) -> None:
+        close = getattr(self._rest, "close", None)
+        if close is not None:
+            close()
 
 
 def _type_of(oid: int) -> SqlType:

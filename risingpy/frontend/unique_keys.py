@@ -30,7 +30,7 @@ def check_unique(session: ClientSession, relation: Relation, old: pa.Table, new:
         return
     columns = relation.primary_key
     schema = tuple(Field(relation.columns[index].name, relation.columns[index].type) for index in columns)
-    scan = Scan(relation.relation_id, relation.qualified_name, columns, schema)
+    scan = Scan(relation.relation_id, relation.qualified_name, columns, schema, relation.version)
     standing = session.run_to_table(scan, ()).rename_columns(keys)
     # Of the standing rows those stay that the UPDATE does not take: exactly the ones that are not in `before`.
     encoded = _encoded(relation, pa.concat_tables([before, standing, after]))

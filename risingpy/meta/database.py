@@ -11,13 +11,15 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from risingpy.errors import SerializationFailure, SqlError, UndefinedTable
+import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
+from risingpy.errors import SqlError, StalePlan, UndefinedTable
 from risingpy.executors.epoch_descriptor import run_directory
-from risingpy.meta import ddl
+from risingpy.meta import ddl, schema_change
 from risingpy.meta.barriers import BarrierLoop, GraphChange
 from risingpy.meta.dml_log import DmlLog, TableChange
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.internal_tables import internal_tables
+from risingpy.meta.schema_change import NewName, TableReplacement
 from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, RowIds, without_unfinished_jobs
@@ -185,7 +187,7 @@ class Database:
                 hint="The server's log has the error. DROP the table and create it again.",
             )
         if relation.version != change.version:
-            raise SerializationFailure(
+            raise StalePlan(
                 f'table "{relation.name}" was altered meanwhile', hint="Run the statement again."
             )
 
@@ -260,6 +262,25 @@ class Database:
 
             self._loop.change(change)
         return tuple(notices)
+
+    def replace_table(self, change: TableReplacement) -> tuple[str, ...]:
+        """ALTER TABLE: the table in its new form; returns notices. The caller holds `table_lock`, and has waited.
+
+        Raises SerializationFailure if the table was altered since the change was planned.
+        """
+        notices: list[str] = []
+
+        def swap(state: MetaState) -> MetaState:
+            after, said = schema_change.replace_table(state, change)
+            notices[:] = said
+            return after
+
+        self._loop.change(swap)
+        return tuple(notices)
+
+    def rename(self, change: NewName) -> None:
+        """Gives a relation another name or schema."""
+        self._loop.change(lambda state: schema_change.rename(state, change))
 
     def create_schema(self, name: str, *, if_not_exists: bool = False) -> bool:
         """Creates a schema; False if it exists and `if_not_exists`."""

@@ -41,7 +41,7 @@ class NewTable:
 
 @dataclass(frozen=True, slots=True)
 class NewView:
-    """CREATE VIEW: `depends_on` are the relations that it reads, as they were bound."""
+    """CREATE VIEW: `depends_on` are the relations that it reads, as they were bound. `plan`: see `Relation`."""
 
     schema_name: str
     name: str
@@ -49,6 +49,7 @@ class NewView:
     definition: str
     query: str
     depends_on: tuple[Relation, ...]
+    plan: LogicalPlan | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,7 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
         columns=view.columns,
         definition=view.definition,
         query=view.query,
+        plan=view.plan,
         depends_on=tuple(sorted({relation.relation_id for relation in view.depends_on})),
         version=state.catalog.version + 1,
     )
@@ -209,7 +211,7 @@ def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) 
             detail="\n".join(f"{r.kind.value} {r.qualified_name} depends on schema {name}" for r in inside),
             hint="Use DROP ... CASCADE to drop the dependent objects too.",
         )
-    for relation in _with_all_readers(state, inside):
+    for relation in with_all_readers(state, inside):
         state = without_relation(state, relation)
     notices = (f"drop cascades to {len(inside)} other objects",) if inside else ()
     return _with_schemas(state, tuple(s for s in state.catalog.schemas if s != name)), notices
@@ -240,7 +242,7 @@ def drop_relations(
                 hint=f"Use DROP {relation.kind.value.upper()} to remove a {relation.kind.value}.",
             )
         dropped.append(relation)
-    everything = _with_all_readers(state, dropped)
+    everything = with_all_readers(state, dropped)
     readers = [relation for relation in everything if relation not in dropped]
     if readers and not cascade:
         raise _still_needed(state, dropped, readers)
@@ -279,7 +281,7 @@ def _still_needed(state: MetaState, dropped: Sequence[Relation], readers: Sequen
     )
 
 
-def _with_all_readers(state: MetaState, roots: Sequence[Relation]) -> list[Relation]:
+def with_all_readers(state: MetaState, roots: Sequence[Relation]) -> list[Relation]:
     """`roots` and everything that reads them, readers before what they read."""
     ordered: list[Relation] = []
 

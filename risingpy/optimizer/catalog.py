@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from risingpy.storage.table_schema import TableSchema
+from risingpy.optimizer.logical import LogicalPlan
+from risingpy.storage.table_schema import ColumnHistory, TableSchema
 from risingpy.types import SqlType
 
 
@@ -31,7 +32,7 @@ class JobStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnDesc:
-    """A column of a relation. `default` is the SQL text of its DEFAULT."""
+    """A column of a relation. `default` is the SQL text of its DEFAULT; `history`: see `TableColumn`."""
 
     column_id: int
     name: str
@@ -39,6 +40,7 @@ class ColumnDesc:
     not_null: bool = False
     hidden: bool = False
     default: str | None = None
+    history: ColumnHistory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,9 @@ class Relation:
     `stream_key` are the positions of the key of its change stream. `table` is its stored form (None for
     views and sources). `definition` is the CREATE statement's text. `query` is the query's text for views
     and materialized views. `depends_on` are ids of relations that it reads. `options` are a source's WITH options.
+    `version` changes with its columns. `next_column_id` is beyond every id that a column of it ever had (0: no column
+    was ever dropped). `plan` is a view's query as it was bound when the view was created, kept up with changes of the
+    tables that it reads; None if its meaning depends on the session that reads it, and then the text is bound.
     """
 
     relation_id: int
@@ -67,6 +72,8 @@ class Relation:
     status: JobStatus = JobStatus.CREATED
     version: int = 0
     options: tuple[tuple[str, str], ...] = ()
+    next_column_id: int = 0
+    plan: LogicalPlan | None = None
 
     @property
     def qualified_name(self) -> str:

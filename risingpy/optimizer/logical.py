@@ -64,13 +64,16 @@ class AggCall:
 class Scan:
     """Reads a relation of the catalog: the columns whose catalog positions are `columns`.
 
-    `relation_id` and `name` (schema-qualified) identify it; the catalog has its key and properties.
+    `relation_id` and `name` (schema-qualified) identify it; the catalog has its key and properties. The positions are
+    those of the relation's `version`. `counts_only`: nothing reads the one column, only the number of rows counts.
     """
 
     relation_id: int
     name: str
     columns: tuple[int, ...]
     schema: Schema
+    version: int = 0
+    counts_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def relation_table(
     return TableSchema(
         table_id=table_id,
         name=name,
-        columns=tuple(TableColumn(column.column_id, column.name, column.type) for column in columns),
+        columns=tuple(TableColumn(c.column_id, c.name, c.type, c.history) for c in columns),
         key=key,
         distribution=distribution,
         value_columns=tuple(i for i in range(len(columns)) if i not in key_columns),

@@ -240,6 +240,10 @@ class _StreamPlanner:
 
     def _table_scan(self, scan: logical.Scan, relation: Relation, table: TableSchema) -> plan.TableScan:
         storage_key = [column.index for column in table.key]
+        if scan.counts_only and storage_key:
+            # Any column counts; one of the key is read anyway, and can never be dropped from under the view.
+            key = relation.columns[storage_key[0]]
+            scan = replace(scan, columns=(storage_key[0],), schema=(Field(key.name, key.type, key.hidden),))
         columns = tuple(dict.fromkeys((*scan.columns, *storage_key, *relation.stream_key)))
         properties = Properties(
             _scan_schema(scan, relation, columns),

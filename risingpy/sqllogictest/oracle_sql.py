@@ -16,7 +16,7 @@ from risingpy.sqllogictest.execution import Untranslatable
 from risingpy.sqllogictest.sql_text import first_words, tokens
 
 _CREATE_VIEW = re.compile(r"\s*CREATE\s+MATERIALIZED\s+VIEW\b(\s+IF\s+NOT\s+EXISTS\b)?", re.IGNORECASE)
-_DROP_VIEW = re.compile(r"\s*DROP\s+MATERIALIZED\s+VIEW\b", re.IGNORECASE)
+_OTHER_VIEW = re.compile(r"\s*(DROP|ALTER)\s+MATERIALIZED\s+VIEW\b", re.IGNORECASE)
 _OUR_SETTINGS = frozenset({"VISIBILITY_MODE", "QUERY_MODE"})
 
 
@@ -28,7 +28,7 @@ def to_postgresql(sql: str) -> str | None:
             return None
         case ["DESCRIBE" | "DESC" | "EXPLAIN", *_]:
             raise Untranslatable(f"PostgreSQL answers {words[0]} in its own way")
-        case ["CREATE" | "DROP", "SOURCE", *_]:
+        case ["CREATE" | "DROP" | "ALTER", "SOURCE", *_]:
             raise Untranslatable("PostgreSQL has no sources")
         case ["SET", setting, *_] if setting in _OUR_SETTINGS:
             raise Untranslatable(f"PostgreSQL has no setting {setting.lower()}")
@@ -36,8 +36,8 @@ def to_postgresql(sql: str) -> str | None:
             raise Untranslatable(f"PostgreSQL has no SHOW {what}")
     if made := _CREATE_VIEW.match(sql):
         return ("CREATE OR REPLACE VIEW" if made.group(1) else "CREATE VIEW") + sql[made.end() :]
-    if dropped := _DROP_VIEW.match(sql):
-        return "DROP VIEW" + sql[dropped.end() :]
+    if other := _OTHER_VIEW.match(sql):
+        return f"{other.group(1)} VIEW{sql[other.end() :]}"
     return _without_append_only(sql) if words[:2] == ["CREATE", "TABLE"] else sql
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.storage.column_buffers import CorruptData, whole
+from risingpy.storage.column_history import null_mark, read_column
 from risingpy.storage.key_encoding import MAX_KEY_BYTES, compute_vnodes, decode_keys, encode_keys, long_key_form
 from risingpy.storage.row_encoding import decode_rows, encode_rows
 from risingpy.storage.table_schema import TableSchema, ValueFormat
@@ -33,6 +34,11 @@ class TableCodec:
         missing = set(range(len(schema.columns))) - {*self._key, *schema.value_columns}
         if missing:
             raise ValueError(f"table {schema.name}: columns {sorted(missing)} are neither in the key nor in the value")
+        self._null_ids = [
+            (index, column.history.null_id)
+            for index, column in enumerate(schema.columns)
+            if column.history is not None and index in schema.value_columns
+        ]
         # Where in the key the distribution columns stand.
         self._distribution = [self._key.index(column) for column in schema.distribution]
         self.has_long_keys = any(
@@ -60,6 +66,10 @@ class TableCodec:
         columns = [rows[column] for column in self.schema.value_columns]
         if self.schema.value_format is ValueFormat.ROW:
             ids = [self.schema.columns[column].column_id for column in self.schema.value_columns]
+            for column, null_id in self._null_ids:
+                if rows[column].null_count:
+                    columns.append(null_mark(whole(rows[column])))
+                    ids.append(null_id)
             values = encode_rows(columns, ids, rows=n)
         else:
             values = encode_values(columns, rows=n)
@@ -93,9 +103,17 @@ class TableCodec:
     def _decode_values(self, values: pa.BinaryArray, columns: Sequence[int]) -> list[pa.Array]:
         schema = self.schema
         if schema.value_format is ValueFormat.ROW:
+            if self._null_ids:
+                return self._decode_with_history(values, columns)
             return decode_rows(values, [(schema.columns[c].column_id, self.types[c]) for c in columns])
         decoded = decode_values(values, [self.types[column] for column in schema.value_columns])
         return [decoded[schema.value_columns.index(column)] for column in columns]
+
+    def _decode_with_history(self, values: pa.BinaryArray, columns: Sequence[int]) -> list[pa.Array]:
+        described = [self.schema.columns[column] for column in columns]
+        plain = [(column.column_id, column.type) for column in described if column.history is None]
+        decoded = iter(decode_rows(values, plain))
+        return [next(decoded) if column.history is None else read_column(values, column) for column in described]
 
 
 def whole_row(key: bytes, value: bytes) -> tuple[bytes, bytes]:

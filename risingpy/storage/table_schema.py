@@ -27,11 +27,32 @@ class ValueFormat(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column. `column_id` is immutable and never reused within its table."""
+    """A column. `column_id` is immutable and never reused within its table.
+
+    `history` says how rows are read that were written before the column was as it is; None: it was always so, or
+    was added without a DEFAULT.
+    """
 
     column_id: int
     name: str
     type: SqlType
+    history: ColumnHistory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnHistory:
+    """What a row without the column has in it (seed 002): no stored row is rewritten when a table is altered.
+
+    `missing` is the value that such a row has, as Arrow takes it: the DEFAULT of ADD COLUMN, evaluated once. A column
+    of that kind cannot leave its NULLs out of the row, so a NULL is written as a `true` in column `null_id`.
+    `earlier` is the column before ALTER COLUMN TYPE: a row that has it is read through `cast`, an expression of the
+    executors' over that one column, which storage does not look into (`column_history.set_cast`).
+    """
+
+    null_id: int
+    missing: object = None
+    earlier: TableColumn | None = None
+    cast: object = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,16 @@ In: `parser.ast` statements and an immutable `Catalog`. Out: `LogicalPlan`s with
 explicit. Called by the session's statements. sqlglot's trees end here.
 """
 
+from risingpy.frontend.binder.alter import BoundAlterTable, RowCheck, bind_alter_table
 from risingpy.frontend.binder.context import SessionValues
-from risingpy.frontend.binder.ddl import BoundView, TableDefinition, bind_default, bind_table, bind_view
+from risingpy.frontend.binder.ddl import (
+    BoundView,
+    TableDefinition,
+    bind_default,
+    bind_stored_plan,
+    bind_table,
+    bind_view,
+)
 from risingpy.frontend.binder.dml import (
     BoundInsert,
     BoundRewrite,
@@ -18,18 +26,22 @@ from risingpy.frontend.binder.dml import (
 from risingpy.frontend.binder.query import BoundQuery, bind_query
 
 __all__ = [
+    "BoundAlterTable",
     "BoundInsert",
     "BoundQuery",
     "BoundRewrite",
     "BoundView",
     "CopyTarget",
+    "RowCheck",
     "SessionValues",
     "TableDefinition",
+    "bind_alter_table",
     "bind_copy_target",
     "bind_default",
     "bind_delete",
     "bind_insert",
     "bind_query",
+    "bind_stored_plan",
     "bind_table",
     "bind_update",
     "bind_view",

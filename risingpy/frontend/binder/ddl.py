@@ -27,6 +27,7 @@ from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.parser.ast import (
     ColumnDefinition,
+    ColumnName,
     CreateMaterializedView,
     CreateSource,
     CreateTable,
@@ -35,6 +36,8 @@ from risingpy.frontend.parser.ast import (
 )
 from risingpy.frontend.parser.parse import parse_expression
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation
+from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.types import SqlType
 
 _SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "_row_id")
@@ -69,13 +72,18 @@ def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues 
     for column in statement.columns:
         if column.name in seen:
             raise DuplicateColumn(f'column "{column.name}" specified more than once', position=column.position)
-        if column.name in _SYSTEM_COLUMNS:
-            message = f'column name "{column.name}" conflicts with a system column name'
-            raise DuplicateColumn(message, position=column.position)
+        check_column_name(column)
         seen.add(column.name)
     key = _primary_key(statement)
     columns = tuple(_column(context, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1))
     return TableDefinition(columns, key)
+
+
+def check_column_name(column: ColumnDefinition | ColumnName) -> None:
+    """Raises 42701 for a name that the system has taken."""
+    if column.name in _SYSTEM_COLUMNS:
+        message = f'column name "{column.name}" conflicts with a system column name'
+        raise DuplicateColumn(message, position=column.position)
 
 
 def _primary_key(statement: CreateTable | CreateSource) -> tuple[int, ...]:
@@ -154,6 +162,19 @@ def bind_view(
         if name in names[:i]:
             raise DuplicateColumn(f'column "{name}" specified more than once', position=statement.query.position)
     return BoundView(query, tuple(names))
+
+
+def bind_stored_plan(
+    statement: CreateView, catalog: Catalog, search_path: Sequence[str], *, session: SessionValues
+) -> LogicalPlan | None:
+    """A plain view's query, to be kept: it goes on meaning what it means now, whatever becomes of names and stars.
+
+    None if it depends on the session (current_user, its time zone): then the text is bound for each reader.
+    """
+    another = SessionValues("", "", None, "", "Asia/Kathmandu" if session.time_zone == "UTC" else "UTC")
+    mine = bind_view(statement, catalog, search_path, session=session)
+    its = bind_view(statement, catalog, search_path, session=another)
+    return column_pruning(mine.query.plan) if mine.query.plan == its.query.plan else None
 
 
 def visible_columns(relation: Relation) -> list[int]:

@@ -191,7 +191,7 @@ def find_relation(context: BindContext, name: str, schema: str | None, position:
 def scan(relation: Relation) -> Scan:
     """All columns of a stored relation, hidden ones too."""
     fields = tuple(Field(c.name, c.type, c.hidden) for c in relation.columns)
-    return Scan(relation.relation_id, relation.qualified_name, tuple(range(len(fields))), fields)
+    return Scan(relation.relation_id, relation.qualified_name, tuple(range(len(fields))), fields, relation.version)
 
 
 def _with_aliases(plan: LogicalPlan, shown: str, alias: exp.TableAlias | None) -> LogicalPlan:

@@ -113,7 +113,9 @@ class QueryBinder:
             self._common[name] = renamed(plan, names + [f.name for f in plan.schema[len(names) :]])
 
     def _expand_view(self, relation: Relation) -> LogicalPlan:
-        """The plan of a view's text; names in it are looked up as where it was created: its schema first."""
+        """The plan of a view: the stored one, or that of its text, with names looked up in its own schema first."""
+        if relation.plan is not None:
+            return renamed(relation.plan, [column.name for column in relation.columns])
         assert relation.query is not None
         path = tuple(dict.fromkeys((relation.schema_name, *self._context.search_path)))
         context = make_context(self._context.catalog, path, (), self._context.session)

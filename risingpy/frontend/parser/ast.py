@@ -10,64 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from sqlglot import exp
-
+from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
+from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
+from risingpy.frontend.parser.ast_alter import AlterTable as AlterTable
+from risingpy.frontend.parser.ast_parts import ColumnDefinition as ColumnDefinition
+from risingpy.frontend.parser.ast_parts import ColumnName as ColumnName
+from risingpy.frontend.parser.ast_parts import Expression as Expression
+from risingpy.frontend.parser.ast_parts import ObjectName as ObjectName
+from risingpy.frontend.parser.ast_parts import Query as Query
+from risingpy.frontend.parser.ast_parts import TypeName as TypeName
 from risingpy.optimizer.catalog import RelationKind
 from risingpy.optimizer.explain_tree import ExplainFormat
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectName:
-    """A relation's name, perhaps with its schema."""
-
-    name: str
-    schema: str | None
-    position: int
-
-    def __str__(self) -> str:
-        return self.name if self.schema is None else f"{self.schema}.{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnName:
-    name: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class TypeName:
-    """A type as written, blanks normalized: `character varying (3)`. `binder.types.resolve_type` understands it."""
-
-    text: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A query: its tree, its text as written, and where that begins."""
-
-    tree: exp.Expr
-    text: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """An expression, or an item of a RETURNING list (then perhaps with an alias, or a star)."""
-
-    tree: exp.Expr
-    text: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnDefinition:
-    name: str
-    type: TypeName
-    position: int
-    not_null: bool = False
-    primary_key: bool = False
-    default: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +261,9 @@ class NoOperation:
 
 
 Statement = (
-    CreateTable
+    AlterTable
+    | AlterRelation
+    | CreateTable
     | CreateSource
     | CreateView
     | CreateMaterializedView

@@ -75,7 +75,7 @@ def _parse_columns(cursor: Cursor) -> tuple[tuple[ColumnDefinition, ...], list[t
     def element() -> None:
         key = _parse_table_constraint(cursor)
         if key is None:
-            columns.append(_parse_column(cursor))
+            columns.append(parse_column(cursor))
         else:
             keys.append(key)
 
@@ -98,12 +98,12 @@ def _parse_table_constraint(cursor: Cursor) -> tuple[ColumnName, ...] | None:
     return None
 
 
-def _parse_column(cursor: Cursor) -> ColumnDefinition:
+def parse_column(cursor: Cursor) -> ColumnDefinition:
     name = cursor.name()
     type_name: TypeName = cursor.type_name()
     not_null = primary_key = False
     default: Expression | None = None
-    while cursor.word not in (",", ")"):
+    while not cursor.at_end and cursor.word not in (",", ")"):
         if cursor.accept("CONSTRAINT"):
             cursor.name()
         if cursor.accept("NOT", "NULL"):
@@ -175,7 +175,7 @@ def parse_drop(cursor: Cursor) -> Statement:
     if cursor.accept("SCHEMA"):
         if_exists = cursor.accept("IF", "EXISTS")
         names = tuple(name.name for name in cursor.comma_separated(cursor.name))
-        return DropSchema(names, if_exists, _parse_cascade(cursor))
+        return DropSchema(names, if_exists, parse_cascade(cursor))
     if cursor.accept("TABLE"):
         kind = RelationKind.TABLE
     elif cursor.accept("MATERIALIZED", "VIEW"):
@@ -190,10 +190,10 @@ def parse_drop(cursor: Cursor) -> Statement:
         cursor.fail()
     if_exists = cursor.accept("IF", "EXISTS")
     relations = cursor.comma_separated(cursor.object_name)
-    return Drop(kind, relations, if_exists, _parse_cascade(cursor))
+    return Drop(kind, relations, if_exists, parse_cascade(cursor))
 
 
-def _parse_cascade(cursor: Cursor) -> bool:
+def parse_cascade(cursor: Cursor) -> bool:
     cascade = cursor.accept("CASCADE")
     if not cascade:
         cursor.accept("RESTRICT")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.frontend.parser import ddl, dml, utility
+from risingpy.frontend.parser import alter, ddl, dml, utility
 from risingpy.frontend.parser.ast import Explain, ExplainKind, Select, Statement
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.optimizer.explain_tree import ExplainFormat
@@ -12,6 +12,7 @@ from risingpy.optimizer.explain_tree import ExplainFormat
 _QUERIES = ("SELECT", "VALUES", "WITH", "TABLE", "(")
 
 _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
+    "ALTER": alter.parse_alter,
     "CREATE": ddl.parse_create,
     "DROP": ddl.parse_drop,
     "INSERT": dml.parse_insert,
@@ -39,7 +40,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 _UNSUPPORTED = frozenset(
     """
-    ALTER ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DECLARE DO EXECUTE FETCH GRANT IMPORT KILL LISTEN LOAD LOCK
+    ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DECLARE DO EXECUTE FETCH GRANT IMPORT KILL LISTEN LOAD LOCK
     MERGE MOVE NOTIFY PREPARE REASSIGN RECOVER REFRESH REINDEX RELEASE REVOKE SAVEPOINT SECURITY TRUNCATE USE VACUUM
     WAIT
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
@@ -54,19 +55,11 @@ def parse_statement(cursor: Cursor) -> Statement:
     if word == "EXPLAIN":
         return _parse_explain(cursor)
     if word in _UNSUPPORTED:
-        what = f"{word} {_second_word(cursor)}" if word == "ALTER" else word
-        cursor.unsupported(what)
+        cursor.unsupported(word)
     parser = _PARSERS.get(word)
     if parser is None:
         cursor.fail()
     return parser(cursor)
-
-
-def _second_word(cursor: Cursor) -> str:
-    cursor.accept(cursor.word)
-    if cursor.accept("MATERIALIZED", "VIEW"):
-        return "MATERIALIZED VIEW"
-    return cursor.word
 
 
 def _parse_explain(cursor: Cursor) -> Explain:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from risingpy.errors import InvalidTableDefinition
-from risingpy.frontend.binder import bind_view
+from risingpy.frontend.binder import bind_stored_plan, bind_view
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Result
@@ -31,6 +31,7 @@ def prepare(
             definition=parsed.text,
             query=statement.query.text,
             depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
+            plan=bind_stored_plan(statement, catalog, session.search_path(), session=session.session_values()),
         )
         if not session.database.create_view(
             view, if_not_exists=statement.if_not_exists, or_replace=statement.or_replace

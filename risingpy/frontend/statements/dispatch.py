@@ -10,6 +10,8 @@ from risingpy.frontend.catalog.recognize import find_system_name
 from risingpy.frontend.parser import ast
 from risingpy.frontend.prepared import PreparedStatement
 from risingpy.frontend.statements import (
+    alter_relation,
+    alter_table,
     copy,
     create_schema,
     create_table,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from risingpy.frontend.session import ClientSession
 
 _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
+    ast.AlterRelation: alter_relation.prepare,
+    ast.AlterTable: alter_table.prepare,
     ast.Begin: transaction_control.prepare_begin,
     ast.Commit: transaction_control.prepare_commit,
     ast.Copy: copy.prepare,
@@ -59,6 +63,8 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
 }
 
 _WITHOUT_SYSTEM_RELATIONS = (
+    ast.AlterRelation,
+    ast.AlterTable,
     ast.CreateMaterializedView,
     ast.CreateView,
     ast.Delete,

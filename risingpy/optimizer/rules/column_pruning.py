@@ -41,7 +41,8 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
     match plan:
         case Scan():
             kept = needed or (0,)
-            pruned = replace(plan, columns=_pick(plan.columns, kept), schema=_pick(plan.schema, kept))
+            columns, schema = _pick(plan.columns, kept), _pick(plan.schema, kept)
+            pruned = replace(plan, columns=columns, schema=schema, counts_only=not needed)
             return _exactly(pruned, kept, needed)
         case Values():
             return Values(tuple(_pick(row, needed) for row in plan.rows), _pick(plan.schema, needed))

@@ -191,7 +191,9 @@ def test_syntax_errors(sql: str, message: str, position: int) -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("alter table t add column a int", "ALTER TABLE is not supported"),
+        ("alter table t add primary key (a)", "ALTER TABLE … ADD PRIMARY KEY is not supported"),
+        ("alter table t owner to me", "ALTER TABLE … OWNER is not supported"),
+        ("alter sequence s restart", "ALTER SEQUENCE is not supported"),
         ("create index i on t (a)", "CREATE INDEX is not supported"),
         ("create table t (a int unique)", "UNIQUE constraint is not supported"),
         ("create table t (a int, check (a > 1))", "CHECK constraint is not supported"),

@@ -80,7 +80,7 @@ def test_a_prepared_statement_is_bound_anew_when_the_catalog_changes(numbers: An
     numbers.run("CREATE VIEW v AS SELECT a FROM numbers WHERE b = 3")
     prepared = session.prepare(statement, ())
     numbers.run("DROP VIEW v")
-    numbers.run("CREATE VIEW v AS SELECT b FROM numbers WHERE b = 4")
+    numbers.run("CREATE VIEW v AS SELECT b AS a FROM numbers WHERE b = 4")
     assert next(session.execute(prepared, ()).batches).to_pylist() == [{"c0": 4}]
     numbers.run("DROP VIEW v")
     with pytest.raises(UndefinedTable):

@@ -1,0 +1,31 @@
+"""Casts of stored rows: rows written before ALTER COLUMN TYPE are read through the cast that it recorded.
+
+Importing this module gives storage the means; it knows no expressions of its own.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import cast
+
+import pyarrow as pa
+
+from risingpy.executors.change_chunk import INSERT
+from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.executors.expression.nodes import Expr
+from risingpy.storage.column_history import set_cast
+
+
+@lru_cache(maxsize=256)
+def _evaluator(expression: Expr) -> Evaluator:
+    return Evaluator(None, (expression,))
+
+
+def cast_stored(expression: object, column: pa.Array) -> pa.Array:
+    """The expression over one column. ALTER has seen every row through it, so that none fails."""
+    ops = pa.repeat(pa.scalar(INSERT, pa.int8()), len(column))
+    rows, _ = _evaluator(cast(Expr, expression)).evaluate(pa.table([ops, column], names=["op", "c0"]))
+    return rows.column(1).combine_chunks()
+
+
+set_cast(cast_stored)

@@ -1,0 +1,282 @@
+"""ALTER TABLE: each action checked, and applied to the table's catalog entry as it will be.
+
+What only the rows can tell is left to the caller, as `RowCheck`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from risingpy.errors import (
+    DatatypeMismatch,
+    DuplicateColumn,
+    FeatureNotSupported,
+    InvalidTableDefinition,
+    NotNullViolation,
+    SqlError,
+    UndefinedColumn,
+)
+from risingpy.executors.expression.nodes import Call, Expr, InputRef
+from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
+from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
+from risingpy.frontend.binder.ddl import bind_default, bound_default, check_column_name, visible_columns
+from risingpy.frontend.binder.expressions import ExpressionBinder
+from risingpy.frontend.binder.from_clause import scan
+from risingpy.frontend.binder.plans import project
+from risingpy.frontend.binder.scope import relation_scope
+from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.parser.ast_alter import (
+    AddColumn,
+    AlterAction,
+    DropColumn,
+    RenameColumn,
+    SetDefault,
+    SetNotNull,
+    SetType,
+)
+from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation
+from risingpy.optimizer.logical import Filter, LogicalPlan
+from risingpy.optimizer.rewrite import columns_read, remapped
+from risingpy.optimizer.table_change import with_changed, with_column, with_type, without_column
+from risingpy.types import BOOLEAN, SqlType
+
+Evaluate = Callable[[Expr], object]
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """A query over the table's rows. If it gives any row, and `error` is set, that is the error; it may fail itself."""
+
+    plan: LogicalPlan
+    error: SqlError | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAlterTable:
+    """The table as it will be, what its rows must satisfy first, and notices.
+
+    `cascade`: what reads a dropped column is dropped too.
+    """
+
+    relation: Relation
+    checks: tuple[RowCheck, ...]
+    notices: tuple[str, ...]
+    cascade: bool
+
+
+@depth_limited
+def bind_alter_table(
+    relation: Relation, actions: Sequence[AlterAction], evaluate: Evaluate, *, session: SessionValues | None = None
+) -> BoundAlterTable:
+    """The actions, one after the other. `evaluate` computes a DEFAULT, once, for the rows that are there."""
+    binder = _Binder(relation, relation, evaluate, make_context(Catalog(), (), (), session), session)
+    for action in actions:
+        binder.apply(action)
+    cascade = any(isinstance(action, DropColumn) and action.cascade for action in actions)
+    return BoundAlterTable(binder.relation, tuple(binder.checks), tuple(binder.notices), cascade)
+
+
+class _Binder:
+    """`stored` is the table as its rows are; `relation` what the actions so far have made of it."""
+
+    def __init__(
+        self,
+        stored: Relation,
+        relation: Relation,
+        evaluate: Evaluate,
+        context: BindContext,
+        session: SessionValues | None,
+    ) -> None:
+        self.stored = stored
+        self.relation = relation
+        self.checks: list[RowCheck] = []
+        self.notices: list[str] = []
+        self._evaluate = evaluate
+        self._context = context
+        self._session = session
+
+    def apply(self, action: AlterAction) -> None:
+        match action:
+            case AddColumn():
+                self._add(action)
+            case DropColumn():
+                self._drop(action)
+            case RenameColumn():
+                self._rename(action)
+            case SetDefault():
+                self._set_default(action)
+            case SetNotNull():
+                self._set_not_null(action)
+            case SetType():
+                self._set_type(action)
+            case _:
+                assert_never(action)
+
+    def _add(self, action: AddColumn) -> None:
+        column = action.column
+        if self._find(column.name) is not None:
+            if not action.if_not_exists:
+                message = f'column "{column.name}" of relation "{self.relation.name}" already exists'
+                raise DuplicateColumn(message, position=column.position)
+            self.notices.append(
+                f'column "{column.name}" of relation "{self.relation.name}" already exists, skipping'
+            )
+            return
+        if column.primary_key:
+            raise FeatureNotSupported("ALTER TABLE … ADD PRIMARY KEY is not supported", position=column.position)
+        check_column_name(column)
+        sql_type = resolve_type(column.type.text, column.type.position)
+        text, missing = None, None
+        if column.default is not None:
+            missing = self._evaluate(bound_default(self._context, column.default, column.name, sql_type))
+            text = column.default.text
+        if column.not_null and missing is None:
+            message = f'column "{column.name}" of relation "{self.relation.name}" contains null values'
+            hint = "Give the column a DEFAULT."
+            everything = scan(self.stored)
+            self.checks.append(RowCheck(everything, NotNullViolation(message, position=column.position, hint=hint)))
+        added = ColumnDesc(0, column.name, sql_type, column.not_null, default=text)
+        self.relation = with_column(self.relation, added, missing)
+
+    def _drop(self, action: DropColumn) -> None:
+        index = self._find(action.column.name)
+        if index is None:
+            if not action.if_exists:
+                raise self._undefined(action.column)
+            name, table = action.column.name, self.relation.name
+            self.notices.append(f'column "{name}" of relation "{table}" does not exist, skipping')
+            return
+        if index in self.relation.primary_key:
+            raise FeatureNotSupported(
+                f'cannot drop column "{action.column.name}": it is part of the primary key',
+                position=action.column.position,
+                hint="Create a new table with another key, and INSERT … SELECT the rows.",
+            )
+        if len(visible_columns(self.relation)) == 1:
+            message = "dropping the only column of a table is not supported"
+            raise FeatureNotSupported(message, position=action.column.position)
+        self.relation = without_column(self.relation, index)
+
+    def _rename(self, action: RenameColumn) -> None:
+        index = self._existing(action.column)
+        if self._find(action.name.name) is not None:
+            message = f'column "{action.name.name}" of relation "{self.relation.name}" already exists'
+            raise DuplicateColumn(message, position=action.name.position)
+        check_column_name(action.name)
+        self._change(index, replace(self.relation.columns[index], name=action.name.name))
+
+    def _set_default(self, action: SetDefault) -> None:
+        index = self._existing(action.column)
+        column = self.relation.columns[index]
+        text = None
+        if action.value is not None:
+            bound_default(self._context, action.value, column.name, column.type)
+            text = action.value.text
+        self._change(index, replace(column, default=text))
+
+    def _set_not_null(self, action: SetNotNull) -> None:
+        index = self._existing(action.column)
+        column = self.relation.columns[index]
+        if not action.not_null and index in self.relation.primary_key:
+            message = f'column "{column.name}" is in a primary key'
+            raise InvalidTableDefinition(message, position=action.column.position)
+        if action.not_null and not column.not_null:
+            self._check_no_nulls(column)
+        self._change(index, replace(column, not_null=action.not_null))
+
+    def _check_no_nulls(self, column: ColumnDesc) -> None:
+        error = NotNullViolation(f'column "{column.name}" of relation "{self.relation.name}" contains null values')
+        stored = self._stored_index(column)
+        if stored is None:
+            raise FeatureNotSupported("SET NOT NULL together with a change of the same column is not supported")
+        plan = scan(self.stored)
+        is_null = Call("is_null", (InputRef(stored, column.type),), BOOLEAN)
+        self.checks.append(RowCheck(Filter(plan, is_null), error))
+
+    def _set_type(self, action: SetType) -> None:
+        index = self._existing(action.column)
+        column = self.relation.columns[index]
+        sql_type = resolve_type(action.type.text, action.type.position)
+        if sql_type == column.type and action.using is None:
+            return
+        if index in self.relation.primary_key:
+            raise FeatureNotSupported(
+                f'cannot alter type of column "{column.name}": it is part of the primary key',
+                position=action.column.position,
+                hint="Create a new table with another key, and INSERT … SELECT the rows.",
+            )
+        cast = self._cast(action, index, sql_type)
+        stored = self._stored_index(column)
+        if stored is None:
+            raise FeatureNotSupported("two changes of a column's type at once are not supported")
+        plan = scan(self.stored)
+        checked = remapped(cast, {0: stored})
+        converted = project(plan, [checked], [column.name])
+        if column.not_null:
+            error = NotNullViolation(f'column "{column.name}" of relation "{self.relation.name}" contains null values')
+            is_null = Call("is_null", (InputRef(0, sql_type),), BOOLEAN)
+            self.checks.append(RowCheck(Filter(converted, is_null), error))
+        self.checks.append(RowCheck(converted, None))
+        self.relation = with_type(self.relation, index, sql_type, cast)
+        self._check_default(self.relation.columns[index])
+
+    def _cast(self, action: SetType, index: int, sql_type: SqlType) -> Expr:
+        """The new value from the old one, which is the expression's only column."""
+        column = self.relation.columns[index]
+        if action.using is None:
+            if not can_coerce(column.type, sql_type, Context.ASSIGNMENT):
+                raise DatatypeMismatch(
+                    f'column "{column.name}" cannot be cast automatically to type {sql_type}',
+                    hint=f'You might need to specify "USING {column.name}::{sql_type}".',
+                )
+            return self._context.coercer.assign(Operand(InputRef(0, column.type), action.type.position), sql_type)
+        fields = scan(self.relation).schema
+        scope = relation_scope(self.relation.name, None, fields, relation=self.relation.name)
+        operand = ExpressionBinder(self._context, scope, "ALTER TABLE … USING").bind(action.using.tree)
+        if not can_coerce(operand.type, sql_type, Context.ASSIGNMENT):
+            raise DatatypeMismatch(
+                f'result of USING clause for column "{column.name}" cannot be cast automatically to type {sql_type}',
+                hint="You might need to add an explicit cast.",
+            )
+        expr = self._context.coercer.assign(operand, sql_type)
+        if columns_read(expr) - {index}:
+            raise FeatureNotSupported(
+                "USING that reads other columns than the one that changes is not supported",
+                position=action.using.position,
+                hint="Add a column, UPDATE the table, and drop the old column.",
+            )
+        return remapped(expr, {index: 0})
+
+    def _check_default(self, column: ColumnDesc) -> None:
+        try:
+            bind_default(column, session=self._session)
+        except SqlError as error:
+            message = f'default for column "{column.name}" cannot be cast automatically to type {column.type}'
+            raise DatatypeMismatch(message) from error
+
+    # -- columns by name ------------------------------------------------------------------------------------------
+
+    def _find(self, name: str) -> int | None:
+        found = (i for i in visible_columns(self.relation) if self.relation.columns[i].name == name)
+        return next(found, None)
+
+    def _existing(self, column: ColumnName) -> int:
+        index = self._find(column.name)
+        if index is None:
+            raise self._undefined(column)
+        return index
+
+    def _undefined(self, column: ColumnName) -> SqlError:
+        message = f'column "{column.name}" of relation "{self.relation.name}" does not exist'
+        return UndefinedColumn(message, position=column.position)
+
+    def _stored_index(self, column: ColumnDesc) -> int | None:
+        """Where the column stands in the rows as they are; None if this statement made it what it is."""
+        ids = [each.column_id for each in self.stored.columns]
+        return ids.index(column.column_id) if column.column_id in ids else None
+
+    def _change(self, index: int, column: ColumnDesc) -> None:
+        self.relation = with_changed(self.relation, index, column)

@@ -1,0 +1,117 @@
+"""ALTER TABLE, VIEW, MATERIALIZED VIEW, SOURCE."""
+
+from __future__ import annotations
+
+from risingpy.frontend.parser.ast import Statement
+from risingpy.frontend.parser.ast_alter import (
+    AddColumn,
+    AlterAction,
+    AlterRelation,
+    AlterTable,
+    DropColumn,
+    RenameColumn,
+    SetDefault,
+    SetNotNull,
+    SetType,
+)
+from risingpy.frontend.parser.ast_parts import ObjectName
+from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.ddl import parse_cascade, parse_column
+from risingpy.optimizer.catalog import RelationKind
+
+_CONSTRAINTS = ("CONSTRAINT", "PRIMARY KEY", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "FOREIGN KEY", "EXCLUDE")
+_OTHER_ACTIONS = (
+    "OWNER",
+    "ENABLE",
+    "DISABLE",
+    "CLUSTER",
+    "INHERIT",
+    "ATTACH",
+    "DETACH",
+    "REPLICA",
+    "VALIDATE",
+    "SWAP",
+    "REFRESH",
+    "CONNECTOR",
+)
+
+
+def parse_alter(cursor: Cursor) -> Statement:
+    cursor.expect("ALTER")
+    kind = _parse_kind(cursor)
+    if_exists = cursor.accept("IF", "EXISTS")
+    if kind is RelationKind.TABLE and cursor.word == "ONLY":
+        cursor.expect("ONLY")
+    name = cursor.object_name()
+    renamed = _parse_new_name(cursor, kind, name, if_exists)
+    if renamed is not None:
+        return renamed
+    if kind is not RelationKind.TABLE:
+        cursor.unsupported(f"ALTER {kind.value.upper()} … {cursor.word}")
+    return AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor)), if_exists)
+
+
+def _parse_kind(cursor: Cursor) -> RelationKind:
+    if cursor.accept("TABLE"):
+        return RelationKind.TABLE
+    if cursor.accept("MATERIALIZED", "VIEW"):
+        return RelationKind.MATERIALIZED_VIEW
+    if cursor.accept("VIEW"):
+        return RelationKind.VIEW
+    if cursor.accept("SOURCE"):
+        return RelationKind.SOURCE
+    return cursor.unsupported(f"ALTER {cursor.word}")
+
+
+def _parse_new_name(cursor: Cursor, kind: RelationKind, name: ObjectName, if_exists: bool) -> AlterRelation | None:
+    if cursor.accept("RENAME", "TO"):
+        return AlterRelation(kind, name, cursor.name(), None, if_exists)
+    if cursor.accept("SET", "SCHEMA"):
+        return AlterRelation(kind, name, None, cursor.name(), if_exists)
+    return None
+
+
+def _parse_action(cursor: Cursor) -> AlterAction:
+    if cursor.accept("ADD"):
+        if cursor.word in _CONSTRAINTS:
+            cursor.unsupported(f"ALTER TABLE … ADD {cursor.word}")
+        cursor.accept("COLUMN")
+        if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+        return AddColumn(parse_column(cursor), if_not_exists)
+    if cursor.accept("DROP"):
+        if cursor.word == "CONSTRAINT":
+            cursor.unsupported("ALTER TABLE … DROP CONSTRAINT")
+        cursor.accept("COLUMN")
+        if_exists = cursor.accept("IF", "EXISTS")
+        return DropColumn(cursor.name(), if_exists, parse_cascade(cursor))
+    if cursor.accept("RENAME"):
+        if cursor.word == "CONSTRAINT":
+            cursor.unsupported("ALTER TABLE … RENAME CONSTRAINT")
+        cursor.accept("COLUMN")
+        column = cursor.name()
+        cursor.expect("TO")
+        return RenameColumn(column, cursor.name())
+    if cursor.accept("ALTER"):
+        cursor.accept("COLUMN")
+        return _parse_column_action(cursor)
+    if cursor.word in _OTHER_ACTIONS or cursor.word == "SET":
+        cursor.unsupported(f"ALTER TABLE … {cursor.word}")
+    return cursor.fail()
+
+
+def _parse_column_action(cursor: Cursor) -> AlterAction:
+    column = cursor.name()
+    if cursor.accept("DROP", "DEFAULT"):
+        return SetDefault(column, None)
+    if cursor.accept("DROP", "NOT", "NULL"):
+        return SetNotNull(column, not_null=False)
+    if cursor.accept("SET", "NOT", "NULL"):
+        return SetNotNull(column, not_null=True)
+    if cursor.accept("SET", "DEFAULT"):
+        return SetDefault(column, cursor.expression())
+    if cursor.accept("TYPE") or cursor.accept("SET", "DATA", "TYPE"):
+        type_name = cursor.type_name()
+        return SetType(column, type_name, cursor.expression() if cursor.accept("USING") else None)
+    if cursor.word in ("SET", "DROP", "ADD", "RESET"):
+        cursor.unsupported(f"ALTER TABLE … ALTER COLUMN … {' '.join(cursor.peek(2))}")
+    return cursor.fail()

@@ -1,0 +1,81 @@
+"""ALTER as data: what is altered, and one frozen class an action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.frontend.parser.ast_parts import ColumnDefinition, ColumnName, Expression, ObjectName, TypeName
+from risingpy.optimizer.catalog import RelationKind
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    """ADD [COLUMN] [IF NOT EXISTS] definition."""
+
+    column: ColumnDefinition
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """DROP [COLUMN] [IF EXISTS] name [CASCADE]."""
+
+    column: ColumnName
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameColumn:
+    """RENAME [COLUMN] column TO name."""
+
+    column: ColumnName
+    name: ColumnName
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """ALTER COLUMN … SET DEFAULT value; None for DROP DEFAULT."""
+
+    column: ColumnName
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetNotNull:
+    """ALTER COLUMN … SET NOT NULL, DROP NOT NULL."""
+
+    column: ColumnName
+    not_null: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetType:
+    """ALTER COLUMN … [SET DATA] TYPE type [USING expression]."""
+
+    column: ColumnName
+    type: TypeName
+    using: Expression | None
+
+
+AlterAction = AddColumn | DropColumn | RenameColumn | SetDefault | SetNotNull | SetType
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """ALTER TABLE with actions on columns: all of them or none."""
+
+    name: ObjectName
+    actions: tuple[AlterAction, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterRelation:
+    """ALTER TABLE | VIEW | MATERIALIZED VIEW | SOURCE … RENAME TO new_name, or SET SCHEMA new_schema."""
+
+    kind: RelationKind
+    name: ObjectName
+    new_name: ColumnName | None = None
+    new_schema: ColumnName | None = None
+    if_exists: bool = False

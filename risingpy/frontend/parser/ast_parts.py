@@ -1,0 +1,61 @@
+"""What statements are made of: names, types, queries, expressions, column definitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectName:
+    """A relation's name, perhaps with its schema."""
+
+    name: str
+    schema: str | None
+    position: int
+
+    def __str__(self) -> str:
+        return self.name if self.schema is None else f"{self.schema}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnName:
+    name: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """A type as written, blanks normalized: `character varying (3)`. `binder.types.resolve_type` understands it."""
+
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query: its tree, its text as written, and where that begins."""
+
+    tree: exp.Expr
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression, or an item of a RETURNING list (then perhaps with an alias, or a star)."""
+
+    tree: exp.Expr
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition:
+    name: str
+    type: TypeName
+    position: int
+    not_null: bool = False
+    primary_key: bool = False
+    default: Expression | None = None

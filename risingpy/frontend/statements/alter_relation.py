@@ -1,0 +1,59 @@
+"""ALTER TABLE | VIEW | MATERIALIZED VIEW | SOURCE … RENAME TO, SET SCHEMA.
+
+Only the catalog changes: rows, views that read the relation, and their state stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.errors import WrongObjectType
+from risingpy.frontend.parser import parse
+from risingpy.frontend.parser.ast import (
+    CreateMaterializedView,
+    CreateSource,
+    CreateTable,
+    CreateView,
+    ParsedStatement,
+)
+from risingpy.frontend.parser.ast_alter import AlterRelation
+from risingpy.frontend.parser.tokenize import end_of_name
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statements.alter_table import altered_relation
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.meta.schema_change import NewName
+from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Relation, RelationKind
+from risingpy.optimizer.table_definition import quoted
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: AlterRelation, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
+        if relation is not None:
+            # As in PostgreSQL, ALTER TABLE renames whatever relation it is.
+            if statement.kind not in (RelationKind.TABLE, relation.kind):
+                message = f'"{relation.name}" is not a {statement.kind.value}'
+                raise WrongObjectType(message, position=statement.name.position)
+            new_name = None if statement.new_name is None else statement.new_name.name
+            new_schema = None if statement.new_schema is None else statement.new_schema.name
+            session.database.rename(NewName(relation.relation_id, new_name, new_schema, _definition))
+        return Result(f"ALTER {statement.kind.value.upper()}")
+
+    return PreparedStatement(run)
+
+
+def _definition(renamed: Relation) -> str:
+    """The relation's CREATE statement with its new name in place of the one that stands there."""
+    [parsed] = parse(renamed.definition)
+    assert isinstance(parsed.statement, CreateTable | CreateView | CreateMaterializedView | CreateSource)
+    start = parsed.statement.name.position - 1
+    end = end_of_name(renamed.definition, start)
+    schema = "" if renamed.schema_name == DEFAULT_SCHEMA else f"{quoted(renamed.schema_name)}."
+    return f"{renamed.definition[:start]}{schema}{quoted(renamed.name)}{renamed.definition[end:]}"

@@ -1,0 +1,123 @@
+"""ALTER TABLE on columns: planned on the table as it is, swapped in at a barrier (seed 002).
+
+The statement holds the table alone, like an UPDATE, and waits until the epochs have all that was logged for it. So no
+write is half in the old form and half in the new: whoever planned on the old one plans again, or gets 40001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from risingpy.errors import SqlError, UndefinedTable, WrongObjectType
+from risingpy.executors.expression.nodes import Expr, Literal
+from risingpy.frontend.binder import RowCheck, bind_alter_table
+from risingpy.frontend.parser.ast import ObjectName, ParsedStatement
+from risingpy.frontend.parser.ast_alter import (
+    AddColumn,
+    AlterAction,
+    AlterTable,
+    DropColumn,
+    RenameColumn,
+    SetDefault,
+    SetNotNull,
+)
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.meta.schema_change import TableReplacement, check_unchanged
+from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
+from risingpy.optimizer.logical import Field, Limit, Project, Values
+from risingpy.optimizer.rules import optimize
+from risingpy.optimizer.table_definition import table_definition
+from risingpy.types import BIGINT, SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: AlterTable, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
+        if relation is not None:
+            _check_table(relation, statement)
+            _alter(session, relation, statement)
+        return Result("ALTER TABLE")
+
+    return PreparedStatement(run)
+
+
+def altered_relation(session: ClientSession, name: ObjectName, *, if_exists: bool) -> Relation | None:
+    """The relation that ALTER names; None, and a notice, if it need not exist. Raises UndefinedTable."""
+    relation = session.database.catalog.find(name.name, name.schema, session.search_path())
+    if relation is not None and relation.status is not JobStatus.CREATING:
+        return relation
+    if not if_exists:
+        raise UndefinedTable(f'relation "{name}" does not exist', position=name.position)
+    session.notice(f'relation "{name}" does not exist, skipping')
+    return None
+
+
+def _check_table(relation: Relation, statement: AlterTable) -> None:
+    if relation.kind is not RelationKind.TABLE:
+        kind = f"{relation.kind.value}s"
+        raise WrongObjectType(
+            f'ALTER action {_action_name(statement.actions[0])} cannot be performed on relation "{relation.name}"',
+            detail=f"This operation is not supported for {kind}.",
+            position=statement.name.position,
+        )
+
+
+def _alter(session: ClientSession, relation: Relation, statement: AlterTable) -> None:
+    database = session.database
+    if session.transaction.changes_of(relation.relation_id):
+        raise SqlError(
+            f'cannot ALTER TABLE "{relation.name}" because this transaction has written to it',
+            sqlstate="55006",
+            hint="COMMIT first.",
+        )
+    bound = bind_alter_table(
+        relation, statement.actions, lambda expr: _value(session, expr), session=session.session_values()
+    )
+    for notice in bound.notices:
+        session.notice(notice)
+    if bound.relation == relation:
+        return
+    with database.table_lock(relation.relation_id, session.cancelled):
+        database.wait_for_lsn(database.last_lsn, session.cancelled)
+        check_unchanged(database.state, relation)
+        for check in bound.checks:
+            _check_rows(session, check)
+        altered = replace(bound.relation, definition=table_definition(bound.relation))
+        for notice in database.replace_table(TableReplacement(altered, bound.cascade)):
+            session.notice(notice)
+
+
+def _value(session: ClientSession, expr: Expr) -> object:
+    """A DEFAULT's value now, as Arrow takes it."""
+    plan = Project(Values(((),), ()), (expr,), (Field("default", expr.type),))
+    return session.run_to_table(plan, ()).column(0)[0].as_py()
+
+
+def _check_rows(session: ClientSession, check: RowCheck) -> None:
+    plan = check.plan if check.error is None else Limit(check.plan, Literal(1, BIGINT), None)
+    for batch in session.run_plan(optimize(plan), ()):
+        if batch.num_rows and check.error is not None:
+            raise check.error
+
+
+def _action_name(action: AlterAction) -> str:
+    match action:
+        case AddColumn():
+            return "ADD COLUMN"
+        case DropColumn():
+            return "DROP COLUMN"
+        case RenameColumn():
+            return "RENAME COLUMN"
+        case SetDefault():
+            return "ALTER COLUMN ... SET DEFAULT" if action.value is not None else "ALTER COLUMN ... DROP DEFAULT"
+        case SetNotNull():
+            return "ALTER COLUMN ... SET NOT NULL" if action.not_null else "ALTER COLUMN ... DROP NOT NULL"
+    return "ALTER COLUMN ... SET DATA TYPE"

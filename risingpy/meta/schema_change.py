@@ -1,0 +1,205 @@
+"""ALTER as functions from one `MetaState` to the next (seed 002, "Schema Change Procedure").
+
+The session has planned the table's new form on version v and holds the table, alone, with all that was logged for it
+in committed epochs. Here v is checked, the table's job is replaced, and what reads the table is pointed to its new
+form, all in the one state that the barrier loop commits between two epochs. So the log behind the committed
+position, which a recovery reads again, has rows of the new form only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from risingpy.errors import (
+    DependentObjectsStillExist,
+    DuplicateRelation,
+    FeatureNotSupported,
+    SerializationFailure,
+    SqlError,
+    UndefinedObject,
+    UndefinedTable,
+)
+from risingpy.meta.ddl import with_all_readers
+from risingpy.meta.state import IdAllocator, MetaState
+from risingpy.meta.state_store import without_relation
+from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
+from risingpy.optimizer.fragments import cut
+from risingpy.optimizer.graph import Job
+from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
+from risingpy.optimizer.stream import plan_table
+from risingpy.optimizer.table_change import column_positions
+from risingpy.storage.table_schema import TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class TableReplacement:
+    """A table as it shall be; its `version` is the one that it was planned on.
+
+    With `cascade`, what reads a column that is gone goes too.
+    """
+
+    relation: Relation
+    cascade: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewName:
+    """ALTER … RENAME TO, SET SCHEMA: None stays as it is. `definition` makes the renamed relation's CREATE text."""
+
+    relation_id: int
+    name: str | None
+    schema_name: str | None
+    definition: Callable[[Relation], str]
+
+
+def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState, tuple[str, ...]]:
+    """(`state` with the table in its new form, notices)."""
+    before = check_unchanged(state, change.relation)
+    state, notices = _without_readers_of_lost_columns(state, before, change)
+    allocate = IdAllocator(state.next_id)
+    after = replace(change.relation, version=max(state.committed.epoch, before.version + 1))
+    planned = plan_table(
+        table_id=after.relation_id,
+        name=after.name,
+        columns=after.columns,
+        primary_key=after.primary_key,
+        append_only=after.append_only,
+    )
+    after = replace(after, columns=planned.columns, stream_key=planned.stream_key, table=planned.table)
+    job = cut(after.relation_id, planned, state.graph(), allocate)
+    jobs = {key: _next_job(each, job, planned.table) for key, each in state.jobs.items()}
+    relations = dict(state.catalog.relations)
+    relations[after.relation_id] = after
+    positions = column_positions(before, after)
+    relations.update(_repointed_views(state, after, positions))
+    catalog = replace(state.catalog, version=state.catalog.version + 1, relations=relations)
+    graph_version = state.graph_version + 1
+    return replace(state, catalog=catalog, jobs=jobs, graph_version=graph_version, next_id=allocate.next_id), notices
+
+
+def rename(state: MetaState, change: NewName) -> MetaState:
+    """`state` with a relation under another name. Its rows, and what reads it, stay as they are."""
+    relation = state.catalog.relations.get(change.relation_id)
+    if relation is None:
+        raise SerializationFailure("the relation was dropped meanwhile", hint="Run the statement again.")
+    name, schema = change.name or relation.name, change.schema_name or relation.schema_name
+    if schema not in state.catalog.schemas:
+        raise UndefinedObject(f'schema "{schema}" does not exist', sqlstate="3F000")
+    if state.catalog.find(name, schema, ()) is not None:
+        if change.name is None:
+            if schema == relation.schema_name:
+                return state
+            raise DuplicateRelation(f'relation "{name}" already exists in schema "{schema}"')
+        raise DuplicateRelation(f'relation "{name}" already exists')
+    _refuse_unbound_views(state, relation)
+    renamed = replace(relation, name=name, schema_name=schema)
+    renamed = replace(renamed, definition=change.definition(renamed))
+    relations = {**state.catalog.relations, relation.relation_id: renamed}
+    same = {i: i for i in range(len(renamed.columns))}
+    relations.update(_repointed_views(state, renamed, same))
+    return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
+
+
+def check_unchanged(state: MetaState, planned: Relation) -> Relation:
+    """The table as it is. Raises SerializationFailure if it is not what the change was planned on."""
+    now = state.catalog.relations.get(planned.relation_id)
+    if now is None:
+        raise UndefinedTable(f'table "{planned.name}" was dropped meanwhile')
+    if (now.version, now.name, now.schema_name) != (planned.version, planned.name, planned.schema_name):
+        raise SerializationFailure(
+            f'table "{planned.name}" was altered meanwhile by another session', hint="Run the statement again."
+        )
+    if now.status is JobStatus.FAILED:
+        raise SqlError(
+            f'table "{now.name}" has stopped because of an error',
+            sqlstate="55000",
+            hint="The server's log has the error. DROP the table and create it again.",
+        )
+    return now
+
+
+def _without_readers_of_lost_columns(
+    state: MetaState, before: Relation, change: TableReplacement
+) -> tuple[MetaState, tuple[str, ...]]:
+    """`state` without what reads columns that are gone, if the change may take it along; raises if not."""
+    _refuse_unbound_views(state, before)
+    kept = {column.column_id for column in change.relation.columns}
+    lost = {column.column_id: column.name for column in before.columns if column.column_id not in kept}
+    if not lost:
+        return state, ()
+    _refuse_new_type(state, before, change.relation)
+    users = list(_users(state, before, frozenset(lost)))
+    if not users:
+        return state, ()
+    readers = with_all_readers(state, [reader for reader, _ in users])
+    if not change.cascade:
+        lines = [f"{r.kind.value} {r.name} depends on column {lost[c]} of table {before.name}" for r, c in users]
+        lines += [
+            f"{r.kind.value} {r.name} depends on {needed.kind.value} {needed.name}"
+            for needed in readers
+            for r in state.catalog.dependents(needed.relation_id)
+        ]
+        raise DependentObjectsStillExist(
+            f"cannot drop column {lost[users[0][1]]} of table {before.name} because other objects depend on it",
+            detail="\n".join(lines),
+            hint="Use DROP ... CASCADE to drop the dependent objects too.",
+        )
+    notices = tuple(f"drop cascades to {reader.kind.value} {reader.name}" for reader in reversed(readers))
+    for reader in readers:
+        state = without_relation(state, reader)
+    return state, notices
+
+
+def _refuse_new_type(state: MetaState, before: Relation, after: Relation) -> None:
+    """A view keeps the type that it was made with: the column cannot change under it."""
+    changed = {
+        column.history.earlier.column_id
+        for column in after.columns
+        if column.history is not None and column.history.earlier is not None
+    }
+    for reader, column_id in _users(state, before, frozenset(changed)):
+        name = next(column.name for column in before.columns if column.column_id == column_id)
+        raise FeatureNotSupported(
+            "cannot alter type of a column used by a view or rule",
+            detail=f'{reader.kind.value} {reader.name} depends on column "{name}"',
+            hint="Drop the view, alter the column, and create the view again.",
+        )
+
+
+def _users(state: MetaState, table: Relation, columns: frozenset[int]) -> Iterator[tuple[Relation, int]]:
+    """Who reads any of the columns, and which (the first)."""
+    for relation in state.catalog.relations.values():
+        read: Iterable[int] = ()
+        job = state.jobs.get(relation.relation_id)
+        if job is not None and relation.relation_id != table.relation_id:
+            read = columns_of_job(job, table.relation_id)
+        elif relation.plan is not None:
+            read = columns_of_view(relation.plan, table)
+        found = sorted(columns.intersection(read))
+        if found:
+            yield relation, found[0]
+
+
+def _refuse_unbound_views(state: MetaState, relation: Relation) -> None:
+    for reader in state.catalog.dependents(relation.relation_id):
+        if reader.kind is RelationKind.VIEW and reader.plan is None:
+            raise FeatureNotSupported(
+                f'cannot alter {relation.kind.value} "{relation.name}": view "{reader.name}" reads it, and depends on '
+                "who queries it",
+                hint="Drop the view, and create it again afterwards.",
+            )
+
+
+def _repointed_views(state: MetaState, after: Relation, positions: Mapping[int, int]) -> dict[int, Relation]:
+    """The plain views that read the relation, also through other views, over its new form."""
+    changed: dict[int, Relation] = {}
+    for view in state.catalog.relations.values():
+        plan = None if view.plan is None else repointed_view(view.plan, after, positions)
+        if plan is not view.plan:
+            changed[view.relation_id] = replace(view, plan=plan)
+    return changed
+
+
+def _next_job(job: Job, replacement: Job, table: TableSchema) -> Job:
+    return replacement if job.job_id == replacement.job_id else repointed_job(job, table)

@@ -1,0 +1,122 @@
+"""What reads an altered table goes on reading the columns that it always read, at their new positions.
+
+    TableScan(t(a, b, c), columns=(0, 2))  =>  TableScan(t(a, c), columns=(0, 1))        after DROP COLUMN b
+
+Nothing above a scan changes, and no state: a scan's output is what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast, get_args
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.optimizer import logical
+from risingpy.optimizer.catalog import Relation
+from risingpy.optimizer.graph import Job
+from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.plan import Materialize, StreamPlan, TableScan
+from risingpy.optimizer.rewrite import plan_inputs, rewrite_plan
+from risingpy.storage.table_schema import TableSchema
+
+_OPERATORS = cast("tuple[type[Any], ...]", get_args(StreamPlan))
+
+
+def repointed_job(job: Job, after: TableSchema) -> Job:
+    """A job whose scans of the table read it in its new form. The columns that they read must all be there."""
+    if not any(after.table_id in fragment.upstream_tables for fragment in job.fragments):
+        return job
+    roots = (_rewritten(fragment.root, lambda node: _repointed(node, after)) for fragment in job.fragments)
+    return replace(
+        job,
+        fragments=tuple(replace(fragment, root=root) for fragment, root in zip(job.fragments, roots, strict=True)),
+    )
+
+
+def repointed_view(plan: LogicalPlan, after: Relation, positions: Mapping[int, int]) -> LogicalPlan:
+    """A view's query over the table in its new form; `positions`: where each column of before stands now."""
+
+    def change(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, logical.Scan) or node.relation_id != after.relation_id:
+            return node
+        columns = tuple(positions.get(i, 0) if node.counts_only else positions[i] for i in node.columns)
+        schema = node.schema
+        if node.counts_only:
+            schema = tuple(logical.Field(after.columns[i].name, after.columns[i].type) for i in columns)
+        return replace(node, name=after.qualified_name, columns=columns, schema=schema, version=after.version)
+
+    return rewrite_plan(plan, change)
+
+
+def columns_of_job(job: Job, table_id: int) -> frozenset[int]:
+    """The ids of the table's columns that a job reads."""
+    return frozenset(
+        node.upstream.columns[i].column_id
+        for fragment in job.fragments
+        for node in _nodes(fragment.root)
+        if isinstance(node, TableScan) and node.upstream.table_id == table_id
+        for i in node.columns
+    )
+
+
+def columns_of_view(plan: LogicalPlan, relation: Relation) -> frozenset[int]:
+    """The ids of the relation's columns that a view's query reads."""
+    found = {
+        relation.columns[i].column_id
+        for node in _scans(plan)
+        if node.relation_id == relation.relation_id and not node.counts_only
+        for i in node.columns
+    }
+    return frozenset(found)
+
+
+def _scans(plan: LogicalPlan) -> Iterator[logical.Scan]:
+    if isinstance(plan, logical.Scan):
+        yield plan
+    for each in plan_inputs(plan):
+        yield from _scans(each)
+
+
+def _repointed(node: StreamPlan, after: TableSchema) -> StreamPlan:
+    if isinstance(node, TableScan) and node.upstream.table_id == after.table_id:
+        places = {column.column_id: i for i, column in enumerate(after.columns)}
+        columns = tuple(places[node.upstream.columns[i].column_id] for i in node.columns)
+        return replace(node, upstream=after, columns=columns)
+    if not isinstance(node, Materialize) and any(_reads(getattr(node, f.name), after) for f in fields(node)):
+        raise FeatureNotSupported(
+            f"ALTER TABLE of a table that a view reads through {type(node).__name__} is not supported",
+            hint="Drop the view, alter the table, and create the view again.",
+        )
+    return node
+
+
+def _reads(value: object, table: TableSchema) -> bool:
+    """Whether a parameter of an operator is the table itself, in its old form."""
+    return isinstance(value, TableSchema) and value.table_id == table.table_id
+
+
+def _nodes(root: StreamPlan) -> Iterator[StreamPlan]:
+    yield root
+    for _, value in _parameters(root):
+        for each in value if isinstance(value, tuple) else (value,):
+            yield from _nodes(each)
+
+
+def _parameters(node: StreamPlan) -> Iterator[tuple[str, Any]]:
+    """The parameters that are inputs, by name: an operator, or a tuple of them."""
+    assert is_dataclass(node)
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, _OPERATORS) or (isinstance(value, tuple) and value and isinstance(value[0], _OPERATORS)):
+            yield field.name, value
+
+
+def _rewritten(node: StreamPlan, change: Callable[[StreamPlan], StreamPlan]) -> StreamPlan:
+    """Rewrites bottom-up, whatever operators there are; a plan in which nothing changes stays the same object."""
+    changed: dict[str, Any] = {}
+    for name, value in _parameters(node):
+        new = tuple(_rewritten(v, change) for v in value) if isinstance(value, tuple) else _rewritten(value, change)
+        if new != value:
+            changed[name] = new
+    return change(replace(node, **changed) if changed else node)

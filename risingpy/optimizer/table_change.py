@@ -1,0 +1,70 @@
+"""ALTER TABLE as functions from one table to the next; the stored rows stay as they are.
+
+Column ids are never used twice: an added column has a new one, and so has a column whose type changes, with a
+`ColumnHistory` that says what the rows of before have in it. The hidden `_row_id` stays last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from risingpy.executors.expression.nodes import Expr
+from risingpy.optimizer.catalog import ColumnDesc, Relation
+from risingpy.storage.table_schema import ColumnHistory, TableColumn
+from risingpy.types import SqlType
+
+
+def with_column(relation: Relation, column: ColumnDesc, missing: object) -> Relation:
+    """The table with one more column, whose id is given here. Rows written before have `missing` (None: NULL) in it."""
+    fresh = _next_id(relation)
+    history = None if missing is None else ColumnHistory(null_id=fresh + 1, missing=missing)
+    added = replace(column, column_id=fresh, history=history)
+    place = len(relation.columns) - (not relation.primary_key)
+    columns = (*relation.columns[:place], added, *relation.columns[place:])
+    return _with_columns(relation, columns, fresh + 2)
+
+
+def without_column(relation: Relation, index: int) -> Relation:
+    """The table without a column that is not part of its key."""
+    columns = relation.columns[:index] + relation.columns[index + 1 :]
+    return _with_columns(relation, columns, _next_id(relation))
+
+
+def with_type(relation: Relation, index: int, type_: SqlType, cast: Expr) -> Relation:
+    """The table with a column of another type; `cast` gives it from the one before, its only input column."""
+    fresh = _next_id(relation)
+    old = relation.columns[index]
+    earlier = TableColumn(old.column_id, old.name, old.type, old.history)
+    history = ColumnHistory(null_id=fresh + 1, earlier=earlier, cast=cast)
+    changed = replace(old, column_id=fresh, type=type_, history=history)
+    return _with_columns(relation, _replaced(relation.columns, index, changed), fresh + 2)
+
+
+def with_changed(relation: Relation, index: int, column: ColumnDesc) -> Relation:
+    """The table with a column's name, default or NOT NULL changed."""
+    return replace(relation, columns=_replaced(relation.columns, index, column))
+
+
+def column_positions(before: Relation, after: Relation) -> dict[int, int]:
+    """Where each column of `before` stands in `after`; those that are not there any more are left out."""
+    places = {column.column_id: i for i, column in enumerate(after.columns)}
+    return {i: places[c.column_id] for i, c in enumerate(before.columns) if c.column_id in places}
+
+
+def _next_id(relation: Relation) -> int:
+    used = [column.column_id for column in relation.columns]
+    used += [column.history.null_id for column in relation.columns if column.history is not None]
+    return max(relation.next_column_id, 1 + max(used, default=0))
+
+
+def _with_columns(relation: Relation, columns: Sequence[ColumnDesc], next_column_id: int) -> Relation:
+    changed = replace(relation, columns=tuple(columns), next_column_id=next_column_id)
+    key = [relation.columns[i].column_id for i in relation.primary_key]
+    places = {column.column_id: i for i, column in enumerate(columns)}
+    # A key column keeps its id as long as the table lives: it is neither dropped nor given another type.
+    return replace(changed, primary_key=tuple(places[column_id] for column_id in key))
+
+
+def _replaced(columns: tuple[ColumnDesc, ...], index: int, column: ColumnDesc) -> tuple[ColumnDesc, ...]:
+    return (*columns[:index], column, *columns[index + 1 :])

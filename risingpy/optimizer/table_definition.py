@@ -1,0 +1,32 @@
+"""A table's CREATE TABLE statement as its catalog entry has it: after ALTER TABLE the text of before is wrong."""
+
+from __future__ import annotations
+
+import re
+
+from risingpy.optimizer.catalog import DEFAULT_SCHEMA, ColumnDesc, Relation
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
+
+
+def table_definition(relation: Relation) -> str:
+    """`CREATE TABLE name (column type …, PRIMARY KEY (…))`."""
+    parts = [_column(column) for column in relation.columns if not column.hidden]
+    if relation.primary_key:
+        key = ", ".join(quoted(relation.columns[i].name) for i in relation.primary_key)
+        parts.append(f"PRIMARY KEY ({key})")
+    schema = "" if relation.schema_name == DEFAULT_SCHEMA else f"{quoted(relation.schema_name)}."
+    suffix = " APPEND ONLY" if relation.append_only else ""
+    return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){suffix}"
+
+
+def quoted(name: str) -> str:
+    """The name, in quotes where it would not be read back as it is."""
+    return name if _PLAIN.match(name) else '"' + name.replace('"', '""') + '"'
+
+
+def _column(column: ColumnDesc) -> str:
+    text = f"{quoted(column.name)} {column.type}"
+    if column.default is not None:
+        text += f" DEFAULT {column.default}"
+    return text + (" NOT NULL" if column.not_null else "")

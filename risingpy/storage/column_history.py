@@ -1,0 +1,56 @@
+"""Columns of rows that were written before ALTER TABLE: defaults that were never stored, casts of what was.
+
+A row keeps the column ids of its time. `read_column` looks, in this order, for the column itself, for the mark of a
+NULL that was written, for the column's earlier form, and takes the recorded default otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.storage.row_encoding import decode_rows
+from risingpy.storage.table_schema import ColumnHistory, TableColumn
+from risingpy.types import BOOLEAN
+
+Cast = Callable[[object, pa.Array], pa.Array]
+
+_casts: list[Cast] = []
+
+
+def set_cast(cast: Cast) -> None:
+    """Has `cast` evaluate the expressions of `ColumnHistory.cast`, which only the layers above understand."""
+    _casts[:] = [cast]
+
+
+def null_mark(column: pa.Array) -> pa.Array:
+    """The column that says where a NULL was written: true there, and absent elsewhere."""
+    return pc.if_else(column.is_null(), pa.scalar(True), pa.scalar(None, pa.bool_()))
+
+
+def read_column(values: pa.BinaryArray, column: TableColumn) -> pa.Array:
+    """A column with a history, of column-aware rows; NULL where `values` is."""
+    history = column.history
+    assert history is not None
+    stored, marks = decode_rows(values, [(column.column_id, column.type), (history.null_id, BOOLEAN)])
+    absent = pc.and_(pc.and_(stored.is_null(), marks.is_null()), values.is_valid())
+    old_rows = pc.sum(absent).as_py() or 0
+    if not old_rows:
+        return stored
+    before = _before(values.filter(absent), column, history)
+    return pc.replace_with_mask(stored, absent, before)
+
+
+def _before(rows: pa.BinaryArray, column: TableColumn, history: ColumnHistory) -> pa.Array:
+    """The column's values in rows that were written before it was there."""
+    earlier = history.earlier
+    if earlier is None:
+        return pa.repeat(pa.scalar(history.missing, column.type.arrow), len(rows))
+    if earlier.history is not None:
+        old = read_column(rows, earlier)
+    else:
+        (old,) = decode_rows(rows, [(earlier.column_id, earlier.type)])
+    (cast,) = _casts
+    return cast(history.cast, old)
