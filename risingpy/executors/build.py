@@ -263,7 +263,7 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: O
             )
         case HashAgg():
             key_types = [types[k] for k in plan.group_key]
-            make_calls = state_calls(plan.calls, plan.states, from_partials=plan.from_partials)
+            make_calls = state_calls(plan, plan.group_key, types)
             return Operator(
                 lambda epoch: HashAggExecutor(
                     group_key=plan.group_key,
@@ -275,7 +275,7 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: O
                 (input,),
             )
         case SimpleAgg():
-            make_calls = state_calls(plan.calls, plan.states, from_partials=plan.from_partials)
+            make_calls = state_calls(plan, (), types)
             return Operator(
                 lambda epoch: SimpleAggExecutor(calls=make_calls(epoch.transaction), row_count=plan.row_count),
                 empty,

@@ -6,15 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from risingpy.errors import InternalError
-from risingpy.executors.aggregate.calls import Call, MaterializedInputCall, PartialInput, ValueCall, ValueInput
+from risingpy.executors.aggregate.calls import Call, PartialInput, ValueCall, ValueInput
+from risingpy.executors.aggregate.distinct import Dedup, DistinctCall
 from risingpy.executors.aggregate.functions import value_state
 from risingpy.executors.aggregate.layout import AggregateCall, partial_types
+from risingpy.executors.aggregate.materialized_input import FirstRow, MaterializedInputCall, Reading, WholeGroup
+from risingpy.executors.aggregate.ordered import counted_arguments, group_function
 from risingpy.executors.aggregate.value_state import ValueState
 from risingpy.executors.local_agg import LocalCall
 from risingpy.storage.shard_store import EpochTransaction
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import SqlType
+
+_FIRST_ROW = frozenset({"min", "max", "first_value", "last_value"})  # whose result is a group's first row
 
 
 class PlannedCall(AggregateCall, Protocol):
@@ -37,6 +41,32 @@ class PlannedState(Protocol):
     def materialized_input(self) -> bool: ...
     @property
     def input_columns(self) -> tuple[int, ...]: ...
+    @property
+    def arguments(self) -> tuple[int, ...]: ...
+
+
+class PlannedDedup(Protocol):
+    """The planner's DedupState."""
+
+    @property
+    def table(self) -> TableSchema: ...
+    @property
+    def args(self) -> tuple[int, ...]: ...
+    @property
+    def filters(self) -> tuple[int | None, ...]: ...
+
+
+class PlannedAggregation(Protocol):
+    """The planner's HashAgg or SimpleAgg, as far as its calls go."""
+
+    @property
+    def calls(self) -> Sequence[PlannedCall]: ...
+    @property
+    def states(self) -> Sequence[PlannedState]: ...
+    @property
+    def dedups(self) -> Sequence[PlannedDedup]: ...
+    @property
+    def from_partials(self) -> bool: ...
 
 
 def local_calls(calls: Sequence[PlannedCall], input_types: Sequence[SqlType]) -> list[LocalCall]:
@@ -48,11 +78,23 @@ def local_calls(calls: Sequence[PlannedCall], input_types: Sequence[SqlType]) ->
 
 
 def state_calls(
-    calls: Sequence[PlannedCall], states: Sequence[PlannedState], *, from_partials: bool
+    plan: PlannedAggregation, group_key: Sequence[int], input_types: Sequence[SqlType]
 ) -> Callable[[EpochTransaction], list[Call]]:
     """The calls of a HashAgg or a SimpleAgg, given the epoch's transaction."""
-    makers = [_state_call(call, state, from_partials) for call, state in zip(calls, states, strict=True)]
-    return lambda transaction: [make(transaction) for make in makers]
+    makers = [_state_call(call, state, plan.from_partials) for call, state in zip(plan.calls, plan.states, strict=True)]
+
+    def make(transaction: EpochTransaction) -> list[Call]:
+        calls = [maker(transaction) for maker in makers]
+        for planned in plan.dedups:
+            types = [input_types[k] for k in planned.args]
+            table = transaction.state_table(planned.table)
+            dedup = Dedup(table, group_key, planned.args, types, planned.filters)
+            for k, call in enumerate(plan.calls):
+                if call.distinct and call.args == planned.args:
+                    calls[k] = DistinctCall(calls[k], dedup, call.filter)
+        return calls
+
+    return make
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +113,18 @@ class _MaterializedInputMaker:
     call: PlannedCall
 
     def __call__(self, transaction: EpochTransaction) -> Call:
-        columns = self.plan.input_columns
-        argument = self.plan.table.read_prefix  # the column behind the group key
-        return MaterializedInputCall(
-            transaction.state_table(self.plan.table), columns, argument, self.call.filter
-        )
+        arguments = self.plan.arguments
+        reading: Reading
+        if self.call.function in _FIRST_ROW:
+            reading = FirstRow(arguments[0])
+        else:
+            reading = WholeGroup(arguments, group_function(self.call.function, self.call.type))
+        counted = tuple(arguments[k] for k in counted_arguments(self.call.function))
+        table = transaction.state_table(self.plan.table)
+        return MaterializedInputCall(table, self.plan.input_columns, counted, _own_filter(self.call), reading)
 
 
 def _state_call(call: PlannedCall, state: PlannedState, from_partials: bool) -> Callable[[EpochTransaction], Call]:
-    if call.distinct:
-        raise InternalError("DISTINCT aggregates do not stream")
     if state.materialized_input:
         return _MaterializedInputMaker(state, call)
     types = tuple(state.table.columns[index].type for index in state.table.value_columns)
@@ -89,4 +133,9 @@ def _state_call(call: PlannedCall, state: PlannedState, from_partials: bool) -> 
 
 
 def _value_input(call: PlannedCall) -> ValueInput:
-    return ValueInput(call.args[0] if call.args else None, call.filter)
+    return ValueInput(call.args[0] if call.args else None, _own_filter(call))
+
+
+def _own_filter(call: PlannedCall) -> int | None:
+    """A distinct call's rows have been filtered before they were counted."""
+    return None if call.distinct else call.filter

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.errors import InternalError
-from risingpy.executors.aggregate.calls import Call, Results, Rows, ValueCall
+from risingpy.executors.aggregate.calls import Call, Results, Rows
 from risingpy.executors.aggregate.grouping import canonical_column, group_by
 from risingpy.executors.change_chunk import (
     DELETE,
@@ -64,10 +64,9 @@ def counted_groups(row_count: Results) -> tuple[Mask, Mask]:
 
 
 def store_states(calls: Sequence[Call], keys: Sequence[pa.Array], exists: Mask) -> None:
-    """Writes the value states; a materialized input has written itself."""
+    """Writes the calls' states; those of groups that are no more are deleted."""
     for call in calls:
-        if isinstance(call, ValueCall):
-            call.store(keys, exists)
+        call.store(keys, exists)
 
 
 def changed_rows(keys: Sequence[pa.Array], results: Sequence[Results], existed: Mask, exists: Mask) -> pa.Table:

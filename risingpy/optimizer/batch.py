@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from risingpy.errors import FeatureNotSupported, InternalError, SqlError
+from risingpy.errors import SqlError
 from risingpy.executors.expression.duckdb_sql import compile_expression
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
-from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.executors.expression.nodes import Expr, Literal
+from risingpy.optimizer.batch_aggregates import aggregate_sql
 from risingpy.optimizer.logical import (
-    AggCall,
     Aggregate,
     Filter,
     Join,
@@ -27,14 +26,12 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     Project,
     Scan,
-    Schema,
     Sort,
     SortKey,
     TopN,
     Union,
     Values,
 )
-from risingpy.types import BIGINT, BOOLEAN, DOUBLE, SqlType, TypeKind
 
 ScanName = Callable[[Scan], str]
 
@@ -135,7 +132,7 @@ class _Writer:
 
     def _aggregate(self, plan: Aggregate) -> str:
         keys = [_column(index) for index in plan.group_key]
-        columns = [*keys, *(_aggregate_call(call, plan.input.schema) for call in plan.calls)]
+        columns = [*keys, *(aggregate_sql(call, plan.input.schema) for call in plan.calls)]
         listed = ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns))
         group_by = f" GROUP BY {', '.join(dict.fromkeys(keys))}" if keys else ""
         return f"SELECT {listed or _NO_COLUMNS} FROM {self._input(plan.input)}{group_by}"
@@ -172,75 +169,3 @@ def _limit(plan: Limit) -> str:
                 raise SqlError(f"{word} must not be negative", sqlstate=sqlstate)
         parts.append(f" {word} {_expression(expr)}")
     return "".join(parts)
-
-
-def _aggregate_call(call: AggCall, schema: Schema) -> str:
-    if call.function == "avg":
-        return _average(call, schema[call.args[0]].type)
-    if call.function == "count" and not call.args:
-        return f"count(*){_filter(call)}"
-    return _plain_call(call.function, _column(call.args[0]), call, call.type)
-
-
-def _plain_call(function: str, argument: str, call: AggCall, result: SqlType) -> str:
-    if function == "sum" and result.kind is TypeKind.INTERVAL:
-        return _interval_sum(argument, call)
-    distinct = "DISTINCT " if call.distinct else ""
-    return f"CAST({function}({distinct}{argument}){_filter(call)} AS {result.duckdb})"
-
-
-def _interval_sum(argument: str, call: AggCall) -> str:
-    """DuckDB has no sum of intervals: months, days and microseconds are summed by themselves."""
-    if call.distinct:
-        raise FeatureNotSupported("sum(DISTINCT interval) is not supported")
-    parts = (
-        ("to_months", f"12 * date_part('year', {argument}) + date_part('month', {argument})", "INTEGER"),
-        ("to_days", f"date_part('day', {argument})", "INTEGER"),
-        (
-            "to_microseconds",
-            f"3600000000 * date_part('hour', {argument}) + 60000000 * date_part('minute', {argument})"
-            f" + date_part('microseconds', {argument})",
-            "BIGINT",
-        ),
-    )
-    sums = [f"{make}(CAST(sum({part}){_filter(call)} AS {kind}))" for make, part, kind in parts]
-    return f"({' + '.join(sums)})"
-
-
-def _filter(call: AggCall) -> str:
-    return "" if call.filter is None else f" FILTER (WHERE {_column(call.filter)})"
-
-
-def _average(call: AggCall, argument: SqlType) -> str:
-    """The quotient of sum and count, just as a view computes it; NULL over nothing."""
-    column = _column(call.args[0])
-    if argument.is_float:
-        column = f"CAST({column} AS DOUBLE)"
-    total_type = _total_type(argument)
-    texts = [_plain_call("sum", column, call, total_type), _plain_call("count", column, call, BIGINT)]
-    total, count = InputRef(0, total_type), InputRef(1, BIGINT)
-    if total_type.kind is TypeKind.NUMERIC:
-        divided: Expr = _quotient(total, Cast(count, numeric_of(BIGINT)))
-    else:
-        divided = Call("divide", (total, Cast(count, DOUBLE)), total_type)
-    if divided.type != call.type:
-        divided = Cast(divided, call.type)
-    is_empty = Call("eq", (count, Literal(0, BIGINT)), BOOLEAN)
-    case = Case(((is_empty, Literal(None, call.type)),), divided, call.type)
-    return _expression(case, texts.__getitem__)
-
-
-def _quotient(total: Expr, count: Expr) -> Expr:
-    return Call("divide", (total, count), numeric_result(NumericRule.DIVIDE, (total.type, count.type)))
-
-
-def _total_type(argument: SqlType) -> SqlType:
-    match argument.kind:
-        case TypeKind.REAL | TypeKind.DOUBLE:
-            return DOUBLE
-        case TypeKind.INTERVAL:
-            return argument
-        case TypeKind.SMALLINT | TypeKind.INTEGER | TypeKind.BIGINT | TypeKind.NUMERIC:
-            return numeric_result(NumericRule.SUM, (argument,))
-        case _:
-            raise InternalError(f"avg of {argument}")

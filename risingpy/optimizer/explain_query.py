@@ -16,6 +16,7 @@ from risingpy.optimizer.explain_tree import (
     call_text,
     column_names,
     distinct_names,
+    order_text,
     render,
 )
 from risingpy.optimizer.expression_text import expression_text
@@ -126,9 +127,3 @@ def _texts(expressions: Sequence[Expr], columns: Sequence[str]) -> list[str]:
 def sort_texts(keys: Sequence[SortKey], columns: Sequence[str]) -> list[str]:
     """`a ASC`, `b DESC NULLS LAST`: the place of NULLs only where it is not PostgreSQL's default."""
     return [order_text(columns[k.index], descending=k.descending, nulls_first=k.nulls_first) for k in keys]
-
-
-def order_text(column: str, *, descending: bool, nulls_first: bool) -> str:
-    """One sort column."""
-    text = f"{column} {'DESC' if descending else 'ASC'}"
-    return text if nulls_first == descending else f"{text} NULLS {'FIRST' if nulls_first else 'LAST'}"

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from risingpy.optimizer.explain_query import order_text, sort_texts
+from risingpy.optimizer.explain_query import sort_texts
 from risingpy.optimizer.explain_tree import (
     ExplainFormat,
     ExplainNode,
     FieldValue,
     call_text,
     column_names,
+    order_text,
     render,
 )
 from risingpy.optimizer.expression_text import expression_text
@@ -188,7 +189,7 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [f"table {plan.marker.table_id} marker: {table_text(plan.marker)}"]
         case HashAgg() | SimpleAgg():
             first = len(plan.properties.schema) - len(plan.calls)
-            return _agg_details(plan.states, plan.properties.schema[first:])
+            return _agg_details(plan.states, plan.properties.schema[first:]) + _dedup_details(plan)
         case TopN():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
         case Materialize():
@@ -204,6 +205,14 @@ def _agg_details(states: Sequence[AggState], calls: Schema) -> list[str]:
         f"table {state.table.table_id} {'materialized input' if state.materialized_input else 'value state'}"
         f" of {call.name}: {table_text(state.table)}"
         for state, call in zip(states, calls, strict=True)
+    ]
+
+
+def _dedup_details(plan: HashAgg | SimpleAgg) -> list[str]:
+    names = _input_names(plan)
+    return [
+        f"table {dedup.table.table_id} dedup of [{', '.join(names[i] for i in dedup.args)}]: {table_text(dedup.table)}"
+        for dedup in plan.dedups
     ]
 
 

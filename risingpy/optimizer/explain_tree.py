@@ -83,8 +83,17 @@ def distinct_names(names: Sequence[str]) -> list[str]:
 
 
 def call_text(call: AggCall, columns: Sequence[str]) -> str:
-    """`sum(price)`, `count`, `count(distinct x) filter(late)`."""
+    """`sum(price)`, `count`, `count(distinct x) filter(late)`, `string_agg(a, b order by c DESC)`."""
     distinct = "distinct " if call.distinct else ""
     arguments = ", ".join(columns[i] for i in call.args)
+    if call.order_by:
+        keys = [order_text(columns[k.index], descending=k.descending, nulls_first=k.nulls_first) for k in call.order_by]
+        arguments += f" order by {', '.join(keys)}"
     text = f"{call.function}({distinct}{arguments})" if call.args else call.function
     return text if call.filter is None else f"{text} filter({columns[call.filter]})"
+
+
+def order_text(column: str, *, descending: bool, nulls_first: bool) -> str:
+    """One sort column: `b DESC NULLS LAST`, the place of NULLs only where it is not PostgreSQL's default."""
+    text = f"{column} {'DESC' if descending else 'ASC'}"
+    return text if nulls_first == descending else f"{text} NULLS {'FIRST' if nulls_first else 'LAST'}"

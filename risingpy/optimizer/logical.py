@@ -7,7 +7,8 @@ first. Each node's `schema` is its output.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from risingpy.executors.expression.nodes import Expr
@@ -49,8 +50,9 @@ class JoinKind(Enum):
 class AggCall:
     """An aggregate over columns of the input.
 
-    `function` is the canonical name (count, sum, avg, min, max, bool_and, bool_or); `count(*)` has no `args`.
-    `filter` is the position of a boolean column of the input: only rows where it is true count.
+    `function` is the canonical name (count, sum, string_agg, …); `count(*)` has no `args`.
+    `filter` is the position of a boolean column of the input: only rows where it is true count. `order_by` is the
+    order in which the rows are taken, where that makes a difference; a percentile's fraction is its first argument.
     """
 
     function: str
@@ -58,6 +60,22 @@ class AggCall:
     type: SqlType
     distinct: bool = False
     filter: int | None = None
+    order_by: tuple[SortKey, ...] = ()
+
+    @property
+    def columns_read(self) -> tuple[int, ...]:
+        """Every column of the input that the call reads, some perhaps twice."""
+        condition = () if self.filter is None else (self.filter,)
+        return (*self.args, *condition, *(key.index for key in self.order_by))
+
+    def moved(self, positions: Mapping[int, int]) -> AggCall:
+        """The call over an input whose columns have moved: old position → new position."""
+        return replace(
+            self,
+            args=tuple(positions[arg] for arg in self.args),
+            filter=None if self.filter is None else positions[self.filter],
+            order_by=tuple(replace(key, index=positions[key.index]) for key in self.order_by),
+        )
 
 
 @dataclass(frozen=True, slots=True)

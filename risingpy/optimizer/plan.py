@@ -134,14 +134,28 @@ class LocalAgg:
 class AggState:
     """How one aggregate call is kept.
 
-    VALUE: `group_key → state`. MATERIALIZED_INPUT (min and max over an input that can retract):
-    `group_key | argument (min ascending, max descending) | input's stream key → ()`; then `input_columns` says which
-    column of the input each of the table's columns holds.
+    VALUE: `group_key → state`. MATERIALIZED_INPUT (what needs its rows in order, as string_agg does, or the next best
+    one after a retraction, as min does): `group_key | order | input's stream key → the other arguments`; then
+    `input_columns` says which column of the input each of the table's columns holds, and `arguments` where there the
+    call's arguments are.
     """
 
     table: TableSchema
     materialized_input: bool
     input_columns: tuple[ColumnIndex, ...] = ()
+    arguments: tuple[ColumnIndex, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DedupState:
+    """Which arguments of distinct calls there are: `group_key | args → one count per filter`.
+
+    The calls with these `args` share it; each is counted by its own filter, one of `filters`.
+    """
+
+    table: TableSchema
+    args: tuple[ColumnIndex, ...]
+    filters: tuple[ColumnIndex | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +164,9 @@ class HashAgg:
 
     Output: the group key, then one column per call. Stream key: the group key. `calls[row_count]` is a
     count(*) (added as a last, hidden call if the query has none): a group whose row count falls to 0
-    is deleted. State: one table per call. If `from_partials`, the input is a LocalAgg's output, and the `args`
-    of a call are the columns there that hold its partial state changes.
+    is deleted. State: one table per call, and one in `dedups` for each list of arguments of distinct calls. If
+    `from_partials`, the input is a LocalAgg's output, and the `args` of a call are the columns there that hold its
+    partial state changes.
     """
 
     input: StreamPlan
@@ -161,13 +176,14 @@ class HashAgg:
     row_count: int
     from_partials: bool
     properties: Properties
+    dedups: tuple[DedupState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SimpleAgg:
     """An aggregate without GROUP BY: one row, always, even over nothing.
 
-    Stream key: none. State: one table per call, singleton. Emits its row in its first epoch.
+    Stream key: none. State: as HashAgg's, singleton. Emits its row in its first epoch.
     """
 
     input: StreamPlan
@@ -176,6 +192,7 @@ class SimpleAgg:
     row_count: int
     from_partials: bool
     properties: Properties
+    dedups: tuple[DedupState, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

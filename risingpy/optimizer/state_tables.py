@@ -7,7 +7,8 @@ The table ids come from the meta service, through the planner's `allocate`.
     TableScan             progress                  shard                                       position, finished, rows
     Values                marker                    (none)                                      done
     HashAgg, SimpleAgg    value state, per call     group key                                   state columns
-                          materialized input        group key | argument | input's stream key   (none)
+                          materialized input        group key | order | input's stream key      other arguments
+                          dedup, per argument       group key | arguments                       counts
     TopN                  rows                      group key | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
 """
@@ -19,10 +20,11 @@ from dataclasses import replace
 from typing import assert_never
 
 from risingpy.optimizer.catalog import INTERNAL_PREFIX, ColumnDesc
-from risingpy.optimizer.logical import AggCall, Field, SortKey
+from risingpy.optimizer.logical import AggCall, Field, Schema, SortKey
 from risingpy.optimizer.plan import (
     AggState,
     ColumnIndex,
+    DedupState,
     Dml,
     Exchange,
     Filter,
@@ -51,7 +53,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case Values():
             return (plan.marker,)
         case HashAgg() | SimpleAgg():  # one per aggregate call
-            return tuple(state.table for state in plan.states)
+            return (*(state.table for state in plan.states), *(dedup.table for dedup in plan.dedups))
         case Materialize() | TopN():
             return (plan.table,)
         case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
@@ -118,23 +120,65 @@ def materialized_input_state(
     call: AggCall,
     distribution: tuple[ColumnIndex, ...],
 ) -> AggState:
-    """`group key | argument | stream key → ()`: a call that must find the next best value after a retraction.
+    """`group key | order | stream key → the other arguments`: a call that must find its rows again, in order.
 
-    The best value of a group is the first row of its prefix: ascending for min, descending for max, and NULLs,
-    which neither counts, last.
+    The order is that of `row_order`, so that the result of min, max, first_value and last_value is a group's first
+    row. The rows of a distinct call are told apart by its arguments instead of the stream key. A floating-point column
+    stands in the value too: as a key, -0 is 0.
     """
-    (argument,) = call.args
-    rest = [i for i in input.stream_key if i not in group_key and i != argument]
-    input_columns = (*group_key, argument, *rest)
-    columns = [(input.schema[i].name, input.schema[i].type) for i in input_columns]
-    sort_key = KeyColumn(len(group_key), descending=call.function == "max")
-    group = tuple(KeyColumn(i) for i in range(len(group_key)))
-    extra = tuple(KeyColumn(i) for i in range(len(group_key) + 1, len(columns)))
-    name = f"{job}_agg_{table_id}"
+    sort_keys, tie_descending = row_order(call)
+    ties = call.args if call.distinct else input.stream_key
+    sorted_columns = [key.index for key in sort_keys]
+    rest = [i for i in dict.fromkeys(ties) if i not in group_key and i not in sorted_columns]
+    key_columns = dict.fromkeys((*group_key, *sorted_columns, *rest))
+    input_columns = tuple(dict.fromkeys((*key_columns, *call.args)))
+    position = {column: i for i, column in enumerate(input_columns)}
+    group = [KeyColumn(i) for i in range(len(group_key))]
+    order = [
+        KeyColumn(position[key.index], key.descending, key.nulls_first)
+        for i, key in enumerate(sort_keys)
+        if key.index not in group_key and key.index not in sorted_columns[:i]
+    ]
+    extra = [KeyColumn(position[i], tie_descending, tie_descending) for i in rest]
     table = _internal_table(
-        table_id, name, columns, (*group, sort_key, *extra), distribution, read_prefix=len(group_key)
+        table_id,
+        f"{job}_agg_{table_id}",
+        [(input.schema[i].name, input.schema[i].type) for i in input_columns],
+        (*group, *order, *extra),
+        distribution,
+        read_prefix=len(group_key),
     )
-    return AggState(table, materialized_input=True, input_columns=input_columns)
+    arguments = tuple(position[i] for i in call.args)
+    return AggState(_with_floats(table), materialized_input=True, input_columns=input_columns, arguments=arguments)
+
+
+def row_order(call: AggCall) -> tuple[tuple[SortKey, ...], bool]:
+    """The order in which a call's input is kept, and whether rows that tie in it are kept in descending order."""
+    match call.function:
+        case "min" | "max":
+            return (SortKey(call.args[0], descending=call.function == "max"),), False
+        case "last_value":
+            return tuple(SortKey(k.index, not k.descending, not k.nulls_first) for k in call.order_by), True
+        case _:
+            return call.order_by, False
+
+
+def dedup_state(
+    table_id: int,
+    job: str,
+    schema: Schema,
+    group_key: tuple[ColumnIndex, ...],
+    args: tuple[ColumnIndex, ...],
+    filters: tuple[ColumnIndex | None, ...],
+    distribution: tuple[ColumnIndex, ...],
+) -> DedupState:
+    """`group key | arguments → counts`: how often each argument of distinct calls occurs."""
+    columns = [(schema[i].name, schema[i].type) for i in (*group_key, *args)]
+    key = tuple(KeyColumn(i) for i in range(len(columns)))
+    columns += [(f"count_{i}", BIGINT) for i in range(len(filters))]
+    name = f"{job}_distinct_{table_id}"
+    table = _internal_table(table_id, name, columns, key, distribution, read_prefix=len(key))
+    return DedupState(table, args, filters)
 
 
 def ordered_rows(
@@ -159,7 +203,12 @@ def ordered_rows(
     table = _internal_table(
         table_id, f"{job}_{kind}_{table_id}", columns, key, distribution, read_prefix=len(group_key)
     )
-    floats = {i for i, (_, type_) in enumerate(columns) if type_.is_float}
+    return _with_floats(table)
+
+
+def _with_floats(table: TableSchema) -> TableSchema:
+    """The table with its floating-point columns in the value too."""
+    floats = {i for i, column in enumerate(table.columns) if column.type.is_float}
     return replace(table, value_columns=tuple(sorted(floats.union(table.value_columns))))
 
 

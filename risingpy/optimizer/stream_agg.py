@@ -25,6 +25,7 @@ from risingpy.optimizer.logical import AggCall, Field
 from risingpy.optimizer.plan import (
     AggState,
     ColumnIndex,
+    DedupState,
     Exchange,
     HashAgg,
     LocalAgg,
@@ -33,12 +34,14 @@ from risingpy.optimizer.plan import (
 )
 from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.state_tables import materialized_input_state, value_state
+from risingpy.optimizer.state_tables import dedup_state, materialized_input_state, value_state
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
 
-_VALUE_STATE = frozenset({"count", "sum", "bool_and", "bool_or"})
+_VALUE_STATE = frozenset({"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"})
 _EXTREME = frozenset({"min", "max"})  # value state too where the input only grows
-_BLIND_TO_DUPLICATES = frozenset({"min", "max", "bool_and", "bool_or"})  # DISTINCT changes nothing
+_MATERIALIZED = frozenset({"string_agg", "first_value", "last_value", "mode", "percentile_cont", "percentile_disc"})
+# DISTINCT changes nothing for these.
+_BLIND_TO_DUPLICATES = frozenset({"min", "max", "bool_and", "bool_or", "bit_and", "bit_or"})
 COUNT_ROWS = AggCall("count", (), BIGINT)
 
 
@@ -77,7 +80,7 @@ class _StreamCalls:
             call = _without_distinct(call)
             if call.function == "avg":
                 calls.results.append(calls._average(call))
-            elif call.function in _VALUE_STATE | _EXTREME:
+            elif call.function in _VALUE_STATE | _EXTREME | _MATERIALIZED:
                 calls.results.append(calls._reference(calls._position(call)))
             else:
                 raise _unsupported(f"the aggregate {call.function}")
@@ -132,11 +135,7 @@ def _as_numeric(value: Expr) -> Expr:
 
 
 def _without_distinct(call: AggCall) -> AggCall:
-    if not call.distinct:
-        return call
-    if call.function in _BLIND_TO_DUPLICATES:
-        return replace(call, distinct=False)
-    raise _unsupported(f"{call.function}(DISTINCT …)")
+    return replace(call, distinct=False) if call.function in _BLIND_TO_DUPLICATES else call
 
 
 def _unsupported(construct: str) -> FeatureNotSupported:
@@ -159,12 +158,16 @@ class _Aggregation:
         """Output: the group key, then one column per call."""
         if brings_together(self.input.properties.distribution, self.group_key):
             return self._one_phase(self.input, self.group_key, self.calls)
-        if all(self._keeps_value(call) for call in self.calls):
+        if all(self._adds_up(call) for call in self.calls):
             return self._two_phase()
         return self._shuffled()
 
     def _keeps_value(self, call: AggCall) -> bool:
-        return call.function in _VALUE_STATE or self.input.properties.append_only
+        return call.function in _VALUE_STATE or (call.function in _EXTREME and self.input.properties.append_only)
+
+    def _adds_up(self, call: AggCall) -> bool:
+        """Whether parts of the call's result can be computed before the exchange."""
+        return self._keeps_value(call) and not call.distinct
 
     def _two_phase(self) -> HashAgg | SimpleAgg:
         """Sums each shard's delta up before the exchange."""
@@ -185,17 +188,10 @@ class _Aggregation:
         """Sends the rows themselves, without the columns that nothing here reads."""
         used = {*self.group_key, *self.input.properties.stream_key}
         for call in self.calls:
-            used |= {*call.args, *(() if call.filter is None else (call.filter,))}
+            used.update(call.columns_read)
         kept = sorted(used)
         position = {column: i for i, column in enumerate(kept)}
-        calls = tuple(
-            replace(
-                call,
-                args=tuple(position[a] for a in call.args),
-                filter=None if call.filter is None else position[call.filter],
-            )
-            for call in self.calls
-        )
+        calls = tuple(call.moved(position) for call in self.calls)
         group_key = tuple(position[column] for column in self.group_key)
         return self._one_phase(exchange(select_columns(self.input, kept), group_key), group_key, calls)
 
@@ -213,10 +209,12 @@ class _Aggregation:
         row_count = self.calls.index(COUNT_ROWS)
         # The states' key starts with the group key, so the output's distribution is theirs.
         probe = HashAgg(input, group_key, calls, (), row_count, from_partials, properties)
-        states = self._states(input, group_key, calls, derived(probe).properties.distribution.columns)
+        distribution = derived(probe).properties.distribution.columns
+        states = self._states(input, group_key, calls, distribution)
+        dedups = self._dedups(input, group_key, calls, distribution)
         if group_key:
-            return derived(replace(probe, states=states))
-        return derived(SimpleAgg(input, calls, states, row_count, from_partials, properties))
+            return derived(replace(probe, states=states, dedups=dedups))
+        return derived(SimpleAgg(input, calls, states, row_count, from_partials, properties, dedups))
 
     def _states(
         self,
@@ -238,6 +236,24 @@ class _Aggregation:
                     materialized_input_state(table_id, self.job, input.properties, group_key, call, distribution)
                 )
         return tuple(states)
+
+    def _dedups(
+        self,
+        input: StreamPlan,
+        group_key: tuple[ColumnIndex, ...],
+        calls: Sequence[AggCall],
+        distribution: tuple[ColumnIndex, ...],
+    ) -> tuple[DedupState, ...]:
+        """One for each list of arguments of distinct calls."""
+        filters: dict[tuple[ColumnIndex, ...], dict[ColumnIndex | None, None]] = {}
+        for call in calls:
+            if call.distinct:
+                filters.setdefault(call.args, {})[call.filter] = None
+        schema = input.properties.schema
+        return tuple(
+            dedup_state(self.allocate(), self.job, schema, group_key, args, tuple(own), distribution)
+            for args, own in filters.items()
+        )
 
     def _call_names(self) -> list[str]:
         columns = column_names(self.input.properties.schema)

@@ -1,7 +1,6 @@
 """An aggregate's calls in one epoch: what the changes are per group, and what becomes of the states.
 
-`ValueCall` keeps a running state per group. `MaterializedInputCall` (min and max of an input that can retract) keeps
-the input ordered by its argument, and its result is the first row of a group.
+`ValueCall` keeps a running state per group; `materialized_input` and `distinct` have the calls that keep more.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import pyarrow as pa
 
 from risingpy.executors.aggregate.grouping import GroupedRows, Groups
 from risingpy.executors.aggregate.value_state import ValueState
-from risingpy.storage.column_buffers import whole
 from risingpy.storage.state_table import StateTable
 
 Mask = npt.NDArray[np.bool_]
@@ -45,7 +43,11 @@ class Call(Protocol):
     """A call with its state table."""
 
     def update(self, rows: Rows) -> Results:
-        """Brings the state up to date with `rows`."""
+        """Each group's result before and after `rows`."""
+        ...
+
+    def store(self, keys: Sequence[pa.Array], keep: Mask) -> None:
+        """Writes the states of the groups in `keep` and deletes those of the others, after `update`."""
         ...
 
 
@@ -102,39 +104,4 @@ class ValueCall:
         return Results(old, new, errors)
 
     def store(self, keys: Sequence[pa.Array], keep: Mask) -> None:
-        """Writes the states of the groups in `keep` and deletes those of the others."""
         self._table.apply(np.where(keep, 1, -1).astype(np.int8), [*keys, *self._new])
-
-
-class MaterializedInputCall:
-    """`group key | argument | stream key → ()`, ordered so that a group's first row has its result.
-
-    `columns` are the input's columns that the table holds, in its order; `argument` is the argument's position there.
-    """
-
-    def __init__(self, table: StateTable, columns: tuple[int, ...], argument: int, filter: int | None) -> None:
-        self._table = table
-        self._columns = columns
-        self._argument = argument
-        self._filter = filter
-
-    def update(self, rows: Rows) -> Results:
-        old = self._extremes(rows)
-        kept, ops = self._kept(rows)
-        # An update that leaves the argument as it was is a -1 and a +1 of one row here: the +1 must be the last.
-        order = np.argsort(ops, kind="stable")
-        self._table.apply(ops[order], [column.take(pa.array(order)) for column in kept])
-        return Results(old, self._extremes(rows))
-
-    def _extremes(self, rows: Rows) -> pa.Array:
-        return whole(self._table.first_rows(rows.groups.keys)[1].column(self._argument))
-
-    def _kept(self, rows: Rows) -> tuple[list[pa.Array], Ops]:
-        """The rows that count: not filtered away, argument not NULL."""
-        columns = [rows.columns[k] for k in self._columns]
-        mask = columns[self._argument].is_valid().to_numpy(zero_copy_only=False)
-        if self._filter is not None:
-            mask = mask & rows.columns[self._filter].fill_null(False).to_numpy(zero_copy_only=False)
-        if mask.all():
-            return columns, rows.ops
-        return [column.filter(pa.array(mask)) for column in columns], rows.ops[mask]

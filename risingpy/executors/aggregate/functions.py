@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from risingpy.errors import InternalError
+from risingpy.executors.aggregate.bits import BitCounts
 from risingpy.executors.aggregate.sums import ExactSum, FloatSum, IntervalSum
 from risingpy.executors.aggregate.value_state import BooleanState, Count, Extreme, ValueState
 from risingpy.types import SqlType, TypeKind
@@ -25,4 +26,6 @@ def value_state(function: str, types: tuple[SqlType, ...], result_type: SqlType)
             return Extreme(function, types[0])
         case "bool_and" | "bool_or":
             return BooleanState(function)
+        case "bit_and" | "bit_or" | "bit_xor":
+            return BitCounts(function, result_type)
     raise InternalError(f"no value state for the aggregate {function}")

@@ -86,3 +86,12 @@ def extreme_rows(codes: Integers, ranks: Integers, direction: int, rows: Integer
         k = codes[i]
         if rows[k] < 0 or (ranks[i] > ranks[rows[k]] if direction > 0 else ranks[i] < ranks[rows[k]]):
             rows[k] = i
+
+
+@_compiled(_CODES, _SIGNS, _input(types.int64), types.int64, _OUT)
+def add_bits(codes: Integers, signs: Signs, values: Integers, width: int, counts: Integers) -> None:
+    """Counts, per group, the values that have each of the `width` lowest bits."""
+    for i in range(len(codes)):
+        first = codes[i] * width
+        for bit in range(width):
+            counts[first + bit] += signs[i] * ((values[i] >> bit) & 1)

@@ -11,6 +11,7 @@ Both are the same columns, for a state is a sum of changes:
     sum of interval                       months, days, nanoseconds, number of values
     min, max (input only grows)           the extreme
     bool_and, bool_or                     numbers of true and of false
+    bit_and, bit_or, bit_xor              numbers of values that have each bit, number of values
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def state_types(call: AggregateCall, input_types: Sequence[SqlType]) -> tuple[Sq
             return (input_types[call.args[0]],)
         case "bool_and" | "bool_or":
             return (BIGINT, BIGINT)
+        case "bit_and" | "bit_or" | "bit_xor":
+            return (BYTEA, BIGINT)
     raise InternalError(f"no state for the aggregate {call.function}")
 
 

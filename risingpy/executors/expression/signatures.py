@@ -189,6 +189,18 @@ avg avg float4 = float8 | float8 = float8 | interval = interval
 bool_and bool_and bool = bool
 every bool_and bool = bool
 bool_or bool_or bool = bool
+bit_and bit_and int2 = int2 | int4 = int4 | int8 = int8
+bit_or  bit_or  int2 = int2 | int4 = int4 | int8 = int8
+bit_xor bit_xor int2 = int2 | int4 = int4 | int8 = int8
+string_agg string_agg text text = text
+first_value first_value any = any
+last_value  last_value  any = any
+arg_min arg_min any every = any
+arg_max arg_max any every = any
+mode mode any = any
+percentile_cont percentile_cont float8 float8 = float8
+percentile_disc percentile_disc float8 any = any
+approx_count_distinct count every = int8
 """
 # fmt: on
 

@@ -7,10 +7,19 @@ from dataclasses import dataclass
 
 from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.executors.expression.signatures import AGGREGATES, Polymorphic, numeric_result
-from risingpy.frontend.binder.calls import no_function
+from risingpy.frontend.binder.calls import fitting, no_function
 from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One expression of an aggregate's ORDER BY."""
+
+    expr: Expr
+    descending: bool
+    nulls_first: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +31,7 @@ class AggregateCall:
     type: SqlType
     distinct: bool
     filter: Expr | None
+    order_by: tuple[OrderKey, ...] = ()
 
 
 class AggregateCalls:
@@ -58,13 +68,16 @@ def make_aggregate(
     except NoMatch as no_match:
         raise no_function(name, args, position, ambiguous=no_match.ambiguous) from None
     exprs = tuple(
-        coercer.settled(arg) if isinstance(wanted, Polymorphic) else coercer.coerce(arg, wanted, Context.IMPLICIT)
+        coercer.settled(arg)
+        if isinstance(wanted, Polymorphic)
+        else coercer.coerce(arg, fitting(wanted, arg.type), Context.IMPLICIT)
         for arg, wanted in zip(args, signature.args, strict=True)
     )
     result = signature.result
     if signature.rule is not None:
         result = numeric_result(signature.rule, tuple(e.type for e in exprs))
-    assert isinstance(result, SqlType)
+    elif isinstance(result, Polymorphic):  # an argument's own type
+        result = exprs[signature.args.index(result)].type
     # DISTINCT changes nothing for these, and the plainer call needs no set of seen values.
     keeps_distinct = distinct and signature.function not in ("min", "max", "bool_and", "bool_or")
     return AggregateCall(signature.function, exprs, result, keeps_distinct, condition)

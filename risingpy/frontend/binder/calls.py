@@ -81,7 +81,7 @@ class Calls:
                 case Polymorphic.EVERY:
                     exprs.append(self._coercer.settled(arg))
                 case SqlType():
-                    exprs.append(self._coercer.coerce(arg, _fitting(want, arg.type), Context.IMPLICIT))
+                    exprs.append(self._coercer.coerce(arg, fitting(want, arg.type), Context.IMPLICIT))
         result = common if signature.result is Polymorphic.ANY else signature.result
         if signature.rule is not None:
             result = numeric_result(signature.rule, tuple(e.type for e in exprs))
@@ -98,7 +98,7 @@ class Calls:
         return [Operand(self._coercer.coerce(a, VARCHAR, Context.EXPLICIT), a.position) for a in args]
 
 
-def _fitting(wanted: SqlType, given: SqlType) -> SqlType:
+def fitting(wanted: SqlType, given: SqlType) -> SqlType:
     """A numeric parameter takes the argument with the precision it has."""
     if wanted.kind is TypeKind.NUMERIC and given.is_numeric and not given.is_float:
         return numeric_of(given)

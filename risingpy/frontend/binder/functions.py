@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameterValue, SqlError
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
-from risingpy.executors.expression.signatures import AGGREGATES, EXTRACT_FIELDS, SCALARS
-from risingpy.frontend.binder.aggregates import make_aggregate
+from risingpy.executors.expression.signatures import AGGREGATES, EXTRACT_FIELDS
+from risingpy.frontend.binder.aggregate_calls import bind_aggregate
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
@@ -20,11 +20,11 @@ from risingpy.types import DATE, DOUBLE, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHA
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
 _UNSUPPORTED = frozenset(
     """
-    age array_agg array_length approx_count_distinct bit_and bit_or bit_xor corr covar_pop covar_samp cume_dist
-    current_setting date_bin dense_rank encode decode first_value format generate_series gen_random_uuid json_agg
-    json_build_object jsonb_agg jsonb_build_object lag last_value lead mode ntile nth_value percent_rank
-    percentile_cont percentile_disc proctime rank regexp_count regexp_match regexp_matches
-    regexp_split_to_array regexp_split_to_table row row_number set_config stddev stddev_pop stddev_samp string_agg
+    age array_agg array_length corr covar_pop covar_samp cume_dist
+    current_setting date_bin dense_rank encode decode format generate_series gen_random_uuid json_agg
+    json_build_object jsonb_agg jsonb_build_object lag lead ntile nth_value percent_rank
+    proctime rank regexp_count regexp_match regexp_matches
+    regexp_split_to_array regexp_split_to_table row row_number set_config stddev stddev_pop stddev_samp
     string_to_array to_char to_date to_json to_jsonb unnest var_pop var_samp variance
     current_time localtime tumble hop overlay clock_timestamp
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
@@ -45,7 +45,7 @@ _ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in
 
 
 def _function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
-    return _call(binder, tree, name_of(tree.this), condition=None)
+    return _call(binder, tree, name_of(tree.this))
 
 
 def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
@@ -60,21 +60,10 @@ def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
     return _function(binder, inner)
 
 
-def _filtered(binder: ExpressionBinder, tree: exp.Filter) -> Expr:
-    call = tree.this
-    name = name_of(call.this) if isinstance(call, exp.Anonymous) else ""
-    if name not in AGGREGATES:
-        if name in SCALARS:
-            message = f"FILTER specified, but {name} is not an aggregate function"
-            raise SqlError(message, sqlstate="42809", position=position_of(call))
-        return binder.bind(call).expr
-    return _call(binder, call, name, condition=tree.expression.this)
-
-
-def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str, *, condition: exp.Expr | None) -> Expr:
+def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     position = position_of(tree)
     if name in AGGREGATES:
-        return _aggregate(binder, tree, name, condition)
+        return bind_aggregate(binder, tree, name)
     if name in _UNSUPPORTED:
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     for argument in tree.expressions:
@@ -90,38 +79,6 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str, *, condition
     if name in constants and not args:
         return Literal(constants[name], VARCHAR)
     return binder.calls.function(name, args, position)
-
-
-def _aggregate(binder: ExpressionBinder, tree: exp.Anonymous, name: str, condition: exp.Expr | None) -> Expr:
-    position = position_of(tree)
-    if binder.aggregates is None:
-        if binder.clause == "aggregate":
-            raise GroupingError("aggregate function calls cannot be nested", position=position)
-        raise GroupingError(f"aggregate functions are not allowed in {binder.clause}", position=position)
-    arguments = tree.expressions
-    distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
-    if distinct:
-        arguments = arguments[0].expressions
-    if any(isinstance(argument, exp.Order) for argument in arguments):
-        raise FeatureNotSupported("ORDER BY in an aggregate is not supported", position=position)
-    inner = ExpressionBinder(binder.context, binder.scope, "aggregate")
-    if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
-        if name != "count":
-            raise no_function(name, [], position)
-        if distinct:
-            raise SqlError("DISTINCT * is not supported", sqlstate="42601", position=position)
-        args = []
-    else:
-        args = [inner.bind(argument) for argument in arguments]
-        if not args:
-            message = f"{name}(*) must be used to call a parameterless aggregate function"
-            raise SqlError(message, sqlstate="42809", position=position)
-    filtered = None
-    if condition is not None:
-        filtered = ExpressionBinder(binder.context, binder.scope, "FILTER").condition(condition, "FILTER")
-    coercer = binder.context.coercer
-    call = make_aggregate(coercer, name, args, position, distinct=distinct, condition=filtered)
-    return binder.aggregates.add(call)
 
 
 def _extract(binder: ExpressionBinder, tree: exp.Extract) -> Expr:
@@ -194,4 +151,4 @@ _SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]]
     ),
 }
 
-BINDERS.update({exp.Anonymous: _function, exp.Dot: _qualified, exp.Filter: _filtered, exp.Extract: _extract})
+BINDERS.update({exp.Anonymous: _function, exp.Dot: _qualified, exp.Extract: _extract})

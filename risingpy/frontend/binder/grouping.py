@@ -15,7 +15,7 @@ from risingpy.errors import GroupingError
 from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.frontend.binder.aggregates import AggregateCall, AggregateCalls
 from risingpy.frontend.binder.plans import project
-from risingpy.optimizer.logical import AggCall, Aggregate, Field, LogicalPlan
+from risingpy.optimizer.logical import AggCall, Aggregate, Field, LogicalPlan, SortKey
 from risingpy.optimizer.rewrite import transform
 
 
@@ -53,7 +53,8 @@ class Grouping:
 def _placed(call: AggregateCall, columns: list[Expr]) -> AggCall:
     args = tuple(_column(arg, columns) for arg in call.args)
     condition = None if call.filter is None else _column(call.filter, columns)
-    return AggCall(call.function, args, call.type, call.distinct, condition)
+    order = tuple(SortKey(_column(key.expr, columns), key.descending, key.nulls_first) for key in call.order_by)
+    return AggCall(call.function, args, call.type, call.distinct, condition, order)
 
 
 def _column(expr: Expr, columns: list[Expr]) -> int:

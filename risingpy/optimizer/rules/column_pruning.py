@@ -13,7 +13,6 @@ from typing import TypeVar, assert_never
 
 from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer.logical import (
-    AggCall,
     Aggregate,
     Filter,
     Join,
@@ -100,28 +99,19 @@ def _prune_aggregate(plan: Aggregate, needed: Needed) -> LogicalPlan:
     calls = [i for i in range(len(plan.calls)) if keys + i in needed]
     read = set(plan.group_key)
     for i in calls:
-        read |= _columns_of(plan.calls[i])
+        read.update(plan.calls[i].columns_read)
     below = _sorted(read)
     positions = _positions(below)
     kept = (*range(keys), *(keys + i for i in calls))
     pruned = Aggregate(
         _prune(plan.input, below),
         tuple(positions[key] for key in plan.group_key),
-        tuple(_moved(plan.calls[i], positions) for i in calls),
+        tuple(plan.calls[i].moved(positions) for i in calls),
         _pick(plan.schema, kept),
     )
     if not kept:  # a global aggregate of which nothing is read is still one row
         return Values(((),), ())
     return _exactly(pruned, kept, needed)
-
-
-def _columns_of(call: AggCall) -> set[int]:
-    return set(call.args) | (set() if call.filter is None else {call.filter})
-
-
-def _moved(call: AggCall, positions: dict[int, int]) -> AggCall:
-    condition = None if call.filter is None else positions[call.filter]
-    return replace(call, args=tuple(positions[a] for a in call.args), filter=condition)
 
 
 def _prune_join(plan: Join, needed: Needed) -> LogicalPlan:

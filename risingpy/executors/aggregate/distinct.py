@@ -1,0 +1,104 @@
+"""Distinct aggregates: a dedup table says how often each argument occurs, and a call sees those that come and go.
+
+The table is `group key | arguments → count per filter`. Calls with the same arguments share it; a count is of the rows
+that pass the filter of the calls that have it. For them an argument comes when its count leaves 0 and goes when it is 0
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.executors.aggregate.calls import Call, Mask, Results, Rows
+from risingpy.executors.aggregate.grouping import GroupedRows, Groups, group_by
+from risingpy.executors.aggregate.value_state import integers_of, signed_counts
+from risingpy.storage.state_table import StateTable
+from risingpy.types import BIGINT, SqlType
+
+
+class Dedup:
+    """One dedup table in one epoch. `group_key` and `arguments` are positions of the input's columns."""
+
+    def __init__(
+        self,
+        table: StateTable,
+        group_key: Sequence[int],
+        arguments: Sequence[int],
+        argument_types: Sequence[SqlType],
+        filters: Sequence[int | None],
+    ) -> None:
+        self._table = table
+        self._group_key = group_key
+        self._arguments = arguments
+        self._types = argument_types
+        self._filters = filters
+        self._changes: list[Rows] | None = None
+
+    def rows_for(self, rows: Rows, filter: int | None) -> Rows:
+        """The arguments that come and go for the calls with this filter. The first time, the table is brought up to
+        date; `rows` must be the same every time. Of the columns only the group key and the arguments are there."""
+        if self._changes is None:
+            self._changes = self._update(rows)
+        return self._changes[self._filters.index(filter)]
+
+    def _update(self, rows: Rows) -> list[Rows]:
+        passed = [_passed(rows, filter) for filter in self._filters]
+        counted = np.logical_or.reduce(passed)
+        codes, ops = rows.groups.codes[counted], rows.ops[counted]
+        arguments = [rows.columns[k].filter(pa.array(counted)) for k in self._arguments]
+        found = group_by([pa.array(codes), *arguments], [BIGINT, *self._types], len(codes))
+        owners, *values = found.keys
+        keys = [*(key.take(owners) for key in rows.groups.keys), *values]
+        _, stored = self._table.get_rows(keys)
+        before = [integers_of(column) for column in stored]
+        grouped = GroupedRows(found.codes, ops, found.number)
+        changes = [signed_counts(grouped.select(mask[counted])) for mask in passed]
+        after = [count + change for count, change in zip(before, changes, strict=True)]
+        self._write(keys, changes, after)
+        columns = dict(zip((*self._group_key, *self._arguments), keys, strict=True))
+        group_of = owners.to_numpy(zero_copy_only=False)
+        return [
+            _crossing(rows, Groups(group_of, rows.groups.keys, rows.groups.number), columns, old > 0, new > 0)
+            for old, new in zip(before, after, strict=True)
+        ]
+
+    def _write(self, keys: list[pa.Array], changes: list[np.ndarray], after: list[np.ndarray]) -> None:
+        changed = np.logical_or.reduce([change != 0 for change in changes])
+        stays = np.logical_or.reduce([count != 0 for count in after])
+        ops = np.where(stays, 1, -1).astype(np.int8)[changed]
+        self._table.apply(ops, [column.filter(pa.array(changed)) for column in (*keys, *map(pa.array, after))])
+
+
+class DistinctCall:
+    """A call that sees each of its arguments once per group."""
+
+    def __init__(self, call: Call, dedup: Dedup, filter: int | None) -> None:
+        self._call = call
+        self._dedup = dedup
+        self._filter = filter
+
+    def update(self, rows: Rows) -> Results:
+        return self._call.update(self._dedup.rows_for(rows, self._filter))
+
+    def store(self, keys: Sequence[pa.Array], keep: Mask) -> None:
+        self._call.store(keys, keep)
+
+
+def _passed(rows: Rows, filter: int | None) -> Mask:
+    if filter is None:
+        return np.ones(len(rows.ops), np.bool_)
+    mask: Mask = rows.columns[filter].fill_null(False).to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _crossing(rows: Rows, groups: Groups, columns: dict[int, pa.Array], before: Mask, after: Mask) -> Rows:
+    """What is there now and was not, as inserts; what was there and is not, as deletes."""
+    changed = before != after
+    crossed = pa.array(changed)
+    ops = np.where(after, 1, -1).astype(np.int8)[changed]
+    nothing = pa.nulls(len(ops))
+    given = [columns[k].filter(crossed) if k in columns else nothing for k in range(len(rows.columns))]
+    return Rows(Groups(groups.codes[changed], groups.keys, groups.number), ops, given)

@@ -1,0 +1,189 @@
+"""Calls of aggregate functions as they are written: DISTINCT, ORDER BY, WITHIN GROUP, FILTER.
+
+string_agg(DISTINCT a, ',' ORDER BY a) FILTER (WHERE b)
+percentile_cont(0.5) WITHIN GROUP (ORDER BY x)          the sorted expression is the last argument
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from risingpy.errors import FeatureNotSupported, GroupingError, SqlError
+from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.executors.expression.signatures import AGGREGATES, SCALARS
+from risingpy.frontend.binder.aggregates import AggregateCall, OrderKey, make_aggregate
+from risingpy.frontend.binder.calls import no_function
+from risingpy.frontend.binder.coercion import Operand
+from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.trees import begin_of, name_of, position_of
+from risingpy.types import BOOLEAN
+
+ORDERED_SET = frozenset({"mode", "percentile_cont", "percentile_disc"})  # sorted by WITHIN GROUP
+_BY_ORDER = frozenset({"string_agg", "array_agg", "jsonb_agg", "jsonb_object_agg", "first_value", "last_value"})
+_EXTREME_OF_ANOTHER = {"arg_min": False, "arg_max": True}  # → whether the largest comes first
+_WRONG_KIND = "42809"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """An aggregate's call taken apart, nothing bound yet. `within`: what stands in WITHIN GROUP, None without it."""
+
+    name: str
+    position: int
+    arguments: Sequence[exp.Expr]
+    distinct: bool
+    order: Sequence[exp.Ordered]
+    within: Sequence[exp.Ordered] | None
+    condition: exp.Expr | None
+
+
+def bind_aggregate(
+    binder: ExpressionBinder,
+    tree: exp.Anonymous,
+    name: str,
+    *,
+    within: Sequence[exp.Ordered] | None = None,
+    condition: exp.Expr | None = None,
+) -> Expr:
+    """The reference to an aggregate's result. Raises GroupingError where none may stand."""
+    position = position_of(tree)
+    if binder.aggregates is None:
+        if binder.clause == "aggregate":
+            raise GroupingError("aggregate function calls cannot be nested", position=position)
+        raise GroupingError(f"aggregate functions are not allowed in {binder.clause}", position=position)
+    written = _taken_apart(tree, name, within, condition)
+    return binder.aggregates.add(_checked(_bound(binder, written), written))
+
+
+def _taken_apart(
+    tree: exp.Anonymous, name: str, within: Sequence[exp.Ordered] | None, condition: exp.Expr | None
+) -> WrittenCall:
+    arguments = list(tree.expressions)
+    order: Sequence[exp.Ordered] = ()
+    if arguments and isinstance(arguments[-1], exp.Order):  # the parser hangs it on the last argument
+        order = arguments[-1].expressions
+        arguments[-1] = arguments[-1].this
+    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        arguments = [*arguments[0].expressions, *arguments[1:]]
+    written = WrittenCall(name, position_of(tree), arguments, distinct, order, within, condition)
+    _check_within(written)
+    return written
+
+
+def _check_within(written: WrittenCall) -> None:
+    name, position = written.name, written.position
+    if name in ORDERED_SET:
+        if written.within is None:
+            message = f"WITHIN GROUP is required for ordered-set aggregate {name}"
+            raise SqlError(message, sqlstate=_WRONG_KIND, position=position)
+        if written.distinct:
+            raise FeatureNotSupported("cannot use DISTINCT with WITHIN GROUP", position=position)
+        if written.order:
+            raise FeatureNotSupported("cannot use multiple ORDER BY clauses with WITHIN GROUP", position=position)
+    elif written.within is not None:
+        message = f"{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"
+        raise SqlError(message, sqlstate=_WRONG_KIND, position=position)
+
+
+def _bound(binder: ExpressionBinder, written: WrittenCall) -> AggregateCall:
+    inner = ExpressionBinder(binder.context, binder.scope, "aggregate")
+    args = _arguments(inner, written)
+    ordered = written.order
+    if written.within is not None:
+        args = [*args, *(inner.bind(key.this) for key in written.within)]
+        ordered = written.within
+    condition = None
+    if written.condition is not None:
+        condition = ExpressionBinder(binder.context, binder.scope, "FILTER").condition(written.condition, "FILTER")
+    coercer = binder.context.coercer
+    call = make_aggregate(coercer, written.name, args, written.position, distinct=written.distinct, condition=condition)
+    if written.within is not None:
+        keys = call.args[len(call.args) - len(written.within) :]
+    else:
+        keys = tuple(inner.settled(key.this) for key in ordered)
+    order = tuple(
+        OrderKey(expr, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
+        for expr, key in zip(keys, ordered, strict=True)
+    )
+    return replace(call, order_by=order)
+
+
+def _arguments(inner: ExpressionBinder, written: WrittenCall) -> list[Operand]:
+    name, position = written.name, written.position
+    if len(written.arguments) == 1 and isinstance(written.arguments[0], exp.Star):
+        if name != "count":
+            raise no_function(name, [], position)
+        if written.distinct:
+            raise SqlError("DISTINCT * is not supported", sqlstate="42601", position=position)
+        return []
+    if not written.arguments and written.within is None:
+        message = f"{name}(*) must be used to call a parameterless aggregate function"
+        raise SqlError(message, sqlstate=_WRONG_KIND, position=position)
+    return [inner.bind(argument) for argument in written.arguments]
+
+
+def _checked(call: AggregateCall, written: WrittenCall) -> AggregateCall:
+    """The call in its plainest form: without an order that changes nothing, and by what it means to compute."""
+    if call.distinct:
+        missing = next((k for k, key in enumerate(call.order_by) if key.expr not in call.args), None)
+        if missing is not None:
+            message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
+            raise SqlError(message, sqlstate="42P10", position=begin_of(written.order[missing]))
+        call = _wholly_ordered(call)
+    if written.name in _EXTREME_OF_ANOTHER:
+        return _first_by(call, descending=_EXTREME_OF_ANOTHER[written.name])
+    if written.name == "approx_count_distinct":
+        return replace(call, distinct=True, order_by=())
+    if call.function not in _BY_ORDER | ORDERED_SET:
+        return replace(call, order_by=())
+    if call.function in ("first_value", "last_value"):  # the same with and without duplicates
+        return replace(call, distinct=False)
+    return call
+
+
+def _wholly_ordered(call: AggregateCall) -> AggregateCall:
+    """DISTINCT's own order, by all arguments, behind the given one: as PostgreSQL, which sorts to find duplicates."""
+    given = {key.expr for key in call.order_by}
+    descending = bool(call.order_by) and call.order_by[-1].descending
+    nulls_first = bool(call.order_by) and call.order_by[-1].nulls_first
+    rest = tuple(OrderKey(arg, descending, nulls_first) for arg in call.args if arg not in given)
+    return replace(call, order_by=call.order_by + rest)
+
+
+def _first_by(call: AggregateCall, *, descending: bool) -> AggregateCall:
+    """arg_min(x, y) is the first x in the order of those y that are not NULL."""
+    value, compared = call.args
+    present: Expr = Call("is_not_null", (compared,), BOOLEAN)
+    condition = present if call.filter is None else Call("and", (call.filter, present), BOOLEAN)
+    order = (OrderKey(compared, descending, nulls_first=False),)
+    return replace(call, function="first_value", args=(value,), filter=condition, order_by=order, distinct=False)
+
+
+def _within_group(binder: ExpressionBinder, tree: exp.WithinGroup) -> Expr:
+    return _modified(binder, tree, None)
+
+
+def _filtered(binder: ExpressionBinder, tree: exp.Filter) -> Expr:
+    return _modified(binder, tree.this, tree.expression.this)
+
+
+def _modified(binder: ExpressionBinder, tree: exp.Expr, condition: exp.Expr | None) -> Expr:
+    """A call with WITHIN GROUP, FILTER or both."""
+    within = None
+    if isinstance(tree, exp.WithinGroup):
+        within, tree = tree.expression.expressions, tree.this
+    name = name_of(tree.this) if isinstance(tree, exp.Anonymous) else ""
+    if isinstance(tree, exp.Anonymous) and name in AGGREGATES:
+        return bind_aggregate(binder, tree, name, within=within, condition=condition)
+    if name in SCALARS:
+        word = "FILTER" if within is None else "WITHIN GROUP"
+        message = f"{word} specified, but {name} is not an aggregate function"
+        raise SqlError(message, sqlstate=_WRONG_KIND, position=position_of(tree))
+    return binder.bind(tree).expr
+
+
+BINDERS.update({exp.Filter: _filtered, exp.WithinGroup: _within_group})

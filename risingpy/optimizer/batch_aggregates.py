@@ -1,0 +1,181 @@
+"""Aggregate calls in DuckDB's SQL, so that they give what a view gives.
+
+    string_agg(a, b order by c)  =>  string_agg(t.c0, ',' ORDER BY t.c2 ASC NULLS LAST)
+
+The input's columns are t.c0, t.c1, … .
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from risingpy.errors import FeatureNotSupported, InternalError
+from risingpy.executors.expression.duckdb_sql import compile_expression
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
+from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.executors.expression.sql_text import raised
+from risingpy.optimizer.logical import AggCall, Schema, SortKey
+from risingpy.types import BIGINT, BOOLEAN, DOUBLE, SqlType, TypeKind
+
+
+def aggregate_sql(call: AggCall, schema: Schema) -> str:
+    """The call over an input of `schema`; of type `call.type`."""
+    special = _SPECIAL.get(call.function)
+    if special is not None:
+        return special(call, schema)
+    if not call.args:
+        return f"count(*){_filter(call)}"
+    return _plain_call(call.function, _column(call.args[0]), call, call.type)
+
+
+def _column(index: int) -> str:
+    return f"t.c{index}"
+
+
+def _plain_call(function: str, argument: str, call: AggCall, result: SqlType) -> str:
+    if function == "sum" and result.kind is TypeKind.INTERVAL:
+        return _interval_sum(argument, call)
+    distinct = "DISTINCT " if call.distinct else ""
+    return f"CAST({function}({distinct}{argument}){_filter(call)} AS {result.duckdb})"
+
+
+def _interval_sum(argument: str, call: AggCall) -> str:
+    """DuckDB has no sum of intervals: months, days and microseconds are summed by themselves."""
+    if call.distinct:
+        raise FeatureNotSupported("sum(DISTINCT interval) is not supported")
+    parts = (
+        ("to_months", f"12 * date_part('year', {argument}) + date_part('month', {argument})", "INTEGER"),
+        ("to_days", f"date_part('day', {argument})", "INTEGER"),
+        (
+            "to_microseconds",
+            f"3600000000 * date_part('hour', {argument}) + 60000000 * date_part('minute', {argument})"
+            f" + date_part('microseconds', {argument})",
+            "BIGINT",
+        ),
+    )
+    sums = [f"{make}(CAST(sum({part}){_filter(call)} AS {kind}))" for make, part, kind in parts]
+    return f"({' + '.join(sums)})"
+
+
+def _filter(call: AggCall, *conditions: str) -> str:
+    own = () if call.filter is None else (_column(call.filter),)
+    every = " AND ".join((*own, *conditions))
+    return f" FILTER (WHERE {every})" if every else ""
+
+
+def _order(call: AggCall) -> str:
+    return f" ORDER BY {', '.join(sort_key_sql(key) for key in call.order_by)}" if call.order_by else ""
+
+
+def sort_key_sql(key: SortKey) -> str:
+    """One key of an ORDER BY over the input."""
+    direction = "DESC" if key.descending else "ASC"
+    return f"{_column(key.index)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+
+def _average(call: AggCall, schema: Schema) -> str:
+    """The quotient of sum and count, just as a view computes it; NULL over nothing."""
+    argument = schema[call.args[0]].type
+    column = _column(call.args[0])
+    if argument.is_float:
+        column = f"CAST({column} AS DOUBLE)"
+    total_type = _total_type(argument)
+    texts = [_plain_call("sum", column, call, total_type), _plain_call("count", column, call, BIGINT)]
+    total, count = InputRef(0, total_type), InputRef(1, BIGINT)
+    if total_type.kind is TypeKind.NUMERIC:
+        divided: Expr = _quotient(total, Cast(count, numeric_of(BIGINT)))
+    else:
+        divided = Call("divide", (total, Cast(count, DOUBLE)), total_type)
+    if divided.type != call.type:
+        divided = Cast(divided, call.type)
+    is_empty = Call("eq", (count, Literal(0, BIGINT)), BOOLEAN)
+    case = Case(((is_empty, Literal(None, call.type)),), divided, call.type)
+    return compile_expression(case, texts.__getitem__, strict=True)
+
+
+def _quotient(total: Expr, count: Expr) -> Expr:
+    return Call("divide", (total, count), numeric_result(NumericRule.DIVIDE, (total.type, count.type)))
+
+
+def _total_type(argument: SqlType) -> SqlType:
+    match argument.kind:
+        case TypeKind.REAL | TypeKind.DOUBLE:
+            return DOUBLE
+        case TypeKind.INTERVAL:
+            return argument
+        case TypeKind.SMALLINT | TypeKind.INTEGER | TypeKind.BIGINT | TypeKind.NUMERIC:
+            return numeric_result(NumericRule.SUM, (argument,))
+        case _:
+            raise InternalError(f"avg of {argument}")
+
+
+def _string_agg(call: AggCall, schema: Schema) -> str:
+    """DuckDB's separator is a constant. So each value has its separator in front, and the first one is cut off."""
+    value, separator = _column(call.args[0]), f"coalesce({_column(call.args[1])}, '')"
+    present = _filter(call, f"{value} IS NOT NULL")
+    if call.distinct:
+        pairs = _distinct_list(call, {call.args[0]: value, call.args[1]: separator}, present)
+        texts = f"[p.c{call.args[1]} || p.c{call.args[0]} FOR p IN {pairs}]"
+        return f"substr(array_to_string({texts}, ''), length({pairs}[1].c{call.args[1]}) + 1)"
+    joined = f"string_agg({separator} || {value}, ''{_order(call)}){present}"
+    return f"substr({joined}, length(first({separator}{_order(call)}){present}) + 1)"
+
+
+def _distinct_list(call: AggCall, values: dict[int, str], filtered: str) -> str:
+    """A list of the distinct structs of `values`, sorted by all of them, of which the call's order names the first."""
+    first = call.order_by[0]
+    if any((k.descending, k.nulls_first) != (first.descending, first.nulls_first) for k in call.order_by):
+        raise FeatureNotSupported(f"{call.function}(DISTINCT …) in mixed order is not supported")
+    columns = dict.fromkeys((*(key.index for key in call.order_by), *values))
+    struct = f"{{{', '.join(f'c{i}: {values[i]}' for i in columns)}}}"
+    direction = f"{'DESC' if first.descending else 'ASC'} NULLS {'FIRST' if first.nulls_first else 'LAST'}"
+    return f"list(DISTINCT {struct} ORDER BY {struct} {direction}){filtered}"
+
+
+def _first_value(call: AggCall, schema: Schema) -> str:
+    function = "first" if call.function == "first_value" else "last"
+    return f"{function}({_column(call.args[0])}{_order(call)}){_filter(call)}"
+
+
+def _mode(call: AggCall, schema: Schema) -> str:
+    """The first in order of the most frequent."""
+    return f"mode({_column(call.args[0])}{_order(call)}){_filter(call)}"
+
+
+def _percentile(call: AggCall, schema: Schema) -> str:
+    """percentile_disc: the first value that as large a part of the rows does not exceed."""
+    fraction, values, size = _sorted_values(call)
+    return _in_range(fraction, f"{values}[CAST(greatest(ceil({fraction} * {size}), 1) AS BIGINT)]", call.type)
+
+
+def _interpolated(call: AggCall, schema: Schema) -> str:
+    """percentile_cont: between the two values around the place."""
+    fraction, values, size = _sorted_values(call)
+    place = f"({fraction} * ({size} - 1))"
+    low, high = (f"{values}[CAST({edge}({place}) AS BIGINT) + 1]" for edge in ("floor", "ceil"))
+    between = f"{low} + ({place} - floor({place})) * ({high} - {low})"
+    return _in_range(fraction, f"CASE WHEN floor({place}) = ceil({place}) THEN {low} ELSE {between} END", call.type)
+
+
+def _sorted_values(call: AggCall) -> tuple[str, str, str]:
+    """The fraction, the list of the values in order, and its length."""
+    value = _column(call.args[1])
+    values = f"list({value}{_order(call)}){_filter(call, f'{value} IS NOT NULL')}"
+    return f"max({_column(call.args[0])})", f"({values})", f"len({values})"
+
+
+def _in_range(fraction: str, result: str, type_: SqlType) -> str:
+    message = f"concat('percentile value ', {fraction}, ' is not between 0 and 1')"
+    error = raised("22003", message, type_)
+    return f"CASE WHEN {fraction} < 0 OR {fraction} > 1 THEN {error} WHEN {fraction} >= 0 THEN {result} END"
+
+
+_SPECIAL: dict[str, Callable[[AggCall, Schema], str]] = {
+    "avg": _average,
+    "string_agg": _string_agg,
+    "first_value": _first_value,
+    "last_value": _first_value,
+    "mode": _mode,
+    "percentile_cont": _interpolated,
+    "percentile_disc": _percentile,
+}
