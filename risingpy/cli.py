@@ -17,6 +17,7 @@ from risingpy.config import (
     DEFAULT_PORT,
     ENGINES,
     LOG_LEVELS,
+    MAX_PARALLELISM,
     TASK_TRIES,
     ConfigError,
     default_parallelism,
@@ -98,6 +99,63 @@ def check(data_dir: Path | None) -> None:
     read = f"{report.rows:,} rows of {report.tables} tables, {report.log_records} pending log records"
     click.echo(f"{read}: {len(report.problems) or 'no'} problem{'s' if len(report.problems) != 1 else ''}")
     sys.exit(1 if report.problems else 0)
+
+
+@main.command()
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where the database lives [risingpy-data].")
+@click.option("--parallelism", type=click.IntRange(1, MAX_PARALLELISM), required=True, help="Shards to have after it.")
+def rescale(data_dir: Path | None, parallelism: int) -> None:
+    """Move a stopped server's state to another number of shards.
+
+    Killed at any moment, it leaves the old number or the new one, whole. Needs room for a second copy of the state.
+    """
+    from risingpy.meta.check import require_data_directory
+    from risingpy.meta.rescale import rescale as rescale_directory
+
+    directory = _data_dir(data_dir)
+    with _refusals():
+        require_data_directory(directory)
+        rescale_directory(directory, parallelism, click.echo)
+
+
+@main.command()
+@click.option("--host", default="localhost", show_default=True)
+@click.option("--port", default=DEFAULT_PORT, show_default=True)
+@click.option("--dbname", default="dev", show_default=True)
+@click.option("--user", default="root", show_default=True)
+@click.argument("directory", type=click.Path(path_type=Path))
+def backup(host: str, port: int, dbname: str, user: str, directory: Path) -> None:
+    """Copy a running server's database, as it is at one epoch, to a new DIRECTORY of the server's machine."""
+    import psycopg
+    from psycopg import sql as composed
+
+    from risingpy.sql_command import error_lines, run_sql
+
+    statement = composed.SQL("BACKUP TO {}").format(composed.Literal(str(directory.absolute()))).as_string()
+    try:
+        run_sql(_conninfo(host, port, dbname, user), statement, sys.stdout)
+    except psycopg.Error as error:
+        for line in error_lines(error):
+            click.echo(line, err=True)
+        sys.exit(1)
+
+
+@main.command()
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where to put it: a new or empty directory.")
+@click.argument("directory", type=click.Path(path_type=Path))
+def restore(data_dir: Path | None, directory: Path) -> None:
+    """Make a data directory of the backup in DIRECTORY, and check it. Then start the server on it."""
+    from risingpy.meta.backup import restore as restore_directory
+    from risingpy.meta.check import check as check_directory
+
+    target = _data_dir(data_dir)
+    with _refusals():
+        epoch = restore_directory(directory, target)
+        problems = check_directory(target).problems
+    for problem in problems:
+        click.echo(problem)
+    click.echo(f"{target} is as the database was at epoch {epoch}: {len(problems) or 'no'} problems")
+    sys.exit(1 if problems else 0)
 
 
 @main.command()

@@ -89,7 +89,8 @@ class EpochWorker:
 
     def store(self, shard: int, shards: int) -> ShardStore:
         if shard not in self._stores:
-            self._stores[shard] = ShardStore(shard_directory(self.data_dir, shard), shard=shard, shards=shards)
+            directory = shard_directory(self.data_dir, shard, shards)
+            self._stores[shard] = ShardStore(directory, shard=shard, shards=shards)
         return self._stores[shard]
 
     def logged(self, descriptor: EpochDescriptor) -> dict[int, pa.Table]:

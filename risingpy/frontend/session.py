@@ -34,6 +34,7 @@ from risingpy.types.oids import TYPE_BY_OID
 _ABOUT_COMMITTED_ROWS = (
     ast.AlterTable,
     ast.AlterRelation,
+    ast.Backup,
     ast.Flush,
     ast.CreateTable,
     ast.CreateSource,

@@ -10,7 +10,7 @@ from risingpy.errors import SqlError
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore
 from risingpy.storage.log_reader import LogReader
-from risingpy.storage.meta_store import MetaStore
+from risingpy.storage.meta_store import MetaStore, meta_directory
 from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.store_check import counted, find_problems
 from risingpy.storage.table_schema import TableSchema, vnodes_of_shard
@@ -33,8 +33,7 @@ def check(data_dir: Path) -> CheckReport:
 
     Raises DataDirectoryInUse while a server runs on it, IoError if it is no data directory or cannot be opened.
     """
-    if not (data_dir / "meta").is_dir():
-        raise SqlError(f"{data_dir} is no data directory of RisingPy", sqlstate="58P01")
+    require_data_directory(data_dir)
     store = MetaStore(data_dir)
     try:
         state = MetaStateStore(store).load(1)
@@ -51,6 +50,12 @@ def check(data_dir: Path) -> CheckReport:
         store.close()
 
 
+def require_data_directory(data_dir: Path) -> None:
+    """Refuses a directory that no server has used: opening it would make one."""
+    if not meta_directory(data_dir).is_dir():
+        raise SqlError(f"{data_dir} is no data directory of RisingPy", sqlstate="58P01")
+
+
 def _tables(state: MetaState) -> dict[int, TableSchema]:
     """All that the catalog knows of: relations, also of stopped jobs, and the state of running ones."""
     tables = {r.table.table_id: r.table for r in state.catalog.relations.values() if r.table is not None}
@@ -62,7 +67,7 @@ def _tables(state: MetaState) -> dict[int, TableSchema]:
 def _check_shard(
     data_dir: Path, state: MetaState, shard: int, tables: dict[int, TableSchema]
 ) -> tuple[int, list[str]]:
-    store = ShardStore(shard_directory(data_dir, shard), shard=shard, shards=state.shards)
+    store = ShardStore(shard_directory(data_dir, shard, state.shards), shard=shard, shards=state.shards)
     try:
         snapshot = store.newest()
         try:

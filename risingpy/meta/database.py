@@ -5,6 +5,7 @@ Everything here may be called from any thread. What blocks takes a `cancelled` e
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -15,10 +16,12 @@ import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads 
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
 from risingpy.executors.epoch_descriptor import run_directory
 from risingpy.meta import ddl, schema_change
+from risingpy.meta.backup import PinnedDatabase, check_target
 from risingpy.meta.barriers import BarrierLoop, GraphChange
 from risingpy.meta.dml_log import DmlLog, TableChange
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.internal_tables import internal_tables
+from risingpy.meta.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.schema_change import NewName, TableReplacement
 from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
@@ -28,6 +31,8 @@ from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
 from risingpy.storage.meta_store import MetaStore
 from risingpy.storage.state_store import ReadView, StateStore
 from risingpy.storage.write_ahead_log import log_directory
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,11 @@ class Database:
         run_directory(data_dir).mkdir(exist_ok=True)
         states = MetaStateStore(self._meta_store)
         stored = states.load(parallelism)
+        if stored.wanted_shards:
+            rescale_opened(data_dir, self._meta_store, stored.wanted_shards, LOG.info)
+            stored = states.load(parallelism)
+        else:
+            remove_other_shards(data_dir, stored.shards)
         state = replace(without_unfinished_jobs(stored), graph_version=stored.graph_version + 1)
         states.commit(stored, state)
         self._store = StateStore(data_dir, state.shards)
@@ -294,6 +304,28 @@ class Database:
         self._loop.change(add)
         return created
 
+    def alter_parallelism(self, shards: int) -> None:
+        """The next start moves the state to so many shards."""
+        self._loop.change(lambda state: replace(state, wanted_shards=0 if shards == state.shards else shards))
+
+    def backup(self, target: Path) -> int:
+        """Copies the database, as it is at one committed epoch, to a new directory; returns the epoch."""
+        check_target(target)
+        pinned: list[PinnedDatabase] = []
+
+        def pin(state: MetaState) -> MetaState:
+            # Between two epochs: the shards, the meta store and the log are of one moment.
+            view = self._store.open_read_view(state.committed.epoch)  # its own: a copy keeps it busy
+            pinned.append(PinnedDatabase(self.data_dir, state, view, self._meta_store))
+            return state
+
+        self._loop.change(pin)
+        try:
+            pinned[0].copy_to(target)
+        finally:
+            pinned[0].close()
+        return pinned[0].epoch
+
     def drop_schema(self, name: str, *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
         """Drops a schema; returns notices."""
         notices: list[str] = []
@@ -324,6 +356,7 @@ class Database:
         return {
             "data_directory": str(self.data_dir),
             "parallelism": str(self.shards),
+            **({"parallelism_after_restart": str(wanted)} if (wanted := self.state.wanted_shards) else {}),
             "committed_epoch": str(self.committed_epoch),
             "data_bytes": str(self._store.size_bytes),
             "log_bytes": str(self._log.bytes_on_disk),

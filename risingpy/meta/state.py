@@ -33,6 +33,7 @@ class MetaState:
 
     `graph_version` grows with every change of `jobs`. `fresh_jobs` have not run an epoch yet. `purge` are ids of
     dropped tables with rows left. `errors` counts, per relation, expressions that failed and became NULL.
+    `wanted_shards` is what the next start is to rescale to (0: as it is).
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -44,6 +45,7 @@ class MetaState:
     purge: frozenset[int] = frozenset()
     errors: Mapping[int, int] = field(default_factory=dict)
     next_id: int = FIRST_USER_ID
+    wanted_shards: int = 0
 
     def graph(self) -> StreamGraph:
         """The stream graph of all running jobs."""

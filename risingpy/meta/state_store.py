@@ -61,6 +61,7 @@ class MetaStateStore:
                 purge=frozenset(_json(txn, "purge")),
                 errors={int(k): v for k, v in counters["errors"].items()},
                 next_id=counters["next_id"],
+                wanted_shards=counters["wanted_shards"],
             )
 
     def commit(self, old: MetaState, new: MetaState) -> None:
@@ -80,6 +81,7 @@ class MetaStateStore:
                     "fresh_jobs": sorted(new.fresh_jobs),
                     "errors": dict(new.errors),
                     "next_id": new.next_id,
+                    "wanted_shards": new.wanted_shards,
                 },
             )
             committed = new.committed

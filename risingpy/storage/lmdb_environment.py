@@ -203,6 +203,16 @@ class Snapshot:
                 raise InternalError("a snapshot is read after it was released")
             yield self._transaction
 
+    def copy_to(self, directory: Path) -> None:
+        """Writes the state, without free space in it, as an environment in a new directory. IoError if it cannot."""
+        make_directory(directory)
+        with self.use() as transaction:
+            try:
+                self.environment.handle.copy(str(directory), compact=True, txn=transaction)
+            except lmdb.Error as error:
+                raise IoError(f"cannot copy {self.environment.path} to {directory}: {error}") from error
+        sync_directory(directory)
+
     def renew(self, transaction: lmdb.Transaction) -> None:
         """Goes on with `transaction`, after the map has moved, if it sees the same state."""
         if transaction.id() == self._id:

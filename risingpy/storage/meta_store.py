@@ -23,6 +23,11 @@ MAP_BYTES = 1 << 34
 _DATABASE = b"meta"
 
 
+def meta_directory(data_dir: Path) -> Path:
+    """Where the meta store of a data directory lies."""
+    return data_dir / "meta"
+
+
 class DataDirectoryInUse(SqlError):
     """Another server has the data directory: the operator stops it, or names another directory."""
 
@@ -41,7 +46,7 @@ class MetaStore:
         except OSError as error:
             raise IoError(f"cannot use the data directory {data_dir}: {error}") from error
         try:
-            self._environment = open_environment(data_dir / "meta", databases=[_DATABASE], map_size=map_size)
+            self._environment = open_environment(meta_directory(data_dir), databases=[_DATABASE], map_size=map_size)
         except BaseException:
             os.close(self._lock)
             raise
@@ -61,6 +66,15 @@ class MetaStore:
             finally:
                 snapshot.close()
             transaction.write()
+
+    @contextmanager
+    def pinned(self) -> Iterator[Snapshot]:
+        """The newest committed state, as long as the block lasts."""
+        snapshot = self._environment.snapshot()
+        try:
+            yield snapshot
+        finally:
+            snapshot.close()
 
     def close(self) -> None:
         """Gives the data directory free."""

@@ -17,13 +17,14 @@ from risingpy.errors import InternalError, IoError
 from risingpy.storage.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
 from risingpy.storage.key_scan import prefix_end
 from risingpy.storage.lmdb_environment import MAP_BYTES, Environment, Snapshot, open_environment
+from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.shard_writer import ShardWriter, StaleEpoch
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import VNODE_COUNT, TableSchema
-from risingpy.storage.table_statistics import META
-from risingpy.storage.undo_record import ROWS, UNDO, read_markers, undo_stages
+from risingpy.storage.table_statistics import META, StatisticsChange
+from risingpy.storage.undo_record import ROWS, UNDO, apply_writes, read_markers, undo_stages
 
-__all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory"]
+__all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
 
 STORE_VERSION = 2  # of the databases, of the undo record and of the statistics
 
@@ -32,9 +33,14 @@ class IncompatibleStore(IoError):
     """The store was written by a version with other formats, or for other shards: the operator decides."""
 
 
-def shard_directory(data_dir: Path, shard: int) -> Path:
-    """Where a shard's environment lies."""
-    return data_dir / "shards" / str(shard)
+def shards_directory(data_dir: Path) -> Path:
+    """Where the shards lie."""
+    return data_dir / "shards"
+
+
+def shard_directory(data_dir: Path, shard: int, shards: int) -> Path:
+    """Where the environment of one of `shards` shards lies: those of another number lie beside it."""
+    return shards_directory(data_dir) / f"{shard}-of-{shards}"
 
 
 class ShardStore:
@@ -55,6 +61,18 @@ class ShardStore:
         """
         committed = epoch - 1 if committed is None else committed
         return EpochTransaction(self._open(), epoch=epoch, stage=stage, committed=committed)
+
+    def fill(self, batch: WriteBatch) -> None:
+        """Puts rows, durably, into a shard that no epoch has written yet."""
+        environment = self._open()
+
+        def put(transaction: lmdb.Transaction) -> None:
+            statistics = StatisticsChange()
+            statistics.add(batch.keys, batch.values, +1)
+            statistics.write(environment, transaction)
+            apply_writes(transaction, batch)
+
+        environment.write(put)
 
     def undo_beyond(self, committed: int) -> None:
         """Takes back every stage that is ahead of the committed epoch."""

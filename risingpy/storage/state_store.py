@@ -19,7 +19,7 @@ class StateStore:
     def __init__(self, data_dir: Path, shards: int, *, map_size: int = MAP_BYTES) -> None:
         self.shards = shards
         self._stores = [
-            ShardStore(shard_directory(data_dir, shard), shard=shard, shards=shards, map_size=map_size)
+            ShardStore(shard_directory(data_dir, shard, shards), shard=shard, shards=shards, map_size=map_size)
             for shard in range(shards)
         ]
         self._views: WeakSet[ReadView] = WeakSet()

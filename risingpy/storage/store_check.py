@@ -12,6 +12,7 @@ import pyarrow as pa
 from risingpy.errors import SqlError
 from risingpy.storage.column_buffers import CorruptData
 from risingpy.storage.lmdb_environment import Snapshot
+from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.table_codec import TableCodec, whole_row
 from risingpy.storage.table_schema import TableSchema
 from risingpy.storage.table_statistics import (
@@ -29,11 +30,17 @@ _MOST_PER_TABLE = 3  # problems that are told; a damaged table may have millions
 def counted(snapshot: Snapshot) -> dict[int, TableStatistics]:
     """By table id, what the rows themselves add up to."""
     change = StatisticsChange()
-    with snapshot.use() as transaction:
-        for _, pairs in _batches(transaction):
-            keys, values = zip(*pairs, strict=True)
-            change.add(pa.array(keys, pa.binary()), pa.array(values, pa.binary()), +1)
+    for _, batch in stored_rows(snapshot):
+        change.add(batch.keys, batch.values, +1)
     return change.tables()
+
+
+def stored_rows(snapshot: Snapshot) -> Iterator[tuple[int, WriteBatch]]:
+    """(table id, rows) of everything that is stored, in key order, table by table."""
+    with snapshot.use() as transaction:
+        for table_id, pairs in _batches(transaction):
+            keys, values = zip(*pairs, strict=True)
+            yield table_id, WriteBatch(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
 
 
 def find_problems(

@@ -43,7 +43,7 @@ def directory(server: Server, tmp_path: Path) -> Path:
 @contextmanager
 def written(directory: Path, shard: int, database: bytes) -> Iterator[lmdb.Transaction]:
     """A write behind the store's back."""
-    environment = lmdb.open(str(shard_directory(directory, shard)), max_dbs=8, map_size=1 << 30)
+    environment = lmdb.open(str(shard_directory(directory, shard, 2)), max_dbs=8, map_size=1 << 30)
     with environment.begin(environment.open_db(database), write=True) as transaction:
         yield transaction
     environment.close()

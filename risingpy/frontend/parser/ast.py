@@ -206,6 +206,13 @@ class Flush:
 
 
 @dataclass(frozen=True, slots=True)
+class Backup:
+    """BACKUP TO 'directory', which is the server's."""
+
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
 class Begin:
     """`read_only` is None unless said."""
 
@@ -280,6 +287,7 @@ Statement = (
     | SetVariable
     | Describe
     | Flush
+    | Backup
     | Begin
     | Commit
     | Rollback

@@ -24,6 +24,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "DESC": utility.parse_describe,
     "SET": utility.parse_set,
     "RESET": utility.parse_reset,
+    "BACKUP": utility.parse_backup,
     "FLUSH": utility.parse_flush,
     "BEGIN": utility.parse_begin,
     "START": utility.parse_start,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from risingpy.frontend.parser.ast import (
+    Backup,
     Begin,
     Commit,
     Deallocate,
@@ -60,6 +61,11 @@ def parse_describe(cursor: Cursor) -> Describe:
 def parse_flush(cursor: Cursor) -> Flush:
     cursor.expect("FLUSH")
     return Flush()
+
+
+def parse_backup(cursor: Cursor) -> Backup:
+    cursor.expect("BACKUP", "TO")
+    return Backup(cursor.string())
 
 
 def parse_set(cursor: Cursor) -> Statement:

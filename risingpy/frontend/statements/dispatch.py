@@ -12,6 +12,7 @@ from risingpy.frontend.prepared import PreparedStatement
 from risingpy.frontend.statements import (
     alter_relation,
     alter_table,
+    backup,
     copy,
     create_schema,
     create_table,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.AlterRelation: alter_relation.prepare,
     ast.AlterTable: alter_table.prepare,
+    ast.Backup: backup.prepare,
     ast.Begin: transaction_control.prepare_begin,
     ast.Commit: transaction_control.prepare_commit,
     ast.Copy: copy.prepare,

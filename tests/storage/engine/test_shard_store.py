@@ -24,7 +24,7 @@ ROWS = 2000
 
 @pytest.fixture
 def store(tmp_path: Path) -> ShardStore:
-    return ShardStore(shard_directory(tmp_path, 0), shard=0, shards=1)
+    return ShardStore(shard_directory(tmp_path, 0, 1), shard=0, shards=1)
 
 
 def fill(table: StateTable, value: int, rows: int = ROWS) -> None:
@@ -130,7 +130,7 @@ def test_a_store_of_another_format_or_shard_is_refused(
 
 
 def test_a_damaged_file_is_an_error_for_the_operator(tmp_path: Path) -> None:
-    path = shard_directory(tmp_path, 0)
+    path = shard_directory(tmp_path, 0, 1)
     path.mkdir(parents=True)
     (path / "data.mdb").write_bytes(os.urandom(100_000))
     with pytest.raises(IoError):
@@ -139,7 +139,7 @@ def test_a_damaged_file_is_an_error_for_the_operator(tmp_path: Path) -> None:
 
 def test_the_map_grows_and_the_newest_view_lives_on(tmp_path: Path, three_integers: TableSchema) -> None:
     state = StateStore(tmp_path, 1, map_size=1 << 17)
-    store = ShardStore(shard_directory(tmp_path, 0), shard=0, shards=1, map_size=1 << 17)
+    store = ShardStore(shard_directory(tmp_path, 0, 1), shard=0, shards=1, map_size=1 << 17)
     write(store, three_integers, 1, 10, rows=100)
     old = state.open_read_view(1)
     write(store, three_integers, 2, 20, rows=100)
@@ -156,7 +156,7 @@ def test_the_map_grows_and_the_newest_view_lives_on(tmp_path: Path, three_intege
 
 
 def test_a_process_that_opened_a_shard_and_forks_keeps_its_views(tmp_path: Path, three_integers: TableSchema) -> None:
-    store = ShardStore(shard_directory(tmp_path, 0), shard=0, shards=1)
+    store = ShardStore(shard_directory(tmp_path, 0, 1), shard=0, shards=1)
     write(store, three_integers, 1, 10)
     state = StateStore(tmp_path, 1)
     view = state.open_read_view(1)

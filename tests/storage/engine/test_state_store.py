@@ -23,7 +23,7 @@ SHARDS = 2
 def write(data_dir: Path, schema: TableSchema, epoch: int, *, shards: int = SHARDS, stage: int = 0) -> None:
     """Every shard gets all rows, with the epoch as their value: a mixture would show."""
     for shard in range(shards):
-        store = ShardStore(shard_directory(data_dir, shard), shard=shard, shards=SHARDS)
+        store = ShardStore(shard_directory(data_dir, shard, SHARDS), shard=shard, shards=SHARDS)
         with store.begin(epoch, stage) as transaction:
             keys = pa.array(np.arange(ROWS, dtype=np.int32))
             values = pa.array(np.full(ROWS, epoch, np.int32))

@@ -1,0 +1,113 @@
+"""BACKUP TO: a copy of a running database as it was at one epoch; `risingpy restore` puts it back.
+
+Between two epochs it pins the shards and the meta store and opens the log's files, which takes no time; then all is
+copied while the epochs go on. A backup is a data directory with a note in it, written last, that says it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+from risingpy.errors import IoError, SqlError
+from risingpy.meta.state import MetaState
+from risingpy.storage.durable_directory import make_directory, sync_directory
+from risingpy.storage.log_segment import segment_paths
+from risingpy.storage.meta_store import MetaStore, meta_directory
+from risingpy.storage.shard_store import shard_directory
+from risingpy.storage.state_store import ReadView
+from risingpy.storage.write_ahead_log import log_directory
+
+NOTE = "backup.json"
+_CHUNK = 1 << 20
+
+
+class PinnedDatabase:
+    """What a backup copies: made between two epochs, it keeps everything readable until `close`."""
+
+    def __init__(self, data_dir: Path, state: MetaState, view: ReadView, store: MetaStore) -> None:
+        """`view` is of the state's committed epoch, acquired for this alone."""
+        self.epoch = state.committed.epoch
+        self._view = view
+        self._stack = ExitStack()
+        self._stack.callback(view.release)
+        self._meta = self._stack.enter_context(store.pinned())
+        paths = segment_paths(log_directory(data_dir)).values()
+        self._segments = [(path.name, self._stack.enter_context(path.open("rb"))) for path in paths]
+
+    def copy_to(self, target: Path) -> None:
+        """Writes the backup. IoError if the disk refuses; the directory then has no note, and is no backup."""
+        shards = self._view.shards
+        try:
+            for shard, snapshot in enumerate(self._view.snapshots):
+                snapshot.copy_to(shard_directory(target, shard, shards))
+            self._meta.copy_to(meta_directory(target))
+            make_directory(log_directory(target))
+            for name, segment in self._segments:
+                _copy_file(segment, log_directory(target) / name)
+            sync_directory(log_directory(target))
+            _write_note(target, {"epoch": self.epoch, "shards": shards, "made_at": int(time.time())})
+        except OSError as error:
+            raise IoError(f"cannot write the backup in {target}: {error}") from error
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+def check_target(target: Path) -> None:
+    """Refuses a directory that has something in it."""
+    if not target.is_absolute():
+        raise SqlError(f'"{target}" is not an absolute path', sqlstate="42602", hint="The path is the server's.")
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise SqlError(f'"{target}" exists and is not an empty directory', sqlstate="58P02")
+        make_directory(target)
+    except OSError as error:
+        raise IoError(f"cannot write the backup in {target}: {error}") from error
+
+
+def restore(backup: Path, data_dir: Path) -> int:
+    """Makes a data directory of a backup; returns its epoch. Raises SqlError if either is not what it should be."""
+    try:
+        note = json.loads((backup / NOTE).read_text())
+    except (OSError, ValueError) as error:
+        raise SqlError(f"{backup} is not a whole backup: {error}", sqlstate="58P01") from error
+    try:
+        if data_dir.exists() and any(data_dir.iterdir()):
+            raise SqlError(f"{data_dir} exists and is not empty", sqlstate="58P02")
+        shutil.copytree(backup, data_dir, ignore=shutil.ignore_patterns(NOTE, "lock.mdb"), dirs_exist_ok=True)
+        for path in sorted(data_dir.rglob("*")):
+            _sync(path)
+        _sync(data_dir)
+    except OSError as error:
+        raise IoError(f"cannot restore to {data_dir}: {error}") from error
+    return int(note["epoch"])
+
+
+def _copy_file(source: BinaryIO, target: Path) -> None:
+    with target.open("wb") as file:
+        shutil.copyfileobj(source, file, _CHUNK)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_note(target: Path, note: Mapping[str, int]) -> None:
+    unfinished = target / f"{NOTE}.new"
+    unfinished.write_text(json.dumps(note) + "\n")
+    _sync(unfinished)
+    unfinished.rename(target / NOTE)
+    sync_directory(target)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,117 @@
+"""Moves a stopped database to another number of shards.
+
+The new shards are written beside the old ones; the meta store's commit of the new number is the moment of change.
+Killed before it, the old shards still rule, after it the new ones: directories that are left over go at the next start.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.meta.state import MetaState
+from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
+from risingpy.optimizer.fragments import nodes_of_fragment
+from risingpy.optimizer.plan import TableScan
+from risingpy.storage.mem_table import WriteBatch
+from risingpy.storage.meta_store import MetaStore
+from risingpy.storage.shard_store import ShardStore, shard_directory, shards_directory
+from risingpy.storage.state_store import StateStore
+from risingpy.storage.store_check import stored_rows
+from risingpy.storage.table_codec import TableCodec
+from risingpy.storage.table_schema import TableSchema, shards_of_vnodes
+from risingpy.storage.table_statistics import TABLE_ID_BYTES
+
+_VNODE_BYTES = 2
+
+
+def rescale(data_dir: Path, shards: int, say: Callable[[str], None]) -> int:
+    """Gives a stopped server's directory `shards` shards; returns how many rows were moved.
+
+    Raises DataDirectoryInUse while a server runs on it, IoError if the disk refuses: then all is as it was.
+    """
+    store = MetaStore(data_dir)
+    try:
+        return rescale_opened(data_dir, store, shards, say)
+    finally:
+        store.close()
+
+
+def rescale_opened(data_dir: Path, store: MetaStore, shards: int, say: Callable[[str], None]) -> int:
+    """`rescale` for the holder of the meta store."""
+    states = MetaStateStore(store)
+    stored = states.load(shards)
+    remove_other_shards(data_dir, stored.shards)
+    state = without_unfinished_jobs(stored)
+    rows = 0
+    if state.shards != shards:
+        say(f"Moving {data_dir} from {state.shards} to {shards} shards.")
+        rows = _copy(data_dir, state, shards)
+    # What is left of dropped tables was not copied.
+    states.commit(stored, replace(state, shards=shards, wanted_shards=0, purge=frozenset()))
+    remove_other_shards(data_dir, shards)
+    say(f"{rows:,} rows in {shards} shards.")
+    return rows
+
+
+def remove_other_shards(data_dir: Path, shards: int) -> None:
+    """Deletes the directories that an interrupted rescaling has left."""
+    kept = {shard_directory(data_dir, shard, shards) for shard in range(shards)}
+    if shards_directory(data_dir).is_dir():
+        for directory in shards_directory(data_dir).iterdir():
+            if directory not in kept:
+                shutil.rmtree(directory)
+
+
+def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
+    source = StateStore(data_dir, state.shards)
+    targets = [ShardStore(shard_directory(data_dir, k, shards), shard=k, shards=shards) for k in range(shards)]
+    progress = _progress_tables(state)
+    left_out = {*progress, *state.purge}
+    moved = 0
+    try:
+        source.recover(state.committed.epoch)
+        view = source.open_read_view(state.committed.epoch)
+        for table_id, batch in (found for snapshot in view.snapshots for found in stored_rows(snapshot)):
+            if table_id not in left_out:
+                for shard, part in _split(batch, shards):
+                    targets[shard].fill(part)
+                    moved += len(part.keys)
+        view.release()
+        for shard, target in enumerate(targets):
+            for table in progress.values():
+                target.fill(_finished(table, shard))
+    finally:
+        source.close()
+        for target in targets:
+            target.close()
+    return moved
+
+
+def _split(batch: WriteBatch, shards: int) -> Iterator[tuple[int, WriteBatch]]:
+    """The rows by the shard that is to own them."""
+    vnodes = [int.from_bytes(key[TABLE_ID_BYTES : TABLE_ID_BYTES + _VNODE_BYTES]) for key in batch.keys.to_pylist()]
+    owners = shards_of_vnodes(np.array(vnodes, np.uint16), shards)
+    for shard in np.unique(owners).tolist():
+        mine = pa.array(owners == shard)
+        yield shard, WriteBatch(batch.keys.filter(mine), batch.values.filter(mine))
+
+
+def _progress_tables(state: MetaState) -> dict[int, TableSchema]:
+    """The tables that have a row in every shard: how far its backfill has come."""
+    nodes = (
+        node for job in state.jobs.values() for fragment in job.fragments for node in nodes_of_fragment(fragment.root)
+    )
+    return {node.progress.table_id: node.progress for node in nodes if isinstance(node, TableScan)}
+
+
+def _finished(table: TableSchema, shard: int) -> WriteBatch:
+    """The row of a shard whose backfill is done, as it is of every job that outlives a restart."""
+    values: list[object] = [shard, None, True, 0]
+    columns = [pa.array([value], column.type.arrow) for value, column in zip(values, table.columns, strict=True)]
+    return WriteBatch(*TableCodec(table).encode(columns, 1))

@@ -1,0 +1,147 @@
+"""Another number of shards: the same answers before, after, and killed in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from risingpy.cli import main
+from risingpy.meta import rescale as rescale_module
+from risingpy.meta.check import check
+from risingpy.meta.rescale import rescale
+from risingpy.meta.state_store import MetaStateStore
+from risingpy.storage.shard_store import ShardStore, shards_directory
+from tests.meta.conftest import Client, Server
+
+QUERIES = (
+    "SELECT * FROM t ORDER BY id",
+    "SELECT * FROM m ORDER BY n",
+    "SELECT * FROM one",
+    "SELECT * FROM constants ORDER BY 1",
+)
+
+
+def fill(client: Client) -> None:
+    client.run("CREATE TABLE t (id INT PRIMARY KEY, n INT, name VARCHAR)")
+    client.run("CREATE TABLE gone (id INT PRIMARY KEY)")
+    client.run("CREATE MATERIALIZED VIEW m AS SELECT n, count(*) AS c, max(id) AS last FROM t GROUP BY n")
+    client.run("CREATE MATERIALIZED VIEW one AS SELECT sum(c) AS total, max(last) AS last FROM m")
+    client.run("CREATE MATERIALIZED VIEW constants AS VALUES (1), (2)")
+    rows = ", ".join(f"({i}, {i % 7}, '{'x' * (i % 900)}')" for i in range(300))
+    client.run(f"INSERT INTO t VALUES {rows}")
+    client.run("INSERT INTO gone VALUES (1), (2)")
+    client.run("FLUSH")
+    client.run("DROP TABLE gone")
+    client.run("UPDATE t SET n = 3 WHERE id % 5 = 0")
+
+
+def answers(client: Client) -> list[Any]:
+    return [client.run(query) for query in QUERIES]
+
+
+def changed(client: Client) -> list[Any]:
+    """What comes after more changes: the state behind the views must have moved too."""
+    client.run("DELETE FROM t WHERE id > 290")
+    client.run("INSERT INTO t VALUES (1000, 3, 'new')")
+    client.run("CREATE MATERIALIZED VIEW again AS SELECT n, count(*) AS c, max(id) AS last FROM t GROUP BY n")
+    assert client.run("SELECT rw_digest('again') = rw_digest('m')") == [(True,)]
+    client.run("DROP MATERIALIZED VIEW again")
+    return answers(client)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 8])
+def test_answers_stay(server: Server, shards: int) -> None:
+    client = server.client()
+    fill(client)
+    before = answers(client)
+    server.stop()
+    said: list[str] = []
+    rescale(server.data_dir, shards, said.append)
+    assert check(server.data_dir).problems == ()
+    server.start()
+    assert server.database.shards == shards
+    assert len(list(shards_directory(server.data_dir).iterdir())) == shards
+    client = server.client()
+    assert answers(client) == before
+    after = changed(client)
+    server.stop()
+    rescale(server.data_dir, 2, said.append)
+    server.start()
+    assert answers(server.client()) == after
+
+
+class Killed(BaseException):
+    pass
+
+
+def killed_in_fill(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ShardStore.fill
+    calls = 0
+
+    def fill_some(self: ShardStore, batch: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 4:
+            raise Killed
+        real(self, batch)
+
+    monkeypatch.setattr(ShardStore, "fill", fill_some)
+
+
+def killed_before_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def commit(*_: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr(MetaStateStore, "commit", commit)
+
+
+def killed_before_the_old_shards_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, calls = rescale_module.remove_other_shards, 0
+
+    def remove(data_dir: Path, shards: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            raise Killed
+        real(data_dir, shards)
+
+    monkeypatch.setattr(rescale_module, "remove_other_shards", remove)
+
+
+@pytest.mark.parametrize("kill", [killed_in_fill, killed_before_commit, killed_before_the_old_shards_go])
+def test_killed_on_the_way(
+    server: Server, kill: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = server.client()
+    fill(client)
+    before = answers(client)
+    server.stop()
+    with monkeypatch.context() as patched:
+        kill(patched)
+        with pytest.raises(Killed):
+            rescale(server.data_dir, 5, lambda line: None)
+    assert check(server.data_dir).problems == ()
+    server.start()
+    assert server.database.shards == (5 if kill is killed_before_the_old_shards_go else 2)
+    assert len(list(shards_directory(server.data_dir).iterdir())) == server.database.shards
+    assert answers(server.client()) == before
+    changed(server.client())
+
+
+def test_the_command(server: Server, tmp_path: Path) -> None:
+    fill(server.client())
+    running = CliRunner().invoke(main, ["rescale", "--data-dir", str(server.data_dir), "--parallelism", "3"])
+    assert running.exit_code == 1
+    assert "in use by another server" in running.output
+    server.stop()
+    result = CliRunner().invoke(main, ["rescale", "--data-dir", str(server.data_dir), "--parallelism", "3"])
+    assert result.exit_code == 0, result.output
+    assert "from 2 to 3 shards" in result.output
+    server.start()
+    nothing = CliRunner().invoke(main, ["rescale", "--data-dir", str(tmp_path / "no"), "--parallelism", "3"])
+    assert nothing.exit_code == 1
+    assert "no data directory" in nothing.output
