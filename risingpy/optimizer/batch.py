@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from risingpy.errors import SqlError
+from risingpy.errors import InternalError, SqlError
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.optimizer.batch_aggregates import aggregate_sql
 from risingpy.optimizer.logical import (
     Aggregate,
+    Apply,
     Filter,
     Join,
     JoinKind,
@@ -84,6 +85,8 @@ class _Writer:
                 return f"SELECT * FROM {self._ordered(plan)}"
             case TopN():
                 return self._top_n(plan)
+            case Apply():
+                raise InternalError("a subquery was not unnested")
             case _:
                 assert_never(plan)
 
@@ -118,7 +121,9 @@ class _Writer:
         partition = f"PARTITION BY {groups}" if groups else ""
         function = "rank" if plan.with_ties else "row_number"
         window = f"OVER ({partition}{_order_by(plan.keys)})"
-        return f"SELECT * FROM {self._input(plan.input)} QUALIFY {function}() {window} <= {plan.limit}"
+        skipped = f" AND row_number() {window} > {plan.offset}" if plan.offset else ""
+        kept = f"{function}() {window} <= {plan.limit + plan.offset}{skipped}"
+        return f"SELECT * FROM {self._input(plan.input)} QUALIFY {kept}"
 
     def _values(self, plan: Values) -> str:
         if not plan.schema:
@@ -144,7 +149,9 @@ class _Writer:
             return f"l.c{index}" if index < split else f"r.c{index - split}"
 
         columns = ", ".join(f"{column(i)} AS c{i}" for i in range(len(plan.schema)))
-        condition = "" if plan.condition is None else f" ON {_expression(plan.condition, column)}"
+        condition = "" if plan.kind is JoinKind.CROSS else " ON TRUE"
+        if plan.condition is not None:
+            condition = f" ON {_expression(plan.condition, column)}"
         left, right = self.write(plan.left), self.write(plan.right)
         tables = f"({left}) AS l {_JOIN_WORDS[plan.kind]} ({right}) AS r{condition}"
         return f"SELECT {columns or _NO_COLUMNS} FROM {tables}"

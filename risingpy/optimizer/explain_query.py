@@ -22,6 +22,7 @@ from risingpy.optimizer.explain_tree import (
 from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.logical import (
     Aggregate,
+    Apply,
     Filter,
     Join,
     JoinKind,
@@ -35,7 +36,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.rewrite import plan_inputs
+from risingpy.optimizer.rewrite import plan_inputs, subqueries_of
 
 
 def explain_logical(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
@@ -61,8 +62,8 @@ def _names(plan: LogicalPlan) -> list[str]:
             columns = _names(plan.input)
             calls = [call_text(call, columns) for call in plan.calls]
             return distinct_names([*(columns[i] for i in plan.group_key), *calls])
-        case Join():
-            return distinct_names([*_names(plan.left), *_names(plan.right)])
+        case Join() | Apply():
+            return distinct_names([*_names(plan.left), *_names(plan.right)])[: len(plan.schema)]
         case Union():
             return _names(plan.inputs[0])
         case _:
@@ -71,7 +72,8 @@ def _names(plan: LogicalPlan) -> list[str]:
 
 def _node(plan: LogicalPlan, prefix: str) -> ExplainNode:
     name, fields = _described(plan)
-    return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix) for child in plan_inputs(plan)))
+    children = (*plan_inputs(plan), *subqueries_of(plan))
+    return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix) for child in children))
 
 
 def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
@@ -91,6 +93,8 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
             return "Agg", {"group_key": group_key, "aggs": [call_text(call, columns) for call in plan.calls]}
         case Join():
             return "Join", _join_fields(plan)
+        case Apply():
+            return "Apply", {**_join_fields(plan), "args": _texts(plan.args, _names(plan.left))}
         case Union():
             return "Union", {"all": "true"}
         case Sort():
@@ -108,12 +112,14 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
 def _top_n_fields(top_n: TopN) -> dict[str, FieldValue]:
     columns = _names(top_n)
     fields: dict[str, FieldValue] = {"order": sort_texts(top_n.keys, columns), "limit": str(top_n.limit)}
+    if top_n.offset:
+        fields["offset"] = str(top_n.offset)
     if top_n.with_ties:
         fields["with_ties"] = "true"
     return {"group_key": [columns[i] for i in top_n.group_key], **fields}
 
 
-def _join_fields(join: Join) -> dict[str, FieldValue]:
+def _join_fields(join: Join | Apply) -> dict[str, FieldValue]:
     fields: dict[str, FieldValue] = {"type": join.kind.value}
     if join.condition is not None and join.kind is not JoinKind.CROSS:
         fields["on"] = expression_text(join.condition, distinct_names([*_names(join.left), *_names(join.right)]))

@@ -1,6 +1,6 @@
 """Expressions as EXPLAIN prints them: close to SQL, with the input's column names.
 
-    Call("gt", (InputRef(2), Literal(0)))  =>  (dep_delay > 0)
+Call("gt", (InputRef(2), Literal(0)))  =>  (dep_delay > 0)
 """
 
 from __future__ import annotations
@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.executors.expression.nodes import (
+    Call,
+    Case,
+    Cast,
+    CorrelatedRef,
+    Expr,
+    InputRef,
+    Literal,
+    Parameter,
+    Subquery,
+)
 from risingpy.executors.expression.signatures import SCALAR_SIGNATURES
 
 _INFIX = {s.function: s.name for s in SCALAR_SIGNATURES if len(s.args) == 2 and not s.name[0].isalpha()}
@@ -39,6 +49,11 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
                 for condition, result in expression.branches
             )
             return f"CASE {branches} ELSE {expression_text(expression.default, columns)} END"
+        case CorrelatedRef():
+            return f"outer${expression.index}"
+        case Subquery():
+            args = ", ".join(expression_text(arg, columns) for arg in expression.args)
+            return f"{expression.kind.value}(subquery{f' of {args}' if args else ''})"
         case _:
             assert_never(expression)
 

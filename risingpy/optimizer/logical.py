@@ -92,6 +92,7 @@ class Scan:
     schema: Schema
     version: int = 0
     counts_only: bool = False
+    not_null: frozenset[int] = frozenset()  # catalog positions of the columns that are never NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,22 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Apply:
+    """A dependent join: for each row of `left`, the rows of `right`, which calls the row's `args` CorrelatedRefs.
+
+    INNER, CROSS, LEFT, LEFT_SEMI or LEFT_ANTI. `condition` is over left columns, then right columns; None for CROSS.
+    The rule `apply_to_join` makes joins of all of them.
+    """
+
+    left: LogicalPlan
+    right: LogicalPlan
+    kind: JoinKind
+    args: tuple[Expr, ...]
+    condition: Expr | None
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
 class Union:
     """UNION ALL of inputs with equal types. UNION is an Aggregate without calls above it."""
 
@@ -186,7 +203,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class TopN:
-    """Of every group of rows that agree on `group_key`, in the order of `keys`, the first `limit`.
+    """Of every group of rows that agree on `group_key`, in the order of `keys`, the first `limit` after `offset`.
 
     `with_ties`: the rows that are equal to the last of these by `keys` too. The output comes in no order.
     """
@@ -196,10 +213,11 @@ class TopN:
     keys: tuple[SortKey, ...]
     limit: int
     with_ties: bool = False
+    offset: int = 0
 
     @property
     def schema(self) -> Schema:
         return self.input.schema
 
 
-LogicalPlan = Scan | Values | Filter | Project | Aggregate | Join | Union | Sort | Limit | TopN
+LogicalPlan = Scan | Values | Filter | Project | Aggregate | Join | Apply | Union | Sort | Limit | TopN

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import assert_never, cast
 
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.executors.expression.nodes import (
+    Call,
+    Case,
+    Cast,
+    CorrelatedRef,
+    Expr,
+    InputRef,
+    Literal,
+    Parameter,
+    Subquery,
+)
 from risingpy.optimizer.logical import (
     Aggregate,
+    Apply,
     Filter,
     Join,
     Limit,
@@ -32,7 +43,9 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
             return (expr.arg,)
         case Case():
             return (*(part for branch in expr.branches for part in branch), expr.default)
-        case InputRef() | Literal() | Parameter():
+        case Subquery():
+            return expr.args
+        case InputRef() | Literal() | Parameter() | CorrelatedRef():
             return ()
         case _:
             assert_never(expr)
@@ -48,7 +61,9 @@ def with_operands(expr: Expr, parts: Sequence[Expr]) -> Expr:
         case Case():
             branches = tuple(zip(parts[0:-1:2], parts[1:-1:2], strict=True))
             return Case(branches, parts[-1], expr.type)
-        case InputRef() | Literal() | Parameter():
+        case Subquery():
+            return replace(expr, args=tuple(parts))
+        case InputRef() | Literal() | Parameter() | CorrelatedRef():
             return expr
         case _:
             assert_never(expr)
@@ -119,7 +134,7 @@ def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
             return ()
         case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN():
             return (plan.input,)
-        case Join():
+        case Join() | Apply():
             return (plan.left, plan.right)
         case Union():
             return plan.inputs
@@ -134,7 +149,7 @@ def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan
             return plan
         case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN():
             return replace(plan, input=inputs[0])
-        case Join():
+        case Join() | Apply():
             return replace(plan, left=inputs[0], right=inputs[1])
         case Union():
             return replace(plan, inputs=tuple(inputs))
@@ -162,6 +177,9 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
             return replace(plan, expressions=tuple(change(e) for e in plan.expressions))
         case Join():
             return plan if plan.condition is None else replace(plan, condition=change(plan.condition))
+        case Apply():
+            condition = None if plan.condition is None else change(plan.condition)
+            return replace(plan, args=tuple(change(e) for e in plan.args), condition=condition)
         case Limit():
             limit, offset = (None if e is None else change(e) for e in (plan.limit, plan.offset))
             return replace(plan, limit=limit, offset=offset)
@@ -169,3 +187,45 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
             return plan
         case _:
             assert_never(plan)
+
+
+def expressions_of(plan: LogicalPlan) -> tuple[Expr, ...]:
+    """An operator's own expressions."""
+    found: list[Expr] = []
+
+    def noted(expr: Expr) -> Expr:
+        found.append(expr)
+        return expr
+
+    map_expressions(plan, noted)
+    return tuple(found)
+
+
+def subqueries_of(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
+    """The plans of the subqueries in an operator's own expressions."""
+    parts = (part for expr in expressions_of(plan) for part in walk(expr))
+    return tuple(query_of(part) for part in parts if isinstance(part, Subquery))
+
+
+def query_of(subquery: Subquery) -> LogicalPlan:
+    """The plan that the subquery runs."""
+    return cast(LogicalPlan, subquery.plan)
+
+
+def with_correlated(plan: LogicalPlan, change: Callable[[CorrelatedRef], Expr]) -> LogicalPlan:
+    """A subquery's plan with each of its own correlated references replaced, not those of an Apply within."""
+
+    def changed(expr: Expr) -> Expr:
+        return transform(expr, lambda e: change(e) if isinstance(e, CorrelatedRef) else None)
+
+    inputs = [with_correlated(each, change) for each in plan_inputs(plan)]
+    if isinstance(plan, Apply):
+        inputs[1] = plan.right
+    return map_expressions(with_inputs(plan, inputs), changed)
+
+
+def correlated_refs(plan: LogicalPlan) -> set[int]:
+    """The `args` that a subquery's plan reads. An Apply within has `args` of its own, which its right input reads."""
+    found = {part.index for e in expressions_of(plan) for part in walk(e) if isinstance(part, CorrelatedRef)}
+    inputs = (plan.left,) if isinstance(plan, Apply) else plan_inputs(plan)
+    return found.union(*(correlated_refs(each) for each in inputs))

@@ -210,15 +210,14 @@ class _StreamPlanner:
                 return self.stream(query.input)
             case logical.Join():
                 raise _unsupported(f"{_JOIN_NAMES[query.kind]} in a materialized view")
+            case logical.Apply():
+                raise InternalError("a subquery was not unnested")
             case logical.Limit():
                 return self._limit(query)
             case logical.TopN():
-                return plan_top_n(
-                    self.stream(query.input),
-                    TopRows(query.keys, query.limit, with_ties=query.with_ties, group_key=query.group_key),
-                    self.job,
-                    self.allocate,
-                )
+                group, ties = query.group_key, query.with_ties
+                rows = TopRows(query.keys, query.limit, query.offset, with_ties=ties, group_key=group)
+                return plan_top_n(self.stream(query.input), rows, self.job, self.allocate)
             case _:
                 assert_never(query)
 

@@ -17,7 +17,17 @@ import pyarrow.compute as pc
 
 from risingpy.executors.expression import functions, numeric_arithmetic
 from risingpy.executors.expression.functions import FUNCTIONS
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.executors.expression.nodes import (
+    Call,
+    Case,
+    Cast,
+    CorrelatedRef,
+    Expr,
+    InputRef,
+    Literal,
+    Parameter,
+    Subquery,
+)
 from risingpy.storage.column_buffers import whole
 from risingpy.types import BOOLEAN, SqlType, TypeKind
 
@@ -97,7 +107,7 @@ def compile_arrow(expr: Expr) -> Evaluate | None:
             return _cast(expr)
         case Case():
             return _case(expr)
-        case Parameter():
+        case Parameter() | CorrelatedRef() | Subquery():
             return None
         case _:
             assert_never(expr)

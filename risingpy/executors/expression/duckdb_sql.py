@@ -12,7 +12,17 @@ from typing import assert_never
 
 from risingpy.errors import InternalError
 from risingpy.executors.expression.functions import FUNCTIONS
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.executors.expression.nodes import (
+    Call,
+    Case,
+    Cast,
+    CorrelatedRef,
+    Expr,
+    InputRef,
+    Literal,
+    Parameter,
+    Subquery,
+)
 from risingpy.executors.expression.sql_casts import cast
 from risingpy.executors.expression.sql_functions import SPECIAL, TEMPLATES
 from risingpy.executors.expression.sql_text import literal, own_call
@@ -42,6 +52,8 @@ def _compile(expr: Expr, column: Callable[[int], str]) -> str:
             return _case(expr, column)
         case Parameter():
             raise InternalError(f"parameter ${expr.index} has no value")
+        case CorrelatedRef() | Subquery():
+            raise InternalError("a subquery was not unnested")
         case _:
             assert_never(expr)
 

@@ -6,7 +6,10 @@ An expression reads one row, by column position. Every node knows its type; impl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
 
 from risingpy.types import SqlType
 
@@ -68,4 +71,40 @@ class Case:
     type: SqlType
 
 
-Expr = InputRef | Literal | Parameter | Call | Cast | Case
+@dataclass(frozen=True, slots=True)
+class CorrelatedRef:
+    """Within a subquery's plan: the value of the subquery's `args[index]`, of the row that the subquery stands in."""
+
+    index: int
+    type: SqlType
+
+
+class SubqueryKind(Enum):
+    SCALAR = "scalar"  # the value of the one row's one column; NULL of no row, an error (21000) of more than one
+    EXISTS = "EXISTS"  # whether there is a row
+    ANY = "ANY"  # whether `comparison` is true of any row: true, else NULL if NULL of any, else false
+
+
+class QueryPlan(Protocol):
+    """What expressions need to know of a logical plan, which stands above them."""
+
+    @property
+    def schema(self) -> Sequence[object]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """A query as an expression. The binder makes these; the rule `subqueries_to_apply` takes them out.
+
+    `plan` reads nothing of the row that the subquery stands in: values that it needs are `args`, expressions over that
+    row, which the plan calls `CorrelatedRef`. `comparison` (of ANY) reads the plan's columns and the `args`, so too.
+    """
+
+    kind: SubqueryKind
+    plan: QueryPlan
+    args: tuple[Expr, ...]
+    type: SqlType
+    comparison: Expr | None = None
+
+
+Expr = InputRef | Literal | Parameter | Call | Cast | Case | CorrelatedRef | Subquery

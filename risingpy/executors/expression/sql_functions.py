@@ -12,6 +12,7 @@ from risingpy.executors.expression.nodes import Call
 from risingpy.executors.expression.sql_arithmetic import ARITHMETIC
 from risingpy.executors.expression.sql_datetime import DATE_AND_TIME
 from risingpy.executors.expression.sql_strings import STRINGS
+from risingpy.executors.expression.sql_text import raised
 
 # fmt: off
 TEMPLATES: dict[str, str] = {
@@ -53,4 +54,12 @@ TEMPLATES: dict[str, str] = {
 }
 # fmt: on
 
-SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {**ARITHMETIC, **STRINGS, **DATE_AND_TIME}
+
+def _only_row(call: Call, args: list[str]) -> str:
+    """`only_row(value, n)`: the value that a scalar subquery of `n` rows gives."""
+    value, rows = args
+    message = "'more than one row returned by a subquery used as an expression'"
+    return f"CASE WHEN {rows} > 1 THEN {raised('21000', message, call.type)} ELSE {value} END"
+
+
+SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {"only_row": _only_row, **ARITHMETIC, **STRINGS, **DATE_AND_TIME}

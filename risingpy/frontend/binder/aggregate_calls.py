@@ -50,12 +50,28 @@ def bind_aggregate(
 ) -> Expr:
     """The reference to an aggregate's result. Raises GroupingError where none may stand."""
     position = position_of(tree)
+    outside = _of_the_query_around(binder, tree)
+    if outside is not None:
+        return outside
     if binder.aggregates is None:
         if binder.clause == "aggregate":
             raise GroupingError("aggregate function calls cannot be nested", position=position)
         raise GroupingError(f"aggregate functions are not allowed in {binder.clause}", position=position)
     written = _taken_apart(tree, name, within, condition)
     return binder.aggregates.add(_checked(_bound(binder, written), written))
+
+
+def _of_the_query_around(binder: ExpressionBinder, call: exp.Expr) -> Expr | None:
+    """In a subquery, a call all of whose columns are of the query around: that query's aggregate."""
+    outer = binder.context.outer
+    if outer is None:
+        return None
+    while isinstance(call.parent, exp.Filter | exp.WithinGroup) and call.parent.this is call:
+        call = call.parent
+    columns = [column for column in call.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
+    if not columns or any(binder.has_column(column) for column in columns):
+        return None
+    return outer.reference(outer.binder.outer_aggregate(call))
 
 
 def _taken_apart(

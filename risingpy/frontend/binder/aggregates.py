@@ -42,6 +42,7 @@ class AggregateCalls:
         # Where each column reference stands, for the error about one that is not grouped. References are kept
         # alive so that their ids stay theirs.
         self.references: dict[int, tuple[InputRef, int, str]] = {}
+        self.outer_references: set[int] = set()  # those of them that stand in a subquery
 
     def add(self, call: AggregateCall) -> InputRef:
         """The reference to `call`, one for all equal calls."""
@@ -49,8 +50,10 @@ class AggregateCalls:
             self.calls.append(call)
         return InputRef(-1 - self.calls.index(call), call.type)
 
-    def note(self, reference: InputRef, position: int, shown: str) -> None:
+    def note(self, reference: InputRef, position: int, shown: str, *, outer: bool = False) -> None:
         self.references[id(reference)] = (reference, position, shown)
+        if outer:
+            self.outer_references.add(id(reference))
 
 
 def make_aggregate(

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
+
+from sqlglot import exp
 
 from risingpy.errors import SqlError
+from risingpy.executors.expression.nodes import CorrelatedRef, Expr
 from risingpy.frontend.binder.coercion import Coercer
 from risingpy.frontend.binder.parameters import Parameters
 from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Catalog
+from risingpy.optimizer.logical import LogicalPlan
 from risingpy.types import SqlType
 
 
@@ -25,15 +29,45 @@ class SessionValues:
     time_zone: str = "UTC"
 
 
+class RowBinder(Protocol):
+    """Binds expressions over the row that a subquery stands in."""
+
+    context: BindContext
+
+    def outer_column(self, tree: exp.Column) -> Expr: ...
+
+    def outer_aggregate(self, tree: exp.Expr) -> Expr: ...
+
+
+@dataclass(slots=True)
+class Outer:
+    """What a subquery may read of the row that it stands in. `values` collects what it does read, over that row."""
+
+    binder: RowBinder
+    values: list[Expr] = field(default_factory=list)
+
+    def reference(self, value: Expr) -> CorrelatedRef:
+        """How the subquery calls a value of the row."""
+        if value not in self.values:
+            self.values.append(value)
+        return CorrelatedRef(self.values.index(value), value.type)
+
+
 @dataclass(slots=True)
 class BindContext:
-    """One statement's binding. `dependencies` collects the ids of the relations that it names, views included."""
+    """What binding one query of a statement needs. A subquery has a context of its own, with its own `outer`.
+
+    `dependencies` collects the ids of the relations that the statement names, views included. `subqueries` binds a
+    query that stands in this one, with the common table expressions that are known there.
+    """
 
     catalog: Catalog
     search_path: tuple[str, ...]
     parameters: Parameters
     session: SessionValues
     dependencies: list[int] = field(default_factory=list)
+    outer: Outer | None = None
+    subqueries: Callable[[exp.Expr, Outer], LogicalPlan] | None = None
     coercer: Coercer = field(init=False)
 
     def __post_init__(self) -> None:

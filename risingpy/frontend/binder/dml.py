@@ -8,7 +8,7 @@ the session adds `_row_id`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -91,7 +91,7 @@ def bind_insert(
     session: SessionValues | None = None,
 ) -> BoundInsert:
     """INSERT with defaults filled in and every value cast to its column's type."""
-    context = make_context(catalog, search_path, parameter_types, session)
+    context = QueryBinder(make_context(catalog, search_path, parameter_types, session)).context
     relation = _target(context, statement.table, "insert into")
     targets = _target_columns(relation, statement.columns, statement.table)
     plan = _source(context, statement, relation, targets)
@@ -113,7 +113,7 @@ def bind_update(
     session: SessionValues | None = None,
 ) -> BoundRewrite:
     """UPDATE: old and new rows of those that WHERE keeps. The primary key may change, too."""
-    context = make_context(catalog, search_path, parameter_types, session)
+    context = QueryBinder(make_context(catalog, search_path, parameter_types, session)).context
     relation = _target(context, statement.table, "update")
     _refuse_append_only(relation, statement.table)
     plan, scope = _matched(context, relation, statement.table, statement.alias, statement.where)
@@ -148,7 +148,7 @@ def bind_delete(
     session: SessionValues | None = None,
 ) -> BoundRewrite:
     """DELETE: the rows that WHERE keeps."""
-    context = make_context(catalog, search_path, parameter_types, session)
+    context = QueryBinder(make_context(catalog, search_path, parameter_types, session)).context
     relation = _target(context, statement.table, "delete from")
     _refuse_append_only(relation, statement.table)
     plan, _ = _matched(context, relation, statement.table, statement.alias, statement.where)
@@ -306,6 +306,7 @@ def _returning(
     if items is None:
         return None
     fields = scan(relation).schema
+    context = replace(context, subqueries=None)
     binder = ExpressionBinder(context, relation_scope(alias, None, fields, relation=relation.name), "RETURNING")
     columns = [column for item in items for column in expand(item.tree, binder)]
     exprs = tuple(context.coercer.settled(column.operand) for column in columns)

@@ -1,7 +1,7 @@
 """Expressions: from sqlglot's trees to typed ones.
 
 One method per kind of node, chosen by `BINDERS`; a node without a method is refused by its name. Names and casts of
-literals follow PostgreSQL; functions are in `functions.py`.
+literals follow PostgreSQL; functions are in `functions.py`, subqueries in `subqueries.py`, row values in `rows.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from risingpy.errors import CannotCoerce, FeatureNotSupported, SyntaxError_
+from risingpy.errors import CannotCoerce, FeatureNotSupported, SyntaxError_, UndefinedColumn, UndefinedTable
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.frontend.binder.aggregates import AggregateCalls
 from risingpy.frontend.binder.calls import Calls
@@ -34,7 +34,7 @@ from risingpy.types import (
     TypeKind,
 )
 
-_BINARY: dict[type[exp.Expr], str] = {
+BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",
     exp.Mul: "*",
@@ -61,10 +61,6 @@ _BINARY: dict[type[exp.Expr], str] = {
 
 # What sqlglot parses and we do not run, by its name in SQL; anything else is named after its node.
 _UNSUPPORTED: dict[type[exp.Expr], str] = {
-    exp.Subquery: "a subquery as an expression",
-    exp.Select: "a subquery as an expression",
-    exp.Union: "a subquery as an expression",
-    exp.Exists: "EXISTS",
     exp.Any: "ANY",
     exp.All: "ALL",
     exp.Array: "ARRAY",
@@ -126,9 +122,43 @@ class ExpressionBinder:
     # -- leaves ---------------------------------------------------------------------------------------------------
 
     def _column(self, tree: exp.Column) -> Expr:
-        position = position_of(tree)
         if isinstance(tree.this, exp.Star):
-            raise SyntaxError_('row expansion via "*" is not supported here', position=position)
+            raise SyntaxError_('row expansion via "*" is not supported here', position=position_of(tree))
+        try:
+            return self._own_column(tree, outer=False)
+        except (UndefinedColumn, UndefinedTable) as error:
+            if self.context.outer is None:
+                raise
+            try:
+                return self.context.outer.reference(self.context.outer.binder.outer_column(tree))
+            except (UndefinedColumn, UndefinedTable) as other:
+                # The query around knows the table, if no column of that name: that says more.
+                raise (other if isinstance(other, UndefinedColumn) and tree.args.get("table") else error) from None
+
+    def outer_column(self, tree: exp.Column) -> Expr:
+        """A column that a subquery reads: of this row, or of the row around it."""
+        try:
+            return self._own_column(tree, outer=True)
+        except (UndefinedColumn, UndefinedTable):
+            if self.context.outer is None:
+                raise
+            return self.context.outer.reference(self.context.outer.binder.outer_column(tree))
+
+    def has_column(self, tree: exp.Column) -> bool:
+        """Whether this scope has a column of that name."""
+        try:
+            self._own_column(tree, outer=False)
+        except (UndefinedColumn, UndefinedTable):
+            return False
+        return True
+
+    def outer_aggregate(self, tree: exp.Expr) -> Expr:
+        """An aggregate call in a subquery all of whose columns are of this query: it is this query's aggregate."""
+        return self.bind(tree).expr
+
+    def _own_column(self, tree: exp.Column, *, outer: bool) -> Expr:
+        """A column of this scope; `outer` if it stands in a subquery."""
+        position = position_of(tree)
         name, table = name_of(tree.this), tree.args.get("table")
         if table is None:
             column = self.scope.column(name, position)
@@ -141,7 +171,7 @@ class ExpressionBinder:
             return column.expr
         reference = InputRef(column.expr.index, column.expr.type)
         if self.aggregates is not None:
-            self.aggregates.note(reference, position, shown)
+            self.aggregates.note(reference, position, shown, outer=outer)
         return reference
 
     def shown_name(self, name: str) -> str:
@@ -194,26 +224,15 @@ class ExpressionBinder:
         return self.bind(tree.this).expr
 
     def _binary(self, tree: exp.Binary) -> Expr:
+        for side in (tree.expression, tree.this):
+            compare = COMPARISONS.get(type(side))
+            if compare is not None and (found := compare(self, tree)) is not None:
+                return found
         args = [self.bind(tree.this), self.bind(tree.expression)]
-        return self.calls.operator(_BINARY[type(tree)], args, position_of(tree))
+        return self.calls.operator(BINARY[type(tree)], args, position_of(tree))
 
     def _comparison(self, tree: exp.Binary) -> Expr:
-        if isinstance(tree.this, exp.Tuple) and isinstance(tree.expression, exp.Tuple):
-            return self._row_comparison(tree, tree.this.expressions, tree.expression.expressions)
         return self._binary(tree)
-
-    def _row_comparison(self, tree: exp.Binary, left: list[exp.Expr], right: list[exp.Expr]) -> Expr:
-        position = position_of(tree)
-        if not isinstance(tree, exp.EQ | exp.NEQ):
-            raise FeatureNotSupported("ordering of row values is not supported", position=position)
-        if len(left) != len(right):
-            raise SyntaxError_("unequal number of entries in row expressions", position=position)
-        pairs = [[self.bind(a), self.bind(b)] for a, b in zip(left, right, strict=True)]
-        result = self.calls.operator(_BINARY[type(tree)], pairs[0], position)
-        for pair in pairs[1:]:
-            part = self.calls.operator(_BINARY[type(tree)], pair, position)
-            result = Call("and" if isinstance(tree, exp.EQ) else "or", (result, part), BOOLEAN)
-        return result
 
     def _connector(self, tree: exp.Connector) -> Expr:
         # A long chain leans to the left: walk it down instead of recursing.
@@ -267,30 +286,6 @@ class ExpressionBinder:
             return Call("or", (within(low, high), within(high, low)), BOOLEAN)
         return within(low, high)
 
-    def _in(self, tree: exp.In) -> Expr:
-        if tree.args.get("query"):
-            raise FeatureNotSupported("IN with a subquery is not supported", position=position_of(tree))
-        if isinstance(tree.this, exp.Tuple):
-            return self._row_in(tree)
-        operand, items = self.bind(tree.this), [self.bind(item) for item in tree.expressions]
-        kinds = {item.type.kind for item in (operand, *items)} - {TypeKind.UNKNOWN}
-        if len(kinds) > 1:
-            # Each item must compare with the operand; this raises "operator does not exist" where one does not.
-            for item in items:
-                self.calls.operator("=", [operand, item], position_of(tree))
-        return self.calls.form("IN", [operand, *items], "IN")
-
-    def _row_in(self, tree: exp.In) -> Expr:
-        if not all(isinstance(item, exp.Tuple) for item in tree.expressions):
-            raise FeatureNotSupported("a row value is not supported", position=position_of(tree))
-        comparison = exp.EQ()
-        comparison.meta.update(tree.meta)
-        parts = [self._row_comparison(comparison, tree.this.expressions, i.expressions) for i in tree.expressions]
-        result = parts[0]
-        for part in parts[1:]:
-            result = Call("or", (result, part), BOOLEAN)
-        return result
-
     def _escape(self, tree: exp.Escape) -> Expr:
         like = tree.this
         args = [self.bind(like.this), self.bind(like.expression), self.bind(tree.expression)]
@@ -337,6 +332,10 @@ class ExpressionBinder:
         return self.calls.operator("=", [self.bind(subject), self.bind(branch.this)], begin_of(branch.this))
 
 
+# What a comparison does where one of its sides is a node of that type; None if it is an ordinary comparison after all.
+COMPARISONS: dict[type[exp.Expr], Callable[[ExpressionBinder, exp.Binary], Expr | None]] = {}
+
+
 def _balanced(function: str, parts: list[Expr]) -> Expr:
     """A chain of AND or OR as a shallow tree: what walks it later recurses."""
     if len(parts) == 1:
@@ -346,7 +345,7 @@ def _balanced(function: str, parts: list[Expr]) -> Expr:
 
 
 BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {
-    **dict.fromkeys(_BINARY, ExpressionBinder._binary),
+    **dict.fromkeys(BINARY, ExpressionBinder._binary),
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), ExpressionBinder._comparison),
     exp.Column: ExpressionBinder._column,
     exp.Literal: ExpressionBinder._literal,
@@ -372,7 +371,6 @@ BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {
     UnaryPlus: ExpressionBinder._plus,
     Operator: ExpressionBinder._operator,
     exp.Between: ExpressionBinder._between,
-    exp.In: ExpressionBinder._in,
     exp.Escape: ExpressionBinder._escape,
     exp.AtTimeZone: ExpressionBinder._at_time_zone,
     exp.Cast: ExpressionBinder._cast,

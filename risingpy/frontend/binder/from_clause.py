@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import zip_longest
 from typing import TypeAlias
 
@@ -19,14 +20,14 @@ from risingpy.errors import (
 )
 from risingpy.executors.expression.nodes import Call, Expr
 from risingpy.frontend.binder.coercion import Operand
-from risingpy.frontend.binder.context import BindContext
+from risingpy.frontend.binder.context import BindContext, Outer
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.plans import renamed
 from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable, mapped, relation_scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
 from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
-from risingpy.optimizer.logical import Field, Join, JoinKind, LogicalPlan, Scan
+from risingpy.optimizer.logical import Apply, Field, Join, JoinKind, LogicalPlan, Scan
 from risingpy.optimizer.rewrite import shifted
 from risingpy.types import BOOLEAN
 
@@ -37,12 +38,20 @@ _JOIN_KINDS = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGH
 
 
 @dataclass(frozen=True, slots=True)
+class CommonTable:
+    """A common table expression; `outer` is what its query could read when it was bound."""
+
+    plan: LogicalPlan
+    outer: Outer | None
+
+
+@dataclass(frozen=True, slots=True)
 class Queries:
     """What FROM needs of the query binder: subqueries, common table expressions, and the text of views."""
 
     bind: Callable[[exp.Expr], LogicalPlan]
     expand_view: Callable[[Relation], LogicalPlan]
-    common: dict[str, LogicalPlan]
+    common: Callable[[str], LogicalPlan | None]
 
 
 class FromBinder:
@@ -54,14 +63,14 @@ class FromBinder:
         """`first` and all that is joined to it. A comma binds looser than JOIN."""
         items = [self._item(first)]
         for join in joins:
-            if join.meta.get(COMMA_JOIN):
+            lateral = isinstance(join.this, exp.Lateral)
+            if lateral:  # it may read all that stands before it
+                items = [reduce(_cross, items)]
+            if join.meta.get(COMMA_JOIN) and not lateral:
                 items.append(self._item(join.this))
             else:
                 items[-1] = self._join(items[-1], join)
-        result = items[0]
-        for item in items[1:]:
-            result = _cross(result, item)
-        return result
+        return reduce(_cross, items)
 
     # -- items ----------------------------------------------------------------------------------------------------
 
@@ -71,8 +80,8 @@ class FromBinder:
                 item = self._table(tree)
             case exp.Subquery() | exp.Values():
                 item = self._subquery(tree)
-            case exp.Lateral():
-                raise FeatureNotSupported("LATERAL is not supported", position=position_of(tree))
+            case exp.Lateral():  # the first item: there is nothing before it
+                item = self._lateral(tree, None)[0]
             case exp.Unnest():
                 raise FeatureNotSupported("UNNEST is not supported", position=position_of(tree))
             case _:
@@ -90,7 +99,7 @@ class FromBinder:
         )
         name, schema = name_of(tree.this), name_of(tree.args.get("db")) or None
         alias = tree.args.get("alias")
-        common = self._queries.common.get(name) if schema is None else None
+        common = self._queries.common(name) if schema is None else None
         if common is not None:
             plan, owner = common, None
         else:
@@ -136,6 +145,22 @@ class FromBinder:
         plan = _with_aliases(self._queries.bind(query), name_of(alias.this), alias)
         return plan, relation_scope(name_of(alias.this), None, plan.schema)
 
+    def _lateral(self, tree: exp.Lateral, left: Item | None) -> tuple[Item, tuple[Expr, ...]]:
+        """A subquery that may read columns of `left`, and which of its values it reads."""
+        alias = tree.args.get("alias")
+        if not isinstance(tree.this, exp.Subquery):
+            raise FeatureNotSupported("LATERAL of a function is not supported", position=position_of(tree))
+        if left is None:
+            return self._subquery(_aliased(tree.this, alias)), ()
+        assert self._context.subqueries is not None
+        outer = Outer(ExpressionBinder(self._context, left[1], "FROM"))
+        binder = FromBinder(self._context, replace(self._queries, bind=lambda q: self._lateral_query(q, outer)))
+        return binder._subquery(_aliased(tree.this, alias)), tuple(outer.values)
+
+    def _lateral_query(self, tree: exp.Expr, outer: Outer) -> LogicalPlan:
+        assert self._context.subqueries is not None
+        return self._context.subqueries(tree, outer)
+
     # -- joins ----------------------------------------------------------------------------------------------------
 
     def _join(self, left: Item, join: exp.Join) -> Item:
@@ -144,6 +169,8 @@ class FromBinder:
         if method not in ("", "NATURAL") or word not in ("", "INNER", "OUTER", "CROSS") or side not in _JOIN_KINDS:
             shown = " ".join(part for part in (method, side, word, "JOIN") if part)
             raise FeatureNotSupported(f"{shown} is not supported", position=position_of(join))
+        if isinstance(join.this, exp.Lateral):
+            return self._join_lateral(left, join, side, word)
         right = self._item(join.this)
         if word == "CROSS":
             return _cross(left, right)
@@ -160,6 +187,27 @@ class FromBinder:
         scope = _side_by_side(left, right)
         condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
         return _joined(left[0], right[0], kind, condition), scope
+
+    def _join_lateral(self, left: Item, join: exp.Join, side: str, word: str) -> Item:
+        right, args = self._lateral(join.this, left)
+        scope = _side_by_side(left, right)
+        schema = left[0].schema + right[0].schema
+        if side in ("RIGHT", "FULL") and args:
+            alias = name_of(next(join.this.find_all(exp.Column)).args.get("table"))
+            raise SqlError(
+                f'invalid reference to FROM-clause entry for table "{alias}"',
+                sqlstate="42P10",
+                position=position_of(join),
+                detail="The combining JOIN type must be INNER or LEFT for a LATERAL reference.",
+            )
+        if word == "CROSS" or join.meta.get(COMMA_JOIN):
+            return Apply(left[0], right[0], JoinKind.CROSS, args, None, schema), scope
+        if not join.args.get("on"):
+            raise FeatureNotSupported("USING or NATURAL with LATERAL is not supported", position=position_of(join))
+        condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
+        if not args:
+            return _joined(left[0], right[0], _JOIN_KINDS[side], condition), scope
+        return Apply(left[0], right[0], _JOIN_KINDS[side], args, condition, schema), scope
 
     def _join_using(self, left: Item, right: Item, kind: JoinKind, names: Sequence[str], position: int) -> Item:
         both = _side_by_side(left, right)
@@ -179,6 +227,13 @@ class FromBinder:
         return _joined(left[0], right[0], kind, condition), replace(both, columns=(*merged, *rest))
 
 
+def _aliased(tree: exp.Subquery, alias: exp.Expr | None) -> exp.Subquery:
+    """The subquery under the alias that stands behind it."""
+    aliased = tree.copy()
+    aliased.set("alias", None if alias is None else alias.copy())
+    return aliased
+
+
 def find_relation(context: BindContext, name: str, schema: str | None, position: int | None) -> Relation:
     """The relation of that name. Raises UndefinedTable; one that is still being created is not there yet."""
     relation = context.catalog.find(name, schema, context.search_path)
@@ -191,7 +246,10 @@ def find_relation(context: BindContext, name: str, schema: str | None, position:
 def scan(relation: Relation) -> Scan:
     """All columns of a stored relation, hidden ones too."""
     fields = tuple(Field(c.name, c.type, c.hidden) for c in relation.columns)
-    return Scan(relation.relation_id, relation.qualified_name, tuple(range(len(fields))), fields, relation.version)
+    # Of a stored relation only the key never allows NULLs: ALTER TABLE may drop any other NOT NULL.
+    not_null = frozenset(relation.primary_key) if relation.kind is RelationKind.TABLE else frozenset()
+    positions = tuple(range(len(fields)))
+    return Scan(relation.relation_id, relation.qualified_name, positions, fields, relation.version, not_null=not_null)
 
 
 def _with_aliases(plan: LogicalPlan, shown: str, alias: exp.TableAlias | None) -> LogicalPlan:

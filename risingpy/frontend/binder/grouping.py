@@ -47,6 +47,8 @@ class Grouping:
             return InputRef(len(self._keys) - 1 - expr.index, expr.type)
         _, position, shown = self._collected.references.get(id(expr), (expr, None, "?"))
         message = f'column "{shown}" must appear in the GROUP BY clause or be used in an aggregate function'
+        if id(expr) in self._collected.outer_references:
+            message = f'subquery uses ungrouped column "{shown}" from outer query'
         raise GroupingError(message, position=position)
 
 

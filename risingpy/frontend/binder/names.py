@@ -25,6 +25,10 @@ def _figure(tree: exp.Expr) -> tuple[str, int]:
             return name_of(tree.this), 2
         case exp.Anonymous():
             return name_of(tree.this), 2
+        case exp.Subquery():
+            return _first_column(tree), 2
+        case exp.Exists():
+            return "exists", 2
         case exp.Dot():
             return _figure(tree.expression)
         case exp.Extract():
@@ -44,3 +48,12 @@ def _figure(tree: exp.Expr) -> tuple[str, int]:
             return (name, strength) if strength > 1 else ("case", 1)
         case _:
             return NO_NAME, 0
+
+
+def _first_column(query: exp.Expr) -> str:
+    """The name of a query's first column."""
+    while isinstance(query, exp.Subquery | exp.SetOperation):
+        query = query.this
+    if isinstance(query, exp.Values):
+        return "column1"
+    return output_name(query.expressions[0]) if query.expressions else NO_NAME

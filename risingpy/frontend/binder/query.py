@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-import risingpy.frontend.binder.functions  # noqa: F401 - function calls add themselves to the expression binder
+import risingpy.frontend.binder.functions
+import risingpy.frontend.binder.rows
+import risingpy.frontend.binder.subqueries  # noqa: F401 - these add themselves to the expression binder
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
-from risingpy.executors.expression.nodes import Cast, Expr, InputRef
+from risingpy.executors.expression.nodes import Cast, CorrelatedRef, Expr, InputRef
 from risingpy.frontend.binder.coercion import Context, Operand, common_type
-from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
+from risingpy.frontend.binder.context import BindContext, Outer, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
-from risingpy.frontend.binder.from_clause import Queries
+from risingpy.frontend.binder.from_clause import CommonTable, Queries
 from risingpy.frontend.binder.plans import converted, distinct, renamed, settled
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.select import Item, SelectBinder, limited, sorted_by_output
@@ -22,6 +24,7 @@ from risingpy.frontend.parser.ast import Query
 from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.catalog import Catalog, Relation
 from risingpy.optimizer.logical import Field, LogicalPlan, Union, Values
+from risingpy.optimizer.rewrite import with_correlated
 from risingpy.types import SqlType, TypeKind
 
 
@@ -58,9 +61,14 @@ def bind_settled(context: BindContext, tree: exp.Expr) -> LogicalPlan:
 class QueryBinder:
     """Binds queries within one level of common table expressions."""
 
-    def __init__(self, context: BindContext, common: dict[str, LogicalPlan] | None = None) -> None:
-        self._context = context
+    def __init__(self, context: BindContext, common: dict[str, CommonTable] | None = None) -> None:
+        self._context = replace(context, subqueries=self._subquery)
         self._common = dict(common or {})
+
+    @property
+    def context(self) -> BindContext:
+        """For binding expressions that may have subqueries."""
+        return self._context
 
     def bind(self, tree: exp.Expr) -> LogicalPlan:
         """The plan; columns that are unknown literals stay unknown."""
@@ -91,7 +99,21 @@ class QueryBinder:
                 raise FeatureNotSupported(f"{tree.key.upper()} as a query is not supported", position=position_of(tree))
 
     def _queries(self) -> Queries:
-        return Queries(lambda tree: settled(self.bind(tree), self._context.coercer), self._expand_view, self._common)
+        return Queries(
+            lambda tree: settled(self.bind(tree), self._context.coercer), self._expand_view, self._common_table
+        )
+
+    def _subquery(self, tree: exp.Expr, outer: Outer) -> LogicalPlan:
+        inner = QueryBinder(replace(self._context, outer=outer), self._common)
+        return settled(inner.bind(tree), self._context.coercer)
+
+    def _common_table(self, name: str) -> LogicalPlan | None:
+        """The common table expression of that name, as it is read here: perhaps from a subquery deeper than its own."""
+        found = self._common.get(name)
+        if found is None or self._context.outer is found.outer:
+            return None if found is None else found.plan
+        inner = self._context.outer
+        return with_correlated(found.plan, lambda ref: _read_from(ref, found.outer, inner))
 
     def _add_common(self, with_: exp.With) -> None:
         if with_.args.get("recursive"):
@@ -110,7 +132,8 @@ class QueryBinder:
                 message = f'WITH query "{name}" has {shown}'
                 raise SqlError(message, sqlstate="42P10", position=begin_of(cte.args["alias"]))
             names = [name_of(c.this if isinstance(c, exp.ColumnDef) else c) for c in columns]
-            self._common[name] = renamed(plan, names + [f.name for f in plan.schema[len(names) :]])
+            plan = renamed(plan, names + [f.name for f in plan.schema[len(names) :]])
+            self._common[name] = CommonTable(plan, self._context.outer)
 
     def _expand_view(self, relation: Relation) -> LogicalPlan:
         """The plan of a view: the stored one, or that of its text, with names looked up in its own schema first."""
@@ -189,6 +212,13 @@ class QueryBinder:
             items = [Item(f.name, o, tree) for f, o in zip(plan.schema, operands, strict=True)]
             plan = sorted_by_output(tree, plan, items)
         return limited(self._context, tree, plan)
+
+
+def _read_from(ref: CorrelatedRef, defined: Outer | None, inner: Outer | None) -> Expr:
+    """How a query whose row around it is `inner` calls what a query around it, at `defined`, calls `ref`."""
+    if inner is defined or inner is None:
+        return ref
+    return inner.reference(_read_from(ref, defined, inner.binder.context.outer))
 
 
 def _as_column(operand: Operand, target: SqlType) -> Expr:

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.optimizer.rules.constant_folding import constant_folding
 from risingpy.optimizer.rules.filter_merge import filter_merge
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
+from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 
 __all__ = ["PIPELINE", "optimize"]
 
 Rule = Callable[[LogicalPlan], LogicalPlan]
 
 PIPELINE: tuple[Rule, ...] = (
+    subqueries_to_apply,
+    apply_to_join,
     constant_folding,
     predicate_pushdown,
     project_merge,

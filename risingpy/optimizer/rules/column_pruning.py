@@ -11,11 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar, assert_never
 
+from risingpy.errors import InternalError
 from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer.logical import (
     Aggregate,
+    Apply,
     Filter,
     Join,
+    JoinKind,
     Limit,
     LogicalPlan,
     Project,
@@ -68,6 +71,8 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _prune_limit(plan, needed)
         case TopN():
             return _prune_top_n(plan, needed)
+        case Apply():
+            raise InternalError("columns are pruned when subqueries are unnested")
         case _:
             assert_never(plan)
 
@@ -122,8 +127,9 @@ def _prune_join(plan: Join, needed: Needed) -> LogicalPlan:
     below = _sorted(read)
     condition = None if plan.condition is None else remapped(plan.condition, _positions(below))
     inputs = _prune(plan.left, left), _prune(plan.right, right)
-    pruned = Join(*inputs, plan.kind, condition, _pick(plan.schema, below))
-    return _exactly(pruned, below, needed)
+    kept = below[: len(left)] if plan.kind in (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI) else below
+    pruned = Join(*inputs, plan.kind, condition, _pick(plan.schema, kept))
+    return _exactly(pruned, kept, needed)
 
 
 def _exactly(plan: LogicalPlan, have: Needed, needed: Needed) -> LogicalPlan:

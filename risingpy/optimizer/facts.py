@@ -1,0 +1,145 @@
+"""What is certain of a logical plan's rows, whatever the tables hold: columns without NULLs, one row at most."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
+from risingpy.optimizer.logical import (
+    Aggregate,
+    Apply,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    LogicalPlan,
+    Project,
+    Scan,
+    Sort,
+    TopN,
+    Union,
+    Values,
+)
+from risingpy.optimizer.rewrite import conjuncts
+
+_ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
+_STRICT = frozenset({"add", "subtract", "multiply", "negate", "eq", "ne", "lt", "le", "gt", "ge", "lower", "upper"})
+
+
+def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
+    """The output columns that are never NULL."""
+    match plan:
+        case Scan():
+            return frozenset(i for i, column in enumerate(plan.columns) if column in plan.not_null)
+        case Values():
+            columns = range(len(plan.schema))
+            return frozenset(i for i in columns if all(is_not_null(row[i], frozenset()) for row in plan.rows))
+        case Filter():
+            return not_null_columns(plan.input) | _rejected_nulls(plan.predicate)
+        case Sort() | Limit() | TopN():
+            return not_null_columns(plan.input)
+        case Project():
+            below = not_null_columns(plan.input)
+            return frozenset(i for i, e in enumerate(plan.expressions) if is_not_null(e, below))
+        case Aggregate():
+            below, keys = not_null_columns(plan.input), len(plan.group_key)
+            counts = {keys + i for i, call in enumerate(plan.calls) if call.function == "count"}
+            return frozenset(i for i, key in enumerate(plan.group_key) if key in below) | counts
+        case Union():
+            return frozenset.intersection(*(not_null_columns(each) for each in plan.inputs))
+        case Join() | Apply():
+            return _not_null_of_join(plan)
+        case _:
+            assert_never(plan)
+
+
+def _not_null_of_join(plan: Join | Apply) -> frozenset[int]:
+    left = not_null_columns(plan.left)
+    if plan.kind in _ONE_SIDED:
+        return left
+    right = frozenset(len(plan.left.schema) + i for i in not_null_columns(plan.right))
+    match plan.kind:
+        case JoinKind.LEFT:
+            return left
+        case JoinKind.RIGHT:
+            return right
+        case JoinKind.FULL:
+            return frozenset()
+        case _:
+            return left | right
+
+
+def is_not_null(expr: Expr, columns: frozenset[int]) -> bool:
+    """Whether the value is never NULL, over an input in which `columns` are not."""
+    match expr:
+        case InputRef():
+            return expr.index in columns
+        case Literal():
+            return expr.value is not None
+        case Cast():
+            return is_not_null(expr.arg, columns)
+        case Call("coalesce", args):
+            return any(is_not_null(arg, columns) for arg in args)
+        case Call(function, args) if function in _STRICT:
+            return all(is_not_null(arg, columns) for arg in args)
+        case Call(function):
+            return function.startswith("is_")
+        case _:
+            return False
+
+
+def _rejected_nulls(predicate: Expr) -> frozenset[int]:
+    """Columns that a condition requires to be something."""
+    found: set[int] = set()
+    for part in conjuncts(predicate):
+        match part:
+            case Call("eq" | "ne" | "lt" | "le" | "gt" | "ge" | "is_not_null", args):
+                found |= {arg.index for arg in args if isinstance(arg, InputRef)}
+    return frozenset(found)
+
+
+def at_most_one_row(plan: LogicalPlan) -> bool:
+    """Whether the plan can give no second row."""
+    match plan:
+        case Values():
+            return len(plan.rows) <= 1
+        case Aggregate():
+            return not plan.group_key or at_most_one_row(plan.input)
+        case Filter() | Project() | Sort():
+            return at_most_one_row(plan.input)
+        case Limit():
+            is_one = _is_at_most_one(plan.limit) and not plan.with_ties
+            return is_one or at_most_one_row(plan.input)
+        case TopN():
+            is_one = plan.limit <= 1 and not plan.with_ties and not plan.group_key
+            return is_one or at_most_one_row(plan.input)
+        case Join() if plan.kind in _ONE_SIDED:
+            return at_most_one_row(plan.left)
+        case Join() | Apply():
+            return at_most_one_row(plan.left) and at_most_one_row(plan.right) and plan.kind is not JoinKind.FULL
+        case Union():
+            return len(plan.inputs) == 1 and at_most_one_row(plan.inputs[0])
+        case Scan():
+            return False
+        case _:
+            assert_never(plan)
+
+
+def _is_at_most_one(limit: Expr | None) -> bool:
+    return isinstance(limit, Literal) and isinstance(limit.value, int) and limit.value <= 1
+
+
+def exactly_one_row(plan: LogicalPlan) -> bool:
+    """Whether the plan always gives one row."""
+    match plan:
+        case Values():
+            return len(plan.rows) == 1
+        case Aggregate():
+            return not plan.group_key
+        case Project() | Sort():
+            return exactly_one_row(plan.input)
+        case Join() | Apply():
+            both = exactly_one_row(plan.left) and exactly_one_row(plan.right)
+            return both and plan.kind in (JoinKind.CROSS, JoinKind.LEFT)
+        case _:
+            return False

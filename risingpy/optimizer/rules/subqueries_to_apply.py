@@ -1,0 +1,230 @@
+"""Takes subqueries out of expressions, into Apply nodes below.
+
+    Filter(EXISTS(q); t)                 =>  Apply(semi; t, q)
+    Filter(x IN (y of q); t)             =>  Apply(semi; t, Filter(x = y; q))
+    Filter(x NOT IN (y of q); t)         =>  Apply(anti; t, Filter(x = y; q)), and no row if x or a y is NULL
+    Project(a + (q); t)                  =>  Project(a + v; Apply(left; t, q AS v))
+    Project(EXISTS(q); t)                =>  Project(n > 0; Apply(left; t, Aggregate(count(*) AS n; q)))
+
+A scalar subquery that might give several rows becomes `only_row(min(value), count(*))`: with one row, min is its value;
+with more, `only_row` is the error 21000. As any expression's error, that one comes only for rows that are asked for,
+and is a NULL in a view. ANY where its value matters, NULLs and all: `any_value.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Subquery, SubqueryKind
+from risingpy.optimizer.facts import at_most_one_row, exactly_one_row, not_null_columns
+from risingpy.optimizer.logical import (
+    AggCall,
+    Aggregate,
+    Apply,
+    Field,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    LogicalPlan,
+    Project,
+    Schema,
+    Union,
+    Values,
+)
+from risingpy.optimizer.rewrite import (
+    columns_read,
+    conjunction,
+    conjuncts,
+    expressions_of,
+    plan_inputs,
+    query_of,
+    shifted,
+    transform,
+    walk,
+    with_inputs,
+)
+from risingpy.optimizer.rules.any_value import any_value, failing, no_nulls, nulls_matter
+from risingpy.types import BIGINT, BOOLEAN, TypeKind
+
+
+def subqueries_to_apply(plan: LogicalPlan) -> LogicalPlan:
+    plan = with_inputs(plan, [subqueries_to_apply(each) for each in plan_inputs(plan)])
+    if not any(_has_subquery(expr) for expr in expressions_of(plan)):
+        return plan
+    match plan:
+        case Filter():
+            return _filter(plan)
+        case Project():
+            return _project(plan)
+        case Values():
+            rows = [Project(Values(((),), ()), row, plan.schema) for row in plan.rows]
+            return _project(rows[0]) if len(rows) == 1 else Union(tuple(_project(row) for row in rows), plan.schema)
+        case Join() | Apply():
+            return _join(plan)
+        case Limit():
+            raise FeatureNotSupported("a subquery in LIMIT or OFFSET is not supported")
+        case _:
+            return plan
+
+
+def _has_subquery(expr: Expr) -> bool:
+    return any(isinstance(part, Subquery) for part in walk(expr))
+
+
+# -- operators ----------------------------------------------------------------------------------------------------
+
+
+def _filter(plan: Filter) -> LogicalPlan:
+    """Conditions without subqueries first: fewer rows to answer subqueries for."""
+    parts = conjuncts(plan.predicate)
+    plain = conjunction([part for part in parts if not _has_subquery(part)])
+    result = plan.input if plain is None else Filter(plan.input, plain)
+    for part in parts:
+        if _has_subquery(part):
+            result = _filtered(result, part)
+    return result
+
+
+def _filtered(plan: LogicalPlan, condition: Expr) -> LogicalPlan:
+    match condition:
+        case Subquery(SubqueryKind.EXISTS) if condition.args:
+            return _semi(plan, condition, JoinKind.LEFT_SEMI)
+        case Call("not", (Subquery(SubqueryKind.EXISTS) as subquery,)) if subquery.args:
+            return _semi(plan, subquery, JoinKind.LEFT_ANTI)
+        case Subquery(SubqueryKind.ANY) if not _is_order(condition):
+            return _semi(plan, _as_exists(condition), JoinKind.LEFT_SEMI)
+        case Call("not", (Subquery(SubqueryKind.ANY) as subquery,)) if not _is_order(subquery):
+            return _not_any(plan, subquery)
+    below = _Below(plan)
+    kept = below.lowered(condition)
+    return _first_columns(Filter(below.plan, kept), plan.schema)
+
+
+def _not_any(plan: LogicalPlan, subquery: Subquery) -> LogicalPlan:
+    """No row matches; and none leaves it unknown, which takes a look at the NULLs where there may be some."""
+    plan = _semi(plan, failing(subquery), JoinKind.LEFT_ANTI)
+    if not nulls_matter(subquery, not_null_columns(plan)):
+        return plan
+    below = _Below(plan)
+    lowered = replace(subquery, args=tuple(below.lowered(arg) for arg in subquery.args))
+    condition = no_nulls(lowered, below.aggregated)
+    return _first_columns(Filter(below.plan, condition), plan.schema)
+
+
+def _is_order(subquery: Subquery) -> bool:
+    """Whether the comparison is answered best by the least or greatest value."""
+    comparison = subquery.comparison
+    return isinstance(comparison, Call) and comparison.function in ("lt", "le", "gt", "ge")
+
+
+def _as_exists(subquery: Subquery) -> Subquery:
+    assert subquery.comparison is not None
+    plan = Filter(query_of(subquery), subquery.comparison)
+    return Subquery(SubqueryKind.EXISTS, plan, subquery.args, BOOLEAN)
+
+
+def _semi(plan: LogicalPlan, subquery: Subquery, kind: JoinKind) -> LogicalPlan:
+    below = _Below(plan)
+    args = tuple(below.lowered(arg) for arg in subquery.args)
+    right = subqueries_to_apply(query_of(subquery))
+    return _first_columns(Apply(below.plan, right, kind, args, None, below.plan.schema), plan.schema)
+
+
+def _project(plan: Project) -> LogicalPlan:
+    below = _Below(plan.input)
+    expressions = tuple(below.lowered(expr) for expr in plan.expressions)
+    return Project(below.plan, expressions, plan.schema)
+
+
+def _join(plan: Join | Apply) -> LogicalPlan:
+    """A condition with subqueries: above an inner join, else computed on the side whose columns it reads."""
+    assert plan.condition is not None
+    if plan.kind in (JoinKind.INNER, JoinKind.CROSS):
+        return _filter(Filter(replace(plan, kind=JoinKind.CROSS, condition=None), plan.condition))
+    split = len(plan.left.schema)
+    left, right = _Below(plan.left), _Below(plan.right)
+    values = {part: _on_side(plan, part, left, right) for part in walk(plan.condition) if isinstance(part, Subquery)}
+    added = len(left.plan.schema) - split
+
+    def placed(expr: Expr) -> Expr | None:
+        match expr:
+            case Subquery():
+                is_left, value = values[expr]
+                return value if is_left else shifted(value, split + added)
+            case InputRef() if expr.index >= split:
+                return InputRef(expr.index + added, expr.type)
+        return None
+
+    schema = left.plan.schema + right.plan.schema
+    condition = transform(plan.condition, placed)
+    joined = replace(plan, left=left.plan, right=right.plan, condition=condition, schema=schema)
+    columns = [i if i < split else i + added for i in range(len(plan.schema))]
+    return Project(joined, tuple(InputRef(i, schema[i].type) for i in columns), plan.schema)
+
+
+def _on_side(plan: Join | Apply, subquery: Subquery, left: _Below, right: _Below) -> tuple[bool, Expr]:
+    """Whether the subquery is answered on the left, and its value over that side."""
+    read, split = columns_read(subquery), len(plan.left.schema)
+    if all(i < split for i in read) and (read or plan.kind is not JoinKind.LEFT or isinstance(plan, Apply)):
+        return True, left.lowered(subquery)
+    if all(i >= split for i in read) and isinstance(plan, Join):
+        return False, right.lowered(shifted(subquery, -split))
+    raise FeatureNotSupported("a subquery in ON of an outer join that reads both sides is not supported")
+
+
+def _first_columns(plan: LogicalPlan, schema: Schema) -> LogicalPlan:
+    """Drops the columns that were only added below."""
+    if len(plan.schema) == len(schema):
+        return plan
+    return Project(plan, tuple(InputRef(i, field.type) for i, field in enumerate(schema)), schema)
+
+
+# -- values -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Below:
+    """A plan that grows columns on its right, one or more for each subquery."""
+
+    plan: LogicalPlan
+
+    def lowered(self, expr: Expr) -> Expr:
+        """The expression over the grown plan, without subqueries."""
+        return transform(expr, self._value)
+
+    def _value(self, expr: Expr) -> Expr | None:
+        if not isinstance(expr, Subquery):
+            return None
+        args = tuple(self.lowered(arg) for arg in expr.args)
+        return self._of(replace(expr, args=args))
+
+    def _of(self, subquery: Subquery) -> Expr:
+        plan = query_of(subquery)
+        match subquery.kind:
+            case SubqueryKind.SCALAR if at_most_one_row(plan):
+                (value,) = self._applied(plan, subquery.args)
+                return value
+            case SubqueryKind.SCALAR:
+                least = "min" if subquery.type.kind is not TypeKind.BOOLEAN else "bool_and"
+                calls = (AggCall(least, (0,), subquery.type), AggCall("count", (), BIGINT))
+                return Call("only_row", self.aggregated(plan, subquery.args, calls), subquery.type)
+            case SubqueryKind.EXISTS:
+                (rows,) = self.aggregated(plan, subquery.args, (AggCall("count", (), BIGINT),))
+                return Call("gt", (rows, Literal(0, BIGINT)), BOOLEAN)
+            case SubqueryKind.ANY:
+                return any_value(subquery, not_null_columns(self.plan), self.aggregated)
+
+    def aggregated(self, plan: LogicalPlan, args: tuple[Expr, ...], calls: Sequence[AggCall]) -> tuple[Expr, ...]:
+        fields = tuple(Field(call.function, call.type) for call in calls)
+        return self._applied(Aggregate(plan, (), tuple(calls), fields), args)
+
+    def _applied(self, plan: LogicalPlan, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Grows by the columns of `plan`, whose rows are one at most; NULL where there is none."""
+        right = subqueries_to_apply(plan)
+        first = len(self.plan.schema)
+        kind = JoinKind.CROSS if exactly_one_row(right) else JoinKind.LEFT
+        self.plan = Apply(self.plan, right, kind, args, None, self.plan.schema + right.schema)
+        return tuple(InputRef(first + i, field.type) for i, field in enumerate(right.schema))
