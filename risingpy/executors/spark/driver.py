@@ -1,7 +1,8 @@
-"""Runs epochs on Spark: one streaming query for the whole database, one micro-batch per epoch.
+"""Runs epochs on Spark: one micro-batch per epoch, for the whole database.
 
-`run` opens the epoch to the source, whose long poll returns; Spark starts the micro-batch; `foreachBatch` builds the
-chain of stages, collects the tasks' reports and hands them back to `run`, in the barrier loop's thread, which commits.
+`run` opens the epoch to a query's source, whose long poll returns; Spark starts the micro-batch. The one task of a
+small epoch reports on the socket; for a shuffled one `foreachBatch` builds the chain of stages and collects the tasks'
+reports. `run`, in the barrier loop's thread, returns them, and the loop commits.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as spark_functions
-from pyspark.sql.streaming.query import StreamingQuery
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
-from risingpy.executors.spark.epoch_source import FORMAT, EpochSource
+from risingpy.executors.spark.epoch_query import EpochQuery
+from risingpy.executors.spark.epoch_source import EpochSource
 from risingpy.executors.spark.session import SparkSettings, socket_directory, start_session
 from risingpy.executors.spark.stage_task import FAILURE_PORT, ROW_SCHEMA, TaskReport, pass_on, stage_function
 
@@ -36,20 +38,25 @@ class QueryFailed(Exception):
     """Spark could not run the epoch."""
 
 
+@dataclass(frozen=True, slots=True)
+class _RunningEpoch:
+    descriptor: EpochDescriptor
+    depth: int
+    done: Future[list[TaskReport]] = field(default_factory=Future)
+
+
 class SparkDriver:
-    """One Spark session and its streaming query. `run` may be called by one thread at a time."""
+    """One Spark session and its streaming queries. `run` may be called by one thread at a time."""
 
     def __init__(self, data_dir: Path, settings: SparkSettings, committed: int) -> None:
         self._data_dir = data_dir
         self._settings = settings
         self._committed = committed
-        self._channel = EpochChannel(socket_directory() / "epochs.sock", committed)
-        self._session: SparkSession | None = None
-        self._query: StreamingQuery | None = None
+        self._narrow = EpochQuery("narrow", self._make_channel("narrow"), None)
+        self._wide = EpochQuery("wide", self._make_channel("wide"), self._run_batch)
         self._warm: Future[SparkSession] = Future()
-        self._epoch: tuple[EpochDescriptor, int, Future[list[TaskReport]]] | None = None
+        self._epoch: _RunningEpoch | None = None
         self._stopping = False
-        self._queries = 0
 
     def start(self) -> None:
         """Starts Spark in the background."""
@@ -58,32 +65,37 @@ class SparkDriver:
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
         session = self._warm_session()
-        if self._query is None or not self._query.isActive:
-            self._channel.open_epoch(descriptor.committed)  # the new query must not begin with the failed epoch
-            self._query = self._start_query(session, descriptor.committed)
-        done: Future[list[TaskReport]] = Future()
-        self._epoch = (descriptor, depth, done)
-        self._channel.open_epoch(descriptor.epoch)
+        query = self._narrow if descriptor.single_task else self._wide
+        query.ensure_started(session, self._data_dir, self._scratch, descriptor.committed)
+        self._epoch = running = _RunningEpoch(descriptor, depth)
+        query.open_epoch(descriptor.epoch)
         while True:
             try:
-                return done.result(timeout=LOOK_SECONDS)
+                return running.done.result(timeout=LOOK_SECONDS)
             except FutureTimeout:
                 if self._stopping:
                     raise QueryFailed("the server is stopping") from None
-                if not self._query.isActive:
-                    raise QueryFailed(f"the streaming query ended: {self._query.exception()}") from None
+                if not query.is_running:
+                    raise QueryFailed(f"the streaming query ended: {query.failure}") from None
 
     def stop(self) -> None:
-        """Stops the query and Spark; a running epoch is given up."""
+        """Stops the queries and Spark; a running epoch is given up."""
         self._stopping = True
-        self._channel.close()
+        self._narrow.close_channel()
+        self._wide.close_channel()
         if not self._warm.done() or self._warm.exception() is not None:
             return
-        with contextlib.suppress(Exception):
-            if self._query is not None:
-                self._query.stop()
+        self._narrow.stop()
+        self._wide.stop()
         with contextlib.suppress(Exception):
             self._warm.result().stop()
+
+    @property
+    def _scratch(self) -> Path:
+        return run_directory(self._data_dir) / "checkpoints"
+
+    def _make_channel(self, name: str) -> EpochChannel:
+        return EpochChannel(socket_directory() / f"{name}.sock", self._committed, self._take_report)
 
     def _warm_session(self) -> SparkSession:
         while True:
@@ -97,7 +109,8 @@ class SparkDriver:
         try:
             session = start_session(self._settings, run_directory(self._data_dir))
             session.dataSource.register(EpochSource)
-            self._query = self._start_query(session, self._committed)
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._narrow.ensure_started(session, self._data_dir, self._scratch, self._committed)
             # Forks the Python workers and loads the classes of a stage before the first epoch needs them.
             session.range(1).selectExpr("0 AS shard", "0 AS port", "CAST('' AS binary) AS payload").repartitionById(
                 self._settings.parallelism, spark_functions.col("shard")
@@ -108,44 +121,30 @@ class SparkDriver:
             LOG.error("Spark did not start: %s", error)
             self._warm.set_exception(QueryFailed(f"Spark did not start: {error}"))
 
-    def _start_query(self, session: SparkSession, committed: int) -> StreamingQuery:
-        # A fresh query starts at our committed epoch; Spark's own checkpoint is scratch.
-        self._queries += 1
-        scratch = run_directory(self._data_dir) / "checkpoints"
-        if self._queries == 1:
-            shutil.rmtree(scratch, ignore_errors=True)
-        stream = (
-            session.readStream.format(FORMAT)
-            .option("data_dir", str(self._data_dir))
-            .option("channel", str(self._channel.path))
-            .option("committed", str(committed))
-            .load()
-        )
-        return (
-            stream.writeStream.queryName(f"epochs-{self._queries}")
-            .foreachBatch(self._run_batch)
-            .option("checkpointLocation", str(scratch / str(self._queries)))
-            .start()
-        )
+    def _take_report(self, epoch: int, report: bytes) -> None:
+        """From the task of a narrow epoch. A task that was given up may report an epoch that is over."""
+        running = self._epoch
+        if running is None or running.descriptor.epoch != epoch or running.done.done():
+            return
+        reports = pickle.loads(report)
+        if isinstance(reports, Exception):
+            running.done.set_exception(reports)
+        else:
+            running.done.set_result(reports)
 
     def _run_batch(self, frame: DataFrame, batch: int) -> None:
-        if self._epoch is None:
-            return
-        descriptor, depth, done = self._epoch
-        if done.done():
+        running = self._epoch
+        if running is None or running.descriptor.single_task or running.done.done():
             return
         try:
-            done.set_result(self._collect(frame, descriptor, depth))
+            running.done.set_result(self._collect(frame, running.descriptor, running.depth))
         except Exception as error:
-            done.set_exception(error if _is_ours(error) else QueryFailed(str(error)))
+            running.done.set_exception(error if _is_ours(error) else QueryFailed(str(error)))
 
     def _collect(self, frame: DataFrame, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
-        if not descriptor.single_task:
-            for stage in range(1, depth):
-                run: Callable[..., Any] = stage_function(str(self._data_dir), descriptor.epoch, stage)
-                frame = frame.repartitionById(descriptor.shards, spark_functions.col("shard")).mapInArrow(
-                    run, ROW_SCHEMA
-                )
+        for stage in range(1, depth):
+            run: Callable[..., Any] = stage_function(str(self._data_dir), descriptor.epoch, stage)
+            frame = frame.repartitionById(descriptor.shards, spark_functions.col("shard")).mapInArrow(run, ROW_SCHEMA)
         reports = _reports(frame.collect())
         # One per stage and shard. A query that was restarted can run a batch without our partitions in it.
         if len(reports) != depth * descriptor.shards:

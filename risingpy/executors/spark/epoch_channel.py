@@ -1,7 +1,8 @@
-"""How the epoch source, in a process of its own, waits for the barrier loop: a long poll over a Unix socket.
+"""How processes of Spark talk to the barrier loop, over a Unix socket: which epoch is open, and how one went.
 
-Request: the last epoch that the source has seen (u64). Answer: the newest epoch that was opened (u64), at once if it is
-newer, else after `POLL_SECONDS`, so that Spark can notice that the query was stopped.
+A request begins with a byte. `W`: the last epoch that the source has seen (u64); the answer is the newest epoch that
+was opened (u64), at once if it is newer, else after `POLL_SECONDS`, so that Spark can notice that the query was
+stopped. `R`: an epoch (u64), a length (u32) and the report of the task that ran all of it; the answer is the epoch.
 """
 
 from __future__ import annotations
@@ -12,18 +13,24 @@ import socket
 import socketserver
 import struct
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 POLL_SECONDS = 10.0
 _EPOCH = struct.Struct("!Q")
+_WAIT, _REPORT = b"W", b"R"
+_REPORT_HEAD = struct.Struct("!cQI")
+_WAIT_REQUEST = struct.Struct("!cQ")
+_LENGTH = struct.Struct("!I")
 
 
 class EpochChannel:
-    """The server's side: `open_epoch` lets the waiting source go."""
+    """The server's side: `open_epoch` lets the waiting source go; `on_report` gets (epoch, report) of a task."""
 
-    def __init__(self, path: Path, first_epoch: int) -> None:
+    def __init__(self, path: Path, first_epoch: int, on_report: Callable[[int, bytes], None]) -> None:
         self.path = path
         self._epoch = first_epoch
+        self._on_report = on_report
         self._closed = False
         self._changed = threading.Condition()
         with contextlib.suppress(FileNotFoundError):
@@ -37,7 +44,7 @@ class EpochChannel:
         self._server = socketserver.ThreadingUnixStreamServer(str(path), Handler)
         self._server.daemon_threads = True
         self._server.block_on_close = False
-        threading.Thread(target=self._server.serve_forever, args=(0.5,), name="epoch-channel", daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.5,), name=path.stem, daemon=True).start()
 
     def open_epoch(self, epoch: int) -> None:
         with self._changed:
@@ -54,24 +61,25 @@ class EpochChannel:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
 
-    def _wait_beyond(self, seen: int) -> None:
-        self._changed.wait_for(lambda: self._epoch > seen or self._closed, POLL_SECONDS)
+    def _wait_beyond(self, seen: int) -> int:
+        with self._changed:
+            self._changed.wait_for(lambda: self._epoch > seen or self._closed, POLL_SECONDS)
+            return self._epoch
 
     def _answer(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, EOFError):
             while True:
-                request = connection.recv(_EPOCH.size)
-                if len(request) < _EPOCH.size:
-                    return
-                seen = _EPOCH.unpack(request)[0]
-                with self._changed:
-                    self._wait_beyond(seen)
-                    epoch = self._epoch
+                kind, epoch = _WAIT_REQUEST.unpack(_receive(connection, _WAIT_REQUEST.size))
+                if kind == _REPORT:
+                    length = _LENGTH.unpack(_receive(connection, _LENGTH.size))[0]
+                    self._on_report(epoch, _receive(connection, length))
+                else:
+                    epoch = self._wait_beyond(epoch)
                 connection.sendall(_EPOCH.pack(epoch))
 
 
-class EpochWaiter:
-    """The source's side: one connection, opened when first needed."""
+class EpochClient:
+    """The side of Spark's processes: one connection, opened when first needed. Not for several threads at once."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -80,14 +88,28 @@ class EpochWaiter:
     def newest(self, seen: int) -> int:
         """The newest epoch; waits a while for one beyond `seen`. Returns `seen` if the server is gone."""
         try:
+            return max(seen, self._ask(_WAIT_REQUEST.pack(_WAIT, seen)))
+        except (OSError, EOFError):
+            return seen
+
+    def report(self, epoch: int, report: bytes) -> None:
+        """Tells how the epoch went. OSError or EOFError if the server is gone."""
+        self._ask(_REPORT_HEAD.pack(_REPORT, epoch, len(report)) + report)
+
+    def _ask(self, request: bytes) -> int:
+        try:
             if self._connection is None:
                 self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
                 self._connection.connect(self._path)
-            self._connection.sendall(_EPOCH.pack(seen))
-            answer = self._connection.recv(_EPOCH.size, socket.MSG_WAITALL)
-        except OSError:
-            answer = b""
-        if len(answer) < _EPOCH.size:
+            self._connection.sendall(request)
+            return int(_EPOCH.unpack(_receive(self._connection, _EPOCH.size))[0])
+        except (OSError, EOFError):
             self._connection = None
-            return seen
-        return max(seen, int(_EPOCH.unpack(answer)[0]))
+            raise
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    data = connection.recv(size, socket.MSG_WAITALL)
+    if len(data) < size:
+        raise EOFError("the other side of the epoch channel is gone")
+    return data

@@ -1,4 +1,4 @@
-"""The source of the one streaming query: its offsets are epochs, and reading it runs stage 0.
+"""The source of the streaming queries: its offsets are epochs, and reading it runs stage 0.
 
 Spark asks `latestOffset` and `partitions` in one long-lived process, and `read` in the tasks' workers.
 """
@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from risingpy.executors.spark.epoch_channel import EpochWaiter
+from risingpy.executors.spark.epoch_channel import EpochClient
 from risingpy.executors.spark.stage_task import ROW_SCHEMA, descriptor_of, run_all_stages, run_first_stage
 
 FORMAT = "risingpy_epochs"
@@ -48,16 +48,16 @@ class EpochStreamReader(DataSourceStreamReader):
         self._data_dir = data_dir
         self._channel = channel
         self._committed = committed
-        self._waiter: EpochWaiter | None = None
+        self._client: EpochClient | None = None
 
     def initialOffset(self) -> dict[str, int]:
         return {"epoch": self._committed}
 
     def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, int]:
-        if self._waiter is None:
-            self._waiter = EpochWaiter(self._channel)
+        if self._client is None:
+            self._client = EpochClient(self._channel)
         seen = int(start["epoch"]) if start else self._committed
-        return {"epoch": self._waiter.newest(seen)}
+        return {"epoch": self._client.newest(seen)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         epoch = int(end["epoch"])
@@ -71,5 +71,5 @@ class EpochStreamReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, EpochPartition)
         if partition.shard is None:
-            return run_all_stages(self._data_dir, partition.epoch)
+            return run_all_stages(self._data_dir, self._channel, partition.epoch)
         return run_first_stage(self._data_dir, partition.epoch, partition.shard)

@@ -75,6 +75,7 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
         "spark.ui.retainedStages": RETAINED,
         "spark.ui.retainedTasks": RETAINED,
         "spark.sql.ui.retainedExecutions": RETAINED,
+        "spark.sql.ui.explainMode": "simple",  # of the text that goes to listeners, with every execution
     }
 
 

@@ -2,11 +2,12 @@
 
 Besides what goes to other fragments, a task sends what it has to report to the driver, on `REPORT_PORT`; later
 stages pass it on. A failure of a job's own computation travels the same way, on `FAILURE_PORT`: raising it would
-have Spark try the same thing again.
+have Spark try the same thing again. The one task of a small epoch has its report go straight to the driver's socket.
 """
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pyspark import TaskContext
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor, read_descriptor
 from risingpy.executors.epoch_task import EpochWorker
+from risingpy.executors.spark.epoch_channel import EpochClient
 from risingpy.executors.stage_runner import FragmentFailed, StageReport
 
 ROW_SCHEMA = "shard int, port int, payload binary"
@@ -25,7 +27,9 @@ FAILURE_PORT = -2
 
 Row = tuple[int, int, bytes]
 
-_workers: dict[str, EpochWorker] = {}  # of this process; Spark reuses processes from epoch to epoch
+# Of this process; Spark reuses processes from epoch to epoch.
+_workers: dict[str, EpochWorker] = {}
+_clients: dict[str, EpochClient] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,9 @@ class TaskReport:
 
 class StaleEpoch(RuntimeError):
     """The task belongs to an epoch that is over: a leftover of a server that was killed."""
+
+
+_settled_graphs: set[tuple[str, int]] = set()
 
 
 def worker_of(data_dir: str) -> EpochWorker:
@@ -57,19 +64,24 @@ def descriptor_of(data_dir: str, epoch: int) -> EpochDescriptor:
     return descriptor
 
 
-def run_all_stages(data_dir: str, epoch: int) -> Iterator[pa.RecordBatch]:
-    """A small epoch: all stages of all shards, in this task."""
+def run_all_stages(data_dir: str, channel: str, epoch: int) -> Iterator[pa.RecordBatch]:
+    """A small epoch: all stages of all shards, in this task, which sends the report itself."""
     worker = worker_of(data_dir)
     descriptor = descriptor_of(data_dir, epoch)
-    rows: list[Row] = []
+    report: list[TaskReport] | FragmentFailed
     try:
         purged = [worker.purge(descriptor, shard) for shard in range(descriptor.shards)]
-        for number, report in enumerate(worker.run_all(descriptor)):
-            gone = purged[number] if number < len(purged) else frozenset()
-            rows.append((0, REPORT_PORT, pickle.dumps(TaskReport(0, number, report, gone))))
+        report = [
+            TaskReport(0, number, stage, purged[number] if number < len(purged) else frozenset())
+            for number, stage in enumerate(worker.run_all(descriptor))
+        ]
     except FragmentFailed as failure:
-        rows = [(0, FAILURE_PORT, pickle.dumps(failure))]
-    yield _batch(rows)
+        report = failure
+    if channel not in _clients:
+        _clients[channel] = EpochClient(channel)
+    _clients[channel].report(epoch, pickle.dumps(report))
+    _settle(data_dir, descriptor.graph_version)
+    yield from ()
 
 
 def run_first_stage(data_dir: str, epoch: int, shard: int) -> Iterator[pa.RecordBatch]:
@@ -77,6 +89,17 @@ def run_first_stage(data_dir: str, epoch: int, shard: int) -> Iterator[pa.Record
     descriptor = descriptor_of(data_dir, epoch)
     purged = worker_of(data_dir).purge(descriptor, shard)
     yield from _run(data_dir, descriptor, 0, shard, [], purged)
+
+
+def _settle(data_dir: str, graph_version: int) -> None:
+    """After the first epoch of a graph: what the process now has of it (plans, operators) it keeps.
+
+    Spark's worker collects garbage after every task; it need not look through that each time.
+    """
+    if (data_dir, graph_version) not in _settled_graphs:
+        _settled_graphs.add((data_dir, graph_version))
+        gc.collect()
+        gc.freeze()
 
 
 def pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -125,6 +148,7 @@ def _run(
     for row in output.payloads:
         yield _batch([row])
     yield _batch([(0, REPORT_PORT, report)])
+    _settle(data_dir, descriptor.graph_version)
 
 
 def _batch(rows: list[Row]) -> pa.RecordBatch:

@@ -1,0 +1,84 @@
+"""A streaming query whose micro-batches are epochs, and the socket on which its source waits for them.
+
+There are two, and an epoch is a micro-batch of one of them. The *narrow* one reads its source and drops what comes: one
+task runs the whole epoch and reports on the socket. Its plan is made in a third of the time of the *wide* one, which
+chains the stages of a shuffled epoch in `foreachBatch`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from risingpy.executors.spark.epoch_channel import EpochChannel
+from risingpy.executors.spark.epoch_source import FORMAT
+
+# Spark writes and syncs two small files per micro-batch, and has a process of its own chmod each: 12 ms, for files
+# that nobody reads, recovery being ours. Asynchronous progress leaves out all that are closer than this.
+_PROGRESS = {
+    "asyncProgressTrackingEnabled": "true",
+    "asyncProgressTrackingCheckpointIntervalMs": str(24 * 3600 * 1000),
+    # Spark knows of its own sinks only that they do not count on the files; ours does not either.
+    "_asyncProgressTrackingOverrideSinkSupportCheck": "true",
+}
+
+
+class EpochQuery:
+    """`open_epoch` starts a micro-batch; `is_running` tells whether it can still end well.
+
+    `run_batch` is what a wide query calls with each micro-batch; a narrow one has None.
+    """
+
+    def __init__(self, name: str, channel: EpochChannel, run_batch: Callable[[DataFrame, int], None] | None) -> None:
+        self._name = name
+        self._channel = channel
+        self._run_batch = run_batch
+        self._query: StreamingQuery | None = None
+        self._starts = 0
+
+    def ensure_started(self, session: SparkSession, data_dir: Path, scratch: Path, committed: int) -> None:
+        """Starts the query at the committed epoch, if it does not run.
+
+        A fresh query starts with a fresh checkpoint: Spark's own is scratch.
+        """
+        if self.is_running:
+            return
+        self._channel.open_epoch(committed)  # a new query must not begin with an epoch that failed
+        self._starts += 1
+        stream = (
+            session.readStream.format(FORMAT)
+            .option("data_dir", str(data_dir))
+            .option("channel", str(self._channel.path))
+            .option("committed", str(committed))
+            .load()
+        )
+        name = f"{self._name}-{self._starts}"
+        writer: Any = stream.writeStream.queryName(name).option("checkpointLocation", str(scratch / name))
+        sink = writer.format("noop") if self._run_batch is None else writer.foreachBatch(self._run_batch)
+        self._query = sink.options(**_PROGRESS).start()
+
+    def open_epoch(self, epoch: int) -> None:
+        self._channel.open_epoch(epoch)
+
+    @property
+    def is_running(self) -> bool:
+        return self._query is not None and self._query.isActive
+
+    @property
+    def failure(self) -> str:
+        """Why it ended, as Spark has it."""
+        return "it was never started" if self._query is None else str(self._query.exception())
+
+    def close_channel(self) -> None:
+        """Lets the waiting source go, so that `stop` need not wait for it."""
+        self._channel.close()
+
+    def stop(self) -> None:
+        with contextlib.suppress(Exception):
+            if self._query is not None:
+                self._query.stop()
