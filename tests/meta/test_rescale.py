@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from risingpy.cli import main
+from risingpy.errors import SqlError
 from risingpy.meta import rescale as rescale_module
 from risingpy.meta.check import check
 from risingpy.meta.rescale import rescale
@@ -130,6 +131,28 @@ def test_killed_on_the_way(
     assert len(list(shards_directory(server.data_dir).iterdir())) == server.database.shards
     assert answers(server.client()) == before
     changed(server.client())
+
+
+def test_alter_system(server: Server) -> None:
+    client = server.client()
+    fill(client)
+    before = answers(client)
+    client.run("ALTER SYSTEM SET parallelism = 4")
+    assert ("parallelism_after_restart", "4") in client.run("SHOW PARAMETERS")
+    server.restart()
+    client = server.client()
+    assert server.database.shards == 4
+    assert answers(client) == before
+    client.run("ALTER SYSTEM SET parallelism TO 2")
+    client.run("ALTER SYSTEM SET parallelism TO DEFAULT")
+    server.restart()
+    assert server.database.shards == 4
+    for value in ("0", "257", "many", "'-1'"):
+        with pytest.raises(SqlError) as caught:
+            server.client().run(f"ALTER SYSTEM SET parallelism TO {value}")
+        assert caught.value.sqlstate == "22023"
+    with pytest.raises(SqlError, match='unrecognized system parameter "barrier_interval_ms"'):
+        server.client().run("ALTER SYSTEM SET barrier_interval_ms TO 100")
 
 
 def test_the_command(server: Server, tmp_path: Path) -> None:

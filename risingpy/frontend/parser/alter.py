@@ -1,4 +1,4 @@
-"""ALTER TABLE, VIEW, MATERIALIZED VIEW, SOURCE."""
+"""ALTER TABLE, VIEW, MATERIALIZED VIEW, SOURCE, SYSTEM."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AlterAction,
     AlterRelation,
+    AlterSystem,
     AlterTable,
     DropColumn,
     RenameColumn,
@@ -38,6 +39,8 @@ _OTHER_ACTIONS = (
 
 def parse_alter(cursor: Cursor) -> Statement:
     cursor.expect("ALTER")
+    if cursor.accept("SYSTEM"):
+        return _parse_system(cursor)
     kind = _parse_kind(cursor)
     if_exists = cursor.accept("IF", "EXISTS")
     if kind is RelationKind.TABLE and cursor.word == "ONLY":
@@ -49,6 +52,14 @@ def parse_alter(cursor: Cursor) -> Statement:
     if kind is not RelationKind.TABLE:
         cursor.unsupported(f"ALTER {kind.value.upper()} … {cursor.word}")
     return AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor)), if_exists)
+
+
+def _parse_system(cursor: Cursor) -> AlterSystem:
+    cursor.expect("SET")
+    position = cursor.position
+    name = cursor.any_word().lower()
+    cursor.one_of("TO", "=")
+    return AlterSystem(name, None if cursor.accept("DEFAULT") else cursor.value(), position)
 
 
 def _parse_kind(cursor: Cursor) -> RelationKind:

@@ -12,6 +12,7 @@ from enum import Enum
 
 from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
+from risingpy.frontend.parser.ast_alter import AlterSystem as AlterSystem
 from risingpy.frontend.parser.ast_alter import AlterTable as AlterTable
 from risingpy.frontend.parser.ast_parts import ColumnDefinition as ColumnDefinition
 from risingpy.frontend.parser.ast_parts import ColumnName as ColumnName
@@ -270,6 +271,7 @@ class NoOperation:
 Statement = (
     AlterTable
     | AlterRelation
+    | AlterSystem
     | CreateTable
     | CreateSource
     | CreateView

@@ -79,3 +79,12 @@ class AlterRelation:
     new_name: ColumnName | None = None
     new_schema: ColumnName | None = None
     if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterSystem:
+    """ALTER SYSTEM SET name TO value; `value` is None for DEFAULT."""
+
+    name: str
+    value: str | None
+    position: int

@@ -11,6 +11,7 @@ from risingpy.frontend.parser import ast
 from risingpy.frontend.prepared import PreparedStatement
 from risingpy.frontend.statements import (
     alter_relation,
+    alter_system,
     alter_table,
     backup,
     copy,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.AlterRelation: alter_relation.prepare,
+    ast.AlterSystem: alter_system.prepare,
     ast.AlterTable: alter_table.prepare,
     ast.Backup: backup.prepare,
     ast.Begin: transaction_control.prepare_begin,
