@@ -92,7 +92,7 @@ class Scan:
     schema: Schema
     version: int = 0
     counts_only: bool = False
-    not_null: frozenset[int] = frozenset()  # catalog positions of the columns that are never NULL
+    not_null: tuple[int, ...] = ()  # catalog positions of the columns that are never NULL, ascending
 
 
 @dataclass(frozen=True, slots=True)

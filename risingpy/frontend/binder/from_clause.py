@@ -247,7 +247,7 @@ def scan(relation: Relation) -> Scan:
     """All columns of a stored relation, hidden ones too."""
     fields = tuple(Field(c.name, c.type, c.hidden) for c in relation.columns)
     # Of a stored relation only the key never allows NULLs: ALTER TABLE may drop any other NOT NULL.
-    not_null = frozenset(relation.primary_key) if relation.kind is RelationKind.TABLE else frozenset()
+    not_null = tuple(sorted(relation.primary_key)) if relation.kind is RelationKind.TABLE else ()
     positions = tuple(range(len(fields)))
     return Scan(relation.relation_id, relation.qualified_name, positions, fields, relation.version, not_null=not_null)
 
