@@ -12,6 +12,7 @@ import pyarrow as pa
 
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.build_aggregate import local_calls, state_calls
+from risingpy.executors.build_join import hash_join
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.dml import DmlExecutor
 from risingpy.executors.epoch_input import EpochInput
@@ -43,6 +44,7 @@ from risingpy.optimizer.plan import (
     Exchange,
     Filter,
     HashAgg,
+    HashJoin,
     LocalAgg,
     Materialize,
     Project,
@@ -138,6 +140,10 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
             return _aggregation(plan, empty, _operator(plan.input, exchanges))
         case TopN():
             return _top_n(plan, empty, _operator(plan.input, exchanges))
+        case HashJoin():
+            make = hash_join(plan, empty)
+            sides = _operator(plan.left, exchanges), _operator(plan.right, exchanges)
+            return Operator(lambda epoch: make(epoch.transaction), empty, sides)
         case Union():
             inputs = tuple(_operator(each, exchanges) for each in plan.inputs)
             return Operator(lambda epoch: UnionExecutor(), empty, inputs)

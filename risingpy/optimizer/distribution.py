@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import assert_never
 
 from risingpy.executors.expression.nodes import InputRef
+from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
     ColumnIndex,
     Distribution,
@@ -14,6 +15,7 @@ from risingpy.optimizer.plan import (
     Exchange,
     Filter,
     HashAgg,
+    HashJoin,
     LocalAgg,
     Materialize,
     Project,
@@ -60,6 +62,8 @@ def distribution(plan: StreamPlan) -> Distribution:
             return moved(plan.input.properties.distribution, positions)
         case LocalAgg() | HashAgg():
             return moved(plan.input.properties.distribution, {c: i for i, c in enumerate(plan.group_key)})
+        case HashJoin():  # by the join key of the side whose rows are all there; of a full join there is none
+            return _joined(plan)
         case Union():  # rows stay where they are: usable if they are spread in the same way
             first, *others = (each.properties.distribution for each in plan.inputs)
             return first if all(other == first for other in others) else SOME_SHARD
@@ -72,3 +76,17 @@ def moved(given: Distribution, positions: dict[ColumnIndex, ColumnIndex]) -> Dis
     if not all(column in positions for column in given.columns):
         return SOME_SHARD
     return Distribution(given.kind, tuple(positions[column] for column in given.columns))
+
+
+def _joined(plan: HashJoin) -> Distribution:
+    left, right = plan.left.properties.distribution, plan.right.properties.distribution
+    match plan.kind:
+        case JoinKind.RIGHT:
+            width = len(plan.left.properties.schema)
+            return Distribution(right.kind, tuple(width + i for i in right.columns))
+        case JoinKind.FULL:
+            return left if left.kind is DistributionKind.SINGLE else SOME_SHARD
+        case JoinKind.INNER | JoinKind.CROSS | JoinKind.LEFT | JoinKind.LEFT_SEMI | JoinKind.LEFT_ANTI:
+            return left
+        case _:
+            assert_never(plan.kind)

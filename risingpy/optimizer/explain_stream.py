@@ -31,6 +31,8 @@ from risingpy.optimizer.plan import (
     Exchange,
     Filter,
     HashAgg,
+    HashJoin,
+    JoinSide,
     LocalAgg,
     Materialize,
     Project,
@@ -106,6 +108,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_agg(plan)
         case TopN():
             return _described_top_n(plan)
+        case HashJoin():
+            return _described_join(plan)
         case Union():
             return "StreamUnion", {"all": "true"}
         case Exchange():
@@ -114,6 +118,22 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamMaterialize", _materialize_fields(plan)
         case _:
             assert_never(plan)
+
+
+def _described_join(plan: HashJoin) -> tuple[str, dict[str, FieldValue]]:
+    left, right = plan.left.properties.schema, plan.right.properties.schema
+    names = column_names((*left, *right))
+    parts = [
+        f"{names[a]} {'IS NOT DISTINCT FROM' if null_safe else '='} {names[len(left) + b]}"
+        for a, b, null_safe in zip(plan.left_side.key, plan.right_side.key, plan.null_safe, strict=True)
+    ]
+    if plan.condition is not None:
+        parts.append(expression_text(plan.condition, names))
+    fields: dict[str, FieldValue] = {"type": plan.kind.value}
+    if parts:
+        fields["predicate"] = " AND ".join(parts)
+    name = "StreamHashJoin" if plan.left_side.key else "StreamNestedLoopJoin"
+    return f"{name} [append_only]" if plan.properties.append_only else name, fields
 
 
 def _described_agg(plan: LocalAgg | HashAgg | SimpleAgg) -> tuple[str, dict[str, FieldValue]]:
@@ -192,12 +212,21 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return _agg_details(plan.states, plan.properties.schema[first:]) + _dedup_details(plan)
         case TopN():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
+        case HashJoin():
+            return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
         case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
             return []
         case _:
             assert_never(plan)
+
+
+def _side_details(name: str, side: JoinSide) -> list[str]:
+    lines = [f"table {side.table.table_id} {name} rows: {table_text(side.table)}"]
+    if side.degree is not None:
+        lines.append(f"table {side.degree.table_id} {name} degrees: {table_text(side.degree)}")
+    return lines
 
 
 def _agg_details(states: Sequence[AggState], calls: Schema) -> list[str]:

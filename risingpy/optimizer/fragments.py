@@ -18,6 +18,7 @@ from risingpy.optimizer.plan import (
     Exchange,
     Filter,
     HashAgg,
+    HashJoin,
     LocalAgg,
     Materialize,
     Project,
@@ -56,6 +57,8 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             return ()
         case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | TopN() | Exchange() | Materialize():
             return (plan.input,)
+        case HashJoin():
+            return (plan.left, plan.right)
         case Union():
             return plan.inputs
         case _:

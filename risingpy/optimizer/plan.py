@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.logical import AggCall, Schema, SortKey
+from risingpy.optimizer.logical import AggCall, JoinKind, Schema, SortKey
 from risingpy.storage.table_schema import TableSchema
 
 ColumnIndex = int
@@ -216,6 +216,45 @@ class TopN:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinSide:
+    """How one input of a join is kept.
+
+    `key` are the columns of the input that must equal the other side's, one by one. `table`: `key | rest of the input's
+    stream key → the row`. Its first columns are the input's; behind them, for keys of which equal values may be written
+    differently (intervals), are those in their canonical form, which then stand in the key. `degree`: the same key →
+    how many rows match, for rows that have a match; only where the join shows whether a row has one, and the other
+    side may have several per key. Rows whose key is NULL, and so never match, are in neither.
+    """
+
+    key: tuple[ColumnIndex, ...]
+    table: TableSchema
+    degree: TableSchema | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HashJoin:
+    """Joins two inputs whose rows of equal keys are on one shard.
+
+    A pair matches if its keys are equal (NULLs only at the positions where `null_safe`) and `condition` (over left
+    columns, then right columns; None: always) is true. Output: the left columns, then the right columns; for a semi or
+    anti join the left columns alone. A full join adds a hidden last column that says which side has the row
+    (0 both, 1 left, 2 right): both sides' keys may be NULL, which would make two unmatched rows one.
+    Stream key: both inputs', without the key columns of a side that always equal the other's, and the join key.
+    State: per side a table and, where it must be known whether a row has a match, a degree table.
+    Without keys everything is on one shard, and each row meets all of the other side: a nested-loop join.
+    """
+
+    left: StreamPlan
+    right: StreamPlan
+    kind: JoinKind
+    left_side: JoinSide
+    right_side: JoinSide
+    null_safe: tuple[bool, ...]
+    condition: Expr | None
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Union:
     """UNION ALL: the changes of all inputs. Adds a hidden last column, the input's ordinal (integer).
 
@@ -264,6 +303,7 @@ StreamPlan = (
     | HashAgg
     | SimpleAgg
     | TopN
+    | HashJoin
     | Union
     | Exchange
     | Materialize

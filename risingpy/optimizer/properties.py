@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TypeVar, assert_never
 
 from risingpy.optimizer.distribution import SOME_SHARD, distribution
-from risingpy.optimizer.logical import Schema
+from risingpy.optimizer.logical import JoinKind, Schema
 from risingpy.optimizer.plan import (
     ConflictBehavior,
     Dml,
     Exchange,
     Filter,
     HashAgg,
+    HashJoin,
     LocalAgg,
     Materialize,
     Project,
@@ -28,7 +29,7 @@ from risingpy.optimizer.plan import (
 from risingpy.optimizer.stream_key import stream_key
 
 Operator = TypeVar(
-    "Operator", Exchange, Filter, HashAgg, LocalAgg, Materialize, Project, SimpleAgg, TopN, Union, Values
+    "Operator", Exchange, Filter, HashAgg, HashJoin, LocalAgg, Materialize, Project, SimpleAgg, TopN, Union, Values
 )
 
 
@@ -56,6 +57,9 @@ def append_only(plan: StreamPlan) -> bool:
             return False
         case TopN():  # a row that comes pushes another one out
             return False
+        case HashJoin():  # a row of an outer join goes when it finds its match
+            inner = plan.kind in (JoinKind.INNER, JoinKind.CROSS)
+            return inner and plan.left.properties.append_only and plan.right.properties.append_only
         case Union():
             return all(each.properties.append_only for each in plan.inputs)
         case Materialize():

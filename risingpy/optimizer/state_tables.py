@@ -10,12 +10,14 @@ The table ids come from the meta service, through the planner's `allocate`.
                           materialized input        group key | order | input's stream key      other arguments
                           dedup, per argument       group key | arguments                       counts
     TopN                  rows                      group key | order | input's stream key      the other columns
+    HashJoin              row, per side             join key | rest of the input's stream key   other columns
+                          degree, where needed      join key | rest of the input's stream key   number of matches
     Materialize           the relation              sort columns | stream key                   the other columns
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -29,6 +31,7 @@ from risingpy.optimizer.plan import (
     Exchange,
     Filter,
     HashAgg,
+    HashJoin,
     LocalAgg,
     Materialize,
     Project,
@@ -41,6 +44,7 @@ from risingpy.optimizer.plan import (
     Union,
     Values,
 )
+from risingpy.optimizer.stream_key import has_other_forms
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
 
@@ -54,6 +58,9 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return (plan.marker,)
         case HashAgg() | SimpleAgg():  # one per aggregate call
             return (*(state.table for state in plan.states), *(dedup.table for dedup in plan.dedups))
+        case HashJoin():  # a table per side, and degrees where a row shows whether it has a match
+            sides = (plan.left_side, plan.right_side)
+            return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | TopN():
             return (plan.table,)
         case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
@@ -212,6 +219,52 @@ def _with_floats(table: TableSchema) -> TableSchema:
     return replace(table, value_columns=tuple(sorted(floats.union(table.value_columns))))
 
 
+def join_table(
+    table_id: int,
+    job: str,
+    input: Properties,
+    join_key: tuple[ColumnIndex, ...],
+    distribution: Sequence[int],
+) -> TableSchema:
+    """`join key | rest of the stream key → row`: one side of a join. `distribution` are positions in the join key.
+
+    A key column whose key does not tell how its value was written (-0.0, 30 days) is in the value too.
+    """
+    columns = [(field.name, field.type) for field in input.schema]
+    key = []
+    for index in join_key:
+        if has_other_forms(input.schema[index].type):
+            key.append(len(columns))
+            columns.append((f"_key_{input.schema[index].name}", input.schema[index].type))
+        else:
+            key.append(index)
+    rest = [i for i in input.stream_key if i not in key]
+    written = [i for i in key if columns[i][1].is_float]
+    return _internal_table(
+        table_id,
+        f"{job}_join_{table_id}",
+        columns,
+        tuple(KeyColumn(i) for i in (*key, *rest)),
+        tuple(key[i] for i in distribution),
+        read_prefix=len(join_key),
+        also_in_value=written,
+    )
+
+
+def degree_table(table_id: int, job: str, table: TableSchema) -> TableSchema:
+    """`key of a join side's row → number of its matches`, which is never 0."""
+    key = [column.index for column in table.key]
+    columns = [(table.columns[i].name, table.columns[i].type) for i in key]
+    return _internal_table(
+        table_id,
+        f"{job}_degree_{table_id}",
+        [*columns, ("_degree", BIGINT)],
+        tuple(KeyColumn(i) for i in range(len(key))),
+        tuple(key.index(i) for i in table.distribution),
+        read_prefix=table.read_prefix,
+    )
+
+
 def _internal_table(
     table_id: int,
     name: str,
@@ -220,8 +273,9 @@ def _internal_table(
     distribution: tuple[ColumnIndex, ...],
     *,
     read_prefix: int | None = None,
+    also_in_value: Collection[ColumnIndex] = (),
 ) -> TableSchema:
-    key_columns = {column.index for column in key}
+    key_columns = {column.index for column in key} - set(also_in_value)
     return TableSchema(
         table_id=table_id,
         name=f"{INTERNAL_PREFIX}{name}",

@@ -10,7 +10,7 @@ The first id that is asked of `allocate` is the relation's own table id.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from risingpy.errors import DuplicateColumn, FeatureNotSupported, InternalError, InvalidTableDefinition
@@ -25,6 +25,7 @@ from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import walk
 from risingpy.optimizer.state_tables import marker_table, progress_table, relation_table
 from risingpy.optimizer.stream_agg import exchange, plan_aggregate
+from risingpy.optimizer.stream_join import plan_join
 from risingpy.optimizer.stream_top_n import TopRows, plan_top_n, row_count
 from risingpy.optimizer.stream_union import plan_union
 from risingpy.storage.table_schema import KeyColumn, TableSchema
@@ -84,7 +85,8 @@ def plan_materialized_view(
     _check_names(output_names)
     table_id = allocate()
     ordered = _split_order(query)
-    streamed = _StreamPlanner(catalog, allocate, name).stream(ordered.query)
+    planner = _StreamPlanner(catalog, allocate, name)
+    streamed = planner.stream(ordered.query)
     input, sort_keys = _stored_columns(streamed, ordered, len(output_names))
     columns = _column_descs(input.properties.schema, output_names)
     if not brings_together(input.properties.distribution, input.properties.stream_key):
@@ -96,7 +98,8 @@ def plan_materialized_view(
     table = relation_table(table_id, name, columns, key, input.properties.distribution.columns)
     schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
     root = derived(Materialize(input, table, ConflictBehavior.NO_CHECK, underived(schema)))
-    return StreamJobPlan(root, table, columns, stream_key, root.properties.append_only, ordered.notices)
+    notices = (*ordered.notices, *planner.notices)
+    return StreamJobPlan(root, table, columns, stream_key, root.properties.append_only, notices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +166,15 @@ def _stored_columns(
 def _column_descs(schema: Schema, output_names: Sequence[str]) -> tuple[ColumnDesc, ...]:
     """Names the columns: the given names, then the hidden columns' own, numbered where they are taken."""
     names = list(output_names)
-    for field in schema[len(names) :]:
-        name, number = field.name, 0
+    for added in schema[len(names) :]:
+        name, number = added.name, 0
         while name in names:
             number += 1
-            name = f"{field.name}_{number}"
+            name = f"{added.name}_{number}"
         names.append(name)
     return tuple(
-        ColumnDesc(i + 1, name, field.type, hidden=i >= len(output_names))
-        for i, (name, field) in enumerate(zip(names, schema, strict=True))
+        ColumnDesc(i + 1, name, each.type, hidden=i >= len(output_names))
+        for i, (name, each) in enumerate(zip(names, schema, strict=True))
     )
 
 
@@ -183,11 +186,12 @@ def _check_names(names: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _StreamPlanner:
-    """Plans the operators of one job, bottom-up."""
+    """Plans the operators of one job, bottom-up; `notices` are what the client should know of the plan."""
 
     catalog: Catalog
     allocate: Callable[[], int]
     job: str
+    notices: list[str] = field(default_factory=list)
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
         """The operators that keep `query`'s answer."""
@@ -209,7 +213,7 @@ class _StreamPlanner:
             case logical.Sort():  # below the top the order of rows means nothing
                 return self.stream(query.input)
             case logical.Join():
-                raise _unsupported(f"{_JOIN_NAMES[query.kind]} in a materialized view")
+                return self._join(query)
             case logical.Apply():
                 raise InternalError("a subquery was not unnested")
             case logical.Limit():
@@ -220,6 +224,14 @@ class _StreamPlanner:
                 return plan_top_n(self.stream(query.input), rows, self.job, self.allocate)
             case _:
                 assert_never(query)
+
+    def _join(self, join: logical.Join) -> StreamPlan:
+        if join.condition is not None:
+            _check_expressions([join.condition])
+        left, right = self.stream(join.left), self.stream(join.right)
+        planned = plan_join(join, left, right, self.job, self.allocate)
+        self.notices.extend(planned.notices)
+        return planned.plan
 
     def _scan(self, scan: logical.Scan) -> StreamPlan:
         relation = self.catalog.relations[scan.relation_id]
@@ -300,15 +312,6 @@ def _check_expressions(expressions: Sequence[Expr]) -> None:
                 raise _unsupported(f"{part.function}() in a materialized view", hint)
             if isinstance(part, Parameter):
                 raise InvalidTableDefinition("a materialized view cannot have parameters")
-
-
-_JOIN_NAMES = {
-    logical.JoinKind.INNER: "JOIN",
-    logical.JoinKind.LEFT: "LEFT JOIN",
-    logical.JoinKind.RIGHT: "RIGHT JOIN",
-    logical.JoinKind.FULL: "FULL JOIN",
-    logical.JoinKind.CROSS: "CROSS JOIN",
-}
 
 
 def _unsupported(construct: str, hint: str = _INSTEAD) -> FeatureNotSupported:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import assert_never
 
 from risingpy.executors.expression.nodes import Expr, InputRef
+from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
     ColumnIndex,
     Dml,
     Exchange,
     Filter,
     HashAgg,
+    HashJoin,
     LocalAgg,
     Materialize,
     Project,
@@ -27,6 +29,7 @@ from risingpy.optimizer.plan import (
     Union,
     Values,
 )
+from risingpy.types import SqlType, TypeKind
 
 
 def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
@@ -50,6 +53,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return group
         case TopN():  # the input's; the group key tells where a row is
             return tuple(dict.fromkeys((*plan.group_key, *plan.input.properties.stream_key)))
+        case HashJoin():  # both inputs', less what the join key makes equal, and the join key
+            return _join_key(plan)
         case Union():  # whatever tells rows apart within an input, and which input it is
             keys = {index for each in plan.inputs for index in each.properties.stream_key}
             return (*sorted(keys), len(plan.properties.schema) - 1)
@@ -63,3 +68,39 @@ def _position(expressions: tuple[Expr, ...], index: ColumnIndex) -> ColumnIndex:
         if isinstance(expression, InputRef) and expression.index == index:
             return position
     raise ValueError(f"the projection drops column {index} of the stream key")
+
+
+def _join_key(plan: HashJoin) -> tuple[ColumnIndex, ...]:
+    """The kept side's key and join key, and what the other side's key has besides; of a full join, both keys.
+
+    The join key is among them since the rows are spread by it. Where the null-supplying side has no row, its part of
+    the key is NULL, once per row of the other side.
+    """
+    width = len(plan.left.properties.schema)
+    left, right = plan.left.properties.stream_key, tuple(width + i for i in plan.right.properties.stream_key)
+    left_join, right_join = plan.left_side.key, tuple(width + i for i in plan.right_side.key)
+    match plan.kind:
+        case JoinKind.LEFT_SEMI | JoinKind.LEFT_ANTI:
+            key = (*left, *left_join)
+        case JoinKind.FULL:
+            key = (*left, *right, len(plan.properties.schema) - 1)
+        case JoinKind.RIGHT:
+            key = (*right, *_not_equal_to(left, left_join, plan), *right_join)
+        case JoinKind.INNER | JoinKind.CROSS | JoinKind.LEFT:
+            key = (*left, *_not_equal_to(right, right_join, plan), *left_join)
+        case _:
+            assert_never(plan.kind)
+    return tuple(dict.fromkeys(key))
+
+
+def _not_equal_to(
+    key: tuple[ColumnIndex, ...], join_key: tuple[ColumnIndex, ...], plan: HashJoin
+) -> list[ColumnIndex]:
+    """The columns of `key` that are no join keys, or may be written differently though they are equal."""
+    schema = (*plan.left.properties.schema, *plan.right.properties.schema)
+    return [i for i in key if i not in join_key or has_other_forms(schema[i].type)]
+
+
+def has_other_forms(type_: SqlType) -> bool:
+    """Whether equal values of the type may have different keys: `1 month` and `30 days`."""
+    return type_.kind is TypeKind.INTERVAL

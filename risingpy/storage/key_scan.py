@@ -134,6 +134,39 @@ def read_prefixes(transaction: lmdb.Transaction, prefixes: Sequence[bytes]) -> t
     return numbers, Page(keys, values, more=False)
 
 
+def read_prefix_pages(
+    transaction: lmdb.Transaction, prefixes: Sequence[bytes], page_rows: int
+) -> Iterator[tuple[list[int], Page]]:
+    """As `read_prefixes`, some `page_rows` at a time; nothing may be written before the last page has been taken."""
+    numbers: list[int] = []
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    with transaction.cursor() as cursor:
+        for number, prefix in enumerate(prefixes):
+            shared = prefix[:LONG_KEY_PREFIX]
+            if not cursor.set_range(shared):
+                continue
+            for key, value in _iterate(cursor):
+                if not key.startswith(shared):
+                    break
+                numbers.append(number)
+                keys.append(key)
+                values.append(value)
+                if len(keys) == page_rows:
+                    yield _true_page(prefixes, numbers, keys, values)
+                    numbers, keys, values = [], [], []
+    if keys:
+        yield _true_page(prefixes, numbers, keys, values)
+
+
+def _true_page(
+    prefixes: Sequence[bytes], numbers: list[int], keys: list[bytes], values: list[bytes]
+) -> tuple[list[int], Page]:
+    if max(map(len, keys)) >= LONG_KEY_PREFIX:
+        return _in_true_order(prefixes, numbers, keys, values)
+    return numbers, Page(keys, values, more=True)
+
+
 def read_first(transaction: lmdb.Transaction, prefixes: Sequence[bytes]) -> tuple[list[int], Page]:
     """The first row of each prefix that has any: which prefix it belongs to, and the row. Best if sorted."""
     numbers: list[int] = []

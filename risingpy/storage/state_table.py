@@ -23,6 +23,7 @@ from risingpy.storage.key_scan import (
     read_first,
     read_leading,
     read_points,
+    read_prefix_pages,
     read_prefixes,
     read_range,
 )
@@ -90,6 +91,19 @@ class StateTable:
         owners = order[numbers]
         rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
         return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
+
+    def scan_prefix_pages(
+        self, prefix: Sequence[pa.Array], page_rows: int
+    ) -> Iterator[tuple[npt.NDArray[np.int64], list[pa.Array]]]:
+        """All rows of each prefix, some `page_rows` at a time: each row's prefix, as its position, and all columns.
+
+        In no particular order. Nothing may be written to any table of the shard before the last page has been taken.
+        ValueError if the prefix does not tell the vnode.
+        """
+        transaction = self._newest()
+        prefixes, order = self._prefixes(prefix)
+        for numbers, page in read_prefix_pages(transaction, prefixes, page_rows):
+            yield order[numbers], self._codec.decode(page.keys, page.values, self._all)
 
     def scan(
         self, vnodes: Sequence[int], after: bytes | None, limit: int, *, committed: bool = False

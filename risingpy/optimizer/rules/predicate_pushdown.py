@@ -3,6 +3,7 @@
     Filter(x > 1; Project(a + 1 AS x; t))             =>  Project(a + 1 AS x; Filter(a + 1 > 1; t))
     Filter(k = 1 AND n > 2; Aggregate(k, count AS n)) =>  Filter(n > 2; Aggregate(k, count AS n; Filter(k = 1; …)))
     Filter(a.x = 1 AND a.y = b.y; Cross(a, b))        =>  Inner(a.y = b.y; Filter(x = 1; a), b)
+    Left(a.x = b.x AND b.y = 1; a, b)                 =>  Left(a.x = b.x; a, Filter(y = 1; b))
     Filter(p; Union(a, b))                            =>  Union(Filter(p; a), Filter(p; b))
     Filter(k = 1; TopN(per k))                        =>  TopN(per k; Filter(k = 1; …))
 
@@ -81,23 +82,37 @@ def _push_into_top_n(plan: TopN, predicates: Sequence[Expr]) -> LogicalPlan:
     return _filtered(replace(plan, input=_push(plan.input, below)), above)
 
 
+_INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
+# Of which kinds of joins a filter above may move to a side, and of which a part of the condition may.
+_FILTERS_LEFT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
+_FILTERS_RIGHT = frozenset({JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT})
+_CONDITION_LEFT = frozenset({JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT, JoinKind.LEFT_SEMI})
+_CONDITION_RIGHT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
+
+
 def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:
     split = len(plan.left.schema)
-    inner = plan.kind in (JoinKind.INNER, JoinKind.CROSS)
-    candidates = list(predicates)
-    condition: list[Expr] = [] if plan.condition is None else conjuncts(plan.condition)
-    if inner:
-        candidates, condition = condition + candidates, []
     left: list[Expr] = []
     right: list[Expr] = []
+    condition: list[Expr] = []
     above: list[Expr] = []
-    for predicate in candidates:
+    for part in [] if plan.condition is None else conjuncts(plan.condition):
+        read = columns_read(part)
+        if read and max(read) < split and plan.kind in _CONDITION_LEFT:
+            left.append(part)
+        elif read and min(read) >= split and plan.kind in _CONDITION_RIGHT:
+            right.append(shifted(part, -split))
+        elif not read and plan.kind in _INNER:
+            above.append(part)
+        else:
+            condition.append(part)
+    for predicate in predicates:
         read = columns_read(predicate)
-        if read and max(read) < split and plan.kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.LEFT):
+        if read and max(read) < split and plan.kind in _FILTERS_LEFT:
             left.append(predicate)
-        elif read and min(read) >= split and plan.kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT):
+        elif read and min(read) >= split and plan.kind in _FILTERS_RIGHT:
             right.append(shifted(predicate, -split))
-        elif inner and read:
+        elif read and plan.kind in _INNER:
             condition.append(predicate)
         else:
             above.append(predicate)

@@ -1,0 +1,164 @@
+"""What comes out of a join: pairs, and rows of a side that show whether they have a match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.executors.change_chunk import DELETE, INSERT, consolidated, make_chunk
+from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.executors.join.pairs import ROWS_PER_PIECE, pairs
+from risingpy.executors.join.side import Changed, Rows
+from risingpy.types import SqlType
+
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class Shows(Enum):
+    """Which of a side's rows come out by themselves, without a partner."""
+
+    NONE = "none"
+    MATCHED = "matched"  # semi joins
+    UNMATCHED = "unmatched"  # outer joins, with NULLs for the other side; anti joins
+
+    def shown(self, matches: Integers) -> Mask:
+        """Of rows with so many matches, those that come out."""
+        match self:
+            case Shows.MATCHED:
+                return np.greater(matches, 0)
+            case Shows.UNMATCHED:
+                return np.equal(matches, 0)
+            case Shows.NONE:
+                return np.zeros(len(matches), np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinShape:
+    """What a join gives: `types` are the left columns', then the right columns', with `marks_side` one more.
+
+    `gives_pairs`: matches come out, not only rows that have one. `condition` reads the columns at `condition_columns`,
+    in their order; None: the keys decide alone.
+    """
+
+    left_width: int
+    types: tuple[SqlType, ...]
+    gives_pairs: bool
+    left_shows: Shows
+    right_shows: Shows
+    marks_side: bool
+    condition: Evaluator | None
+    condition_columns: tuple[int, ...] = ()
+
+    @property
+    def shows(self) -> tuple[Shows, Shows]:
+        return self.left_shows, self.right_shows
+
+
+@dataclass(slots=True)
+class JoinOutput:
+    """Collects an epoch's output. `errors`: conditions that failed; they count as false."""
+
+    shape: JoinShape
+    pieces: list[pa.Table] = field(default_factory=list)
+    errors: int = 0
+    _has_lone_rows: bool = False
+    _has_empty_partners: bool = False
+
+    def meet(self, op: int, side: int, rows: Rows, others: Changed) -> Integers:
+        """Joins `rows` of `side` (0 left, 1 right) with the other side's `others`; `op` befalls each pair.
+
+        Returns how many matches each of `rows` has, and adds to the counts of `others`.
+        """
+        if not len(rows) or not len(others.rows):
+            return np.zeros(len(rows), np.int64)
+        if self.shape.condition is None and not self.shape.gives_pairs:
+            own = np.bincount(rows.codes, minlength=len(others.index.counts))
+            others.matches += own[others.rows.codes]
+            return others.index.matches(rows.codes)
+        matches = np.zeros(len(rows), np.int64)
+        for i, j in pairs(rows.codes, others.index, ROWS_PER_PIECE):
+            i, j = self._matching(side, rows, i, others.rows, j)
+            matches += np.bincount(i, minlength=len(rows))
+            others.matches += np.bincount(j, minlength=len(others.rows))
+            if self.shape.gives_pairs and len(i):
+                self._give_pairs(op, _oriented(side, _taken(rows, i), _taken(others.rows, j)))
+        return matches
+
+    def _matching(self, side: int, rows: Rows, i: Integers, others: Rows, j: Integers) -> tuple[Integers, Integers]:
+        """The pairs that satisfy the condition."""
+        condition = self.shape.condition
+        if condition is None:
+            return i, j
+        left, right = (rows, others) if side == 0 else (others, rows)
+        left_rows, right_rows = (pa.array(i), pa.array(j)) if side == 0 else (pa.array(j), pa.array(i))
+        columns = [
+            left.columns[c].take(left_rows)
+            if c < self.shape.left_width
+            else right.columns[c - self.shape.left_width].take(right_rows)
+            for c in self.shape.condition_columns
+        ]
+        numbered = make_chunk(np.ones(len(i), np.int8), [*columns, pa.array(np.arange(len(i)))])
+        passed, errors = condition.evaluate(numbered)
+        self.errors += errors
+        kept = passed.column(passed.num_columns - 1).to_numpy()
+        return (i, j) if len(kept) == len(i) else (i[kept], j[kept])
+
+    def show_all(self, op: int, side: int, rows: Rows, matches: Integers) -> None:
+        """`op` befalls those of a side's rows, with so many matches each, that come out by themselves."""
+        self._show(op, side, rows, self.shape.shows[side].shown(matches))
+
+    def show_changes(self, side: int, rows: Rows, before: Integers, after: Integers) -> None:
+        """Rows of a side had so many matches before the epoch, and have so many now."""
+        shows = self.shape.shows[side]
+        old, new = shows.shown(before), shows.shown(after)
+        self._show(DELETE, side, rows, old & ~new)
+        self._show(INSERT, side, rows, new & ~old)
+
+    def _show(self, op: int, side: int, rows: Rows, mask: Mask) -> None:
+        if not mask.any():
+            return
+        columns = rows.take(mask).columns
+        if not self.shape.gives_pairs:
+            self._give(op, columns, mark=0)
+            return
+        left_types = self.shape.types[: self.shape.left_width]
+        right_types = self.shape.types[self.shape.left_width : len(self.shape.types) - self.shape.marks_side]
+        missing = [pa.nulls(int(mask.sum()), t.arrow) for t in (right_types if side == 0 else left_types)]
+        self._give(op, _oriented(side, columns, missing), mark=1 + side)
+        self._has_lone_rows = True
+
+    def _give(self, op: int, columns: Sequence[pa.Array], mark: int) -> None:
+        rows = len(columns[0]) if columns else 0
+        marked = [pa.repeat(pa.scalar(mark, pa.int32()), rows)] if self.shape.marks_side else []
+        self.pieces.append(make_chunk(np.full(rows, op, np.int8), [*columns, *marked]))
+
+    def _give_pairs(self, op: int, columns: Sequence[pa.Array]) -> None:
+        self._give(op, columns, mark=0)
+        split = self.shape.left_width
+        for shows, partner in ((self.shape.left_shows, columns[split:]), (self.shape.right_shows, columns[:split])):
+            if shows is Shows.UNMATCHED and all(column.null_count for column in partner):
+                self._has_empty_partners = True
+
+    def chunk(self, empty: pa.Table) -> pa.Table:
+        """The output's change."""
+        if not self.pieces:
+            return empty
+        output = self.pieces[0] if len(self.pieces) == 1 else pa.concat_tables(self.pieces)
+        if self._has_lone_rows and self._has_empty_partners and not self.shape.marks_side:
+            return consolidated(output, self.shape.types)  # a row whose partner is all NULL looks like one without
+        return output
+
+
+def _taken(rows: Rows, positions: Integers) -> list[pa.Array]:
+    indices = pa.array(positions)
+    return [column.take(indices) for column in rows.columns]
+
+
+def _oriented(side: int, own: Sequence[pa.Array], other: Sequence[pa.Array]) -> list[pa.Array]:
+    return [*own, *other] if side == 0 else [*other, *own]

@@ -1,0 +1,164 @@
+"""One side of a join in one epoch: its changes, its tables, the stored rows that the other side's changes meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.executors.aggregate.grouping import canonical_column, encoded_rows
+from risingpy.executors.change_chunk import DELETE, INSERT
+from risingpy.executors.join.keys import Keys
+from risingpy.executors.join.pairs import Index
+from risingpy.storage.state_table import StateTable
+from risingpy.storage.table_schema import TableSchema
+
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+ROWS_PER_PAGE = 1 << 16  # stored rows are met so many at a time: a hot key may have any number
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of a side: its input's columns, and each row's key by number."""
+
+    columns: list[pa.Array]
+    codes: Integers
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: Integers | Mask) -> Rows:
+        positions = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        if len(positions) == len(self.codes):
+            return self
+        taken = pa.array(positions)
+        return Rows([column.take(taken) for column in self.columns], self.codes[positions])
+
+
+@dataclass(slots=True)
+class Changed:
+    """A side's rows that went, or that came: `index` finds them by key, `matches` counts what each has met."""
+
+    rows: Rows
+    index: Index
+    matches: Integers
+
+    @classmethod
+    def of(cls, rows: Rows, keys: Keys) -> Changed:
+        return cls(rows, Index.of(rows.codes, keys.number), np.zeros(len(rows), np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class SideLayout:
+    """What outlives the epochs: `width` columns of the input come first in `table`; `key` are those of the join key."""
+
+    key: tuple[int, ...]
+    table: TableSchema
+    width: int
+
+    @property
+    def holds_one_row_per_key(self) -> bool:
+        return len(self.table.key) == len(self.key)
+
+
+@dataclass(slots=True)
+class JoinedSide:
+    """One side in one epoch. Tables are read as they were before the epoch, and written at its end."""
+
+    layout: SideLayout
+    table: StateTable
+    degrees: StateTable | None
+    keys: Keys
+    went: Changed
+    came: Changed
+    _new_degrees: list[tuple[list[pa.Array], Integers]] = field(default_factory=list)
+
+    def kept_rows(self, codes: Integers) -> Iterator[Rows]:
+        """The stored rows of the keys in `codes`, but for those that go in this epoch."""
+        if not len(codes):
+            return
+        numbers, values = self.keys.of(codes)
+        goes = np.zeros(self.keys.number, np.bool_)
+        goes[self.went.rows.codes] = True
+        for rows in self._stored_rows(numbers, values):
+            kept = self._without_going(rows, goes)
+            if len(kept):
+                yield kept
+
+    def _stored_rows(self, numbers: Integers, values: Sequence[pa.Array]) -> Iterator[Rows]:
+        if self.layout.holds_one_row_per_key and values:
+            found, stored = self.table.get_rows(values)
+            yield Rows(self._row_columns(values, stored), numbers).take(found)
+            return
+        for owners, columns in self.table.scan_prefix_pages(values, ROWS_PER_PAGE):
+            yield Rows(columns[: self.layout.width], numbers[owners])
+
+    def _row_columns(self, key: Sequence[pa.Array], stored: Sequence[pa.Array]) -> list[pa.Array]:
+        schema = self.layout.table
+        columns = dict(zip((column.index for column in schema.key), key, strict=True))
+        columns |= dict(zip(schema.value_columns, stored, strict=True))
+        return [columns[i] for i in range(self.layout.width)]
+
+    def _without_going(self, rows: Rows, goes: Mask) -> Rows:
+        candidates = np.flatnonzero(goes[rows.codes])
+        if not len(candidates):
+            return rows
+        gone = pc.is_in(self._identities(rows.take(candidates)), self._identities(self.went.rows))
+        stays = np.ones(len(rows), np.bool_)
+        stays[candidates] = ~gone.to_numpy(zero_copy_only=False)
+        return rows.take(stays)
+
+    def _identities(self, rows: Rows) -> pa.BinaryArray:
+        """One byte string per row that tells it from the side's other rows."""
+        key = self._table_key(rows)
+        types = [self.layout.table.columns[column.index].type for column in self.layout.table.key]
+        return encoded_rows(key, types, len(rows))
+
+    def _table_key(self, rows: Rows) -> list[pa.Array]:
+        columns = self._table_columns(rows)
+        return [columns[column.index] for column in self.layout.table.key]
+
+    def _table_columns(self, rows: Rows) -> list[pa.Array]:
+        """The input's columns, and behind them the canonical form of keys that have others."""
+        schema = self.layout.table
+        columns = list(rows.columns)
+        for column, index in zip(schema.key, self.layout.key, strict=False):
+            if column.index >= self.layout.width:
+                columns.append(canonical_column(rows.columns[index], schema.columns[column.index].type))
+        return columns
+
+    def stored_degrees(self, rows: Rows) -> Integers:
+        """How many matches each of the stored `rows` had before the epoch."""
+        assert self.degrees is not None
+        _, (degrees,) = self.degrees.get_rows(self._table_key(rows))
+        return np.asarray(degrees.fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+
+    def note_degrees(self, rows: Rows, degrees: Integers) -> None:
+        """`degrees` are to be stored for `rows`; a row without matches has no entry."""
+        if len(rows):
+            self._new_degrees.append((self._table_key(rows), degrees))
+
+    def write(self) -> None:
+        """Brings the tables up to date."""
+        for changed, op in ((self.went, DELETE), (self.came, INSERT)):
+            if len(changed.rows):
+                self.table.apply(np.full(len(changed.rows), op, np.int8), self._table_columns(changed.rows))
+        if self.degrees is None:
+            return
+        had = self.went.matches > 0
+        self._write_degrees(self._table_key(self.went.rows.take(had)), np.zeros(int(had.sum()), np.int64))
+        has = self.came.matches > 0
+        self._new_degrees.append((self._table_key(self.came.rows.take(has)), self.came.matches[has]))
+        for key, degrees in self._new_degrees:
+            self._write_degrees(key, degrees)
+
+    def _write_degrees(self, key: Sequence[pa.Array], degrees: Integers) -> None:
+        assert self.degrees is not None
+        ops = np.where(degrees > 0, INSERT, DELETE).astype(np.int8)
+        self.degrees.apply(ops, [*key, pa.array(degrees)])

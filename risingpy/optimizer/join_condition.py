@@ -1,0 +1,120 @@
+"""Takes a join condition apart: the equalities between the two sides, and what else must be true.
+
+    a.x = b.y AND a.s || '!' = b.t AND a.n > b.n  =>  keys (a.x, b.y), (a.s || '!', b.t); rest a.n > b.n
+
+A key is an equality, or IS NOT DISTINCT FROM, of an expression over the left side with one over the right. Both are
+brought to one type first, so that equal values have equal bytes; where no type holds both, the equality stays in
+the rest. So does one of a column that is a key already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
+from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, shifted
+from risingpy.storage.column_buffers import physical
+from risingpy.types import BOOLEAN, MAX_PRECISION, SqlType, TypeKind
+
+_KEYS = {"eq": False, "is_not_distinct_from": True}
+_TRUE = Literal(True, BOOLEAN)
+
+
+@dataclass(frozen=True, slots=True)
+class EquiKey:
+    """`left` over the left side's columns equals `right` over the right side's; with `null_safe`, NULLs are equal."""
+
+    left: Expr
+    right: Expr
+    null_safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JoinCondition:
+    """Rows match if all `keys` are equal and `rest` (over both sides' columns; None: always) is true."""
+
+    keys: tuple[EquiKey, ...]
+    rest: Expr | None
+
+
+def split_condition(condition: Expr | None, left_width: int) -> JoinCondition:
+    """The parts of `condition`, which reads `left_width` left columns, then the right ones."""
+    keys: list[EquiKey] = []
+    rest: list[Expr] = []
+    for part in [] if condition is None else conjuncts(condition):
+        if part == _TRUE:
+            continue
+        key = equi_key(part, left_width)
+        if key is None or any(key.left == other.left or key.right == other.right for other in keys):
+            rest.append(part)
+        else:
+            keys.append(key)
+    return JoinCondition(tuple(keys), conjunction(rest))
+
+
+def equi_key(part: Expr, left_width: int) -> EquiKey | None:
+    """The key that a conjunct is; None if it is none."""
+    match part:
+        case Call(function, (first, second)) if function in _KEYS:
+            sides = [_side(operand, left_width) for operand in (first, second)]
+            if sides == [1, 0]:
+                first, second = second, first
+            elif sides != [0, 1]:
+                return None
+            common = _common_type(first.type, second.type)
+            if common is None:
+                return None
+            left, right = (_as_type(operand, common) for operand in (first, second))
+            return EquiKey(left, shifted(right, -left_width), _KEYS[function])
+        case _:
+            return None
+
+
+def _side(expr: Expr, left_width: int) -> int | None:
+    """0 if the expression reads left columns only, 1 if right ones only."""
+    sides = {int(column >= left_width) for column in columns_read(expr)}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _common_type(left: SqlType, right: SqlType) -> SqlType | None:
+    """A type that holds every value of both, of which equal values have equal keys."""
+    if left.arrow == right.arrow:
+        return left if _has_key(left.arrow) else None
+    if left.kind is right.kind is TypeKind.NUMERIC:
+        common = numeric_result(NumericRule.LARGER, (left, right))
+        fits = all(_digits(common) >= _digits(each) and _scale(common) >= _scale(each) for each in (left, right))
+        return common if fits and (common.precision or 0) <= MAX_PRECISION else None
+    if {left.kind, right.kind} <= {TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT}:
+        return max(left, right, key=lambda each: int(each.arrow.bit_width))
+    if all(each.is_integer or each.kind is TypeKind.NUMERIC for each in (left, right)):
+        return _common_type(numeric_of(left), numeric_of(right))
+    return None
+
+
+def _digits(type_: SqlType) -> int:
+    return (type_.precision or MAX_PRECISION) - _scale(type_)
+
+
+def _scale(type_: SqlType) -> int:
+    return type_.scale or 0
+
+
+def _has_key(arrow_type: pa.DataType) -> bool:
+    try:
+        physical(arrow_type)
+    except TypeError:
+        return False
+    return True
+
+
+def _as_type(expr: Expr, type_: SqlType) -> Expr:
+    return expr if expr.type.arrow == type_.arrow else Cast(expr, type_)
+
+
+def key_expressions(keys: Sequence[EquiKey]) -> tuple[list[Expr], list[Expr]]:
+    """The left and the right sides of `keys`."""
+    return [key.left for key in keys], [key.right for key in keys]

@@ -1,0 +1,174 @@
+"""Plans joins.
+
+    Inner(a.x = b.y AND a.n > b.n; a, b)  =>  HashJoin(a.x = b.y; a.n > b.n; Exchange(x; a), Exchange(y; b))
+
+* Equalities between the two sides are the join key (`join_condition.py`); a key that must be computed becomes a hidden
+  column below. Both inputs go to the shards of the join key, unless their rows lie so already.
+* Without an equality all rows of both sides go to one shard, which the client is told.
+* A semi or anti join that asks for equality only needs no more of its right side than the distinct keys, so it gets
+  those: a row more of a key that is there then changes nothing.
+* A degree table only where the join must know whether a row has a match, and there can be several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from risingpy.executors.expression.nodes import Expr, InputRef, Literal
+from risingpy.optimizer import logical
+from risingpy.optimizer.distribution import hash_by
+from risingpy.optimizer.join_condition import EquiKey, key_expressions, split_condition
+from risingpy.optimizer.logical import Field, JoinKind
+from risingpy.optimizer.plan import ColumnIndex, DistributionKind, HashJoin, JoinSide, StreamPlan
+from risingpy.optimizer.projection import projected, references, select_columns
+from risingpy.optimizer.properties import derived, underived
+from risingpy.optimizer.rewrite import remapped
+from risingpy.optimizer.state_tables import degree_table, join_table
+from risingpy.optimizer.stream_agg import exchange, plan_aggregate
+from risingpy.optimizer.stream_key import has_other_forms
+from risingpy.types import INTEGER
+
+_SEMI = frozenset({JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
+_LEFT_SHOWS = frozenset({JoinKind.LEFT, JoinKind.FULL, JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
+_RIGHT_SHOWS = frozenset({JoinKind.RIGHT, JoinKind.FULL})
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedJoin:
+    """A join whose first columns are the logical join's; `notices` are for the client."""
+
+    plan: StreamPlan
+    notices: tuple[str, ...] = ()
+
+
+def plan_join(
+    join: logical.Join, left: StreamPlan, right: StreamPlan, job: str, allocate: Callable[[], int]
+) -> PlannedJoin:
+    """The stream plan of `join` over its inputs' plans. `allocate` gives the state tables' ids."""
+    widths = len(join.left.schema), len(join.right.schema)
+    condition = split_condition(join.condition, widths[0])
+    keys = condition.keys
+    if join.kind in _SEMI and not keys and condition.rest is None:  # is there any row at all: one constant key
+        right, widths = projected(right, [Literal(1, INTEGER), *references(right)]), (widths[0], 1)
+        keys = (EquiKey(Literal(1, INTEGER), InputRef(0, INTEGER), null_safe=False),)
+    left_keys, right_keys = key_expressions(keys)
+    left, left_key = _with_columns(left, left_keys)
+    right, right_key = _with_columns(right, right_keys)
+    if join.kind in _SEMI and condition.rest is None and not _is_unique(right, right_key):
+        right, right_key = _distinct(join, right, right_key, job, allocate)
+    left, right, spread = _brought_together(left, left_key, right, right_key)
+    rest = None if condition.rest is None else _moved(condition.rest, left, widths)
+    null_safe = tuple(key.null_safe for key in keys)
+    maker = _SideMaker(job, spread, allocate)
+    left_side = maker.side(left, left_key, needs_degree=join.kind in _LEFT_SHOWS and not _is_unique(right, right_key))
+    right_side = maker.side(right, right_key, needs_degree=join.kind in _RIGHT_SHOWS and not _is_unique(left, left_key))
+    schema = _schema(join.kind, left, right)
+    planned = derived(HashJoin(left, right, join.kind, left_side, right_side, null_safe, rest, underived(schema)))
+    return PlannedJoin(_in_order(planned, join, widths), _notices(planned))
+
+
+def _with_columns(input: StreamPlan, expressions: Sequence[Expr]) -> tuple[StreamPlan, tuple[ColumnIndex, ...]]:
+    """`input` with columns that hold `expressions`, and where they are."""
+    columns: list[Expr] = list(references(input))
+    key = []
+    for expression in expressions:
+        if isinstance(expression, InputRef):
+            key.append(expression.index)
+            continue
+        if expression not in columns:
+            columns.append(expression)
+        key.append(columns.index(expression))
+    return projected(input, columns), tuple(key)
+
+
+def _is_unique(input: StreamPlan, key: Sequence[ColumnIndex]) -> bool:
+    """Whether no two rows agree on `key`."""
+    schema = input.properties.schema
+    return all(i in key and not has_other_forms(schema[i].type) for i in input.properties.stream_key)
+
+
+def _distinct(
+    join: logical.Join, right: StreamPlan, key: tuple[ColumnIndex, ...], job: str, allocate: Callable[[], int]
+) -> tuple[StreamPlan, tuple[ColumnIndex, ...]]:
+    """The distinct keys of the right side."""
+    fields = tuple(right.properties.schema[i] for i in key)
+    grouped = logical.Aggregate(join.right, key, (), fields)
+    return plan_aggregate(grouped, right, job, allocate), tuple(range(len(key)))
+
+
+def _brought_together(
+    left: StreamPlan, left_key: tuple[ColumnIndex, ...], right: StreamPlan, right_key: tuple[ColumnIndex, ...]
+) -> tuple[StreamPlan, StreamPlan, tuple[int, ...]]:
+    """Both inputs on the shards of the join key, and the positions in it that decide which shard."""
+    for one, key in ((left, left_key), (right, right_key)):
+        spread = _spread(one, key)
+        if spread is not None:
+            break
+    else:
+        spread = tuple(range(len(left_key)))
+    return _sent(left, left_key, spread), _sent(right, right_key, spread), spread
+
+
+def _spread(input: StreamPlan, key: Sequence[ColumnIndex]) -> tuple[int, ...] | None:
+    """The positions in `key` by which the rows are spread; None if it is not by these alone."""
+    given = input.properties.distribution
+    if given.kind is not DistributionKind.HASH or not set(given.columns) <= set(key):
+        return None
+    return tuple(key.index(column) for column in given.columns)
+
+
+def _sent(input: StreamPlan, key: tuple[ColumnIndex, ...], spread: tuple[int, ...]) -> StreamPlan:
+    columns = tuple(key[i] for i in spread)
+    return input if input.properties.distribution == hash_by(columns) else exchange(input, columns)
+
+
+def _moved(rest: Expr, left: StreamPlan, widths: tuple[int, int]) -> Expr:
+    """The condition over the physical columns: hidden ones have come between the left columns and the right."""
+    first = len(left.properties.schema)
+    positions = {i: i for i in range(widths[0])}
+    positions |= {widths[0] + i: first + i for i in range(widths[1])}
+    return remapped(rest, positions)
+
+
+@dataclass(frozen=True, slots=True)
+class _SideMaker:
+    job: str
+    spread: tuple[int, ...]
+    allocate: Callable[[], int]
+
+    def side(self, input: StreamPlan, key: tuple[ColumnIndex, ...], *, needs_degree: bool) -> JoinSide:
+        table = join_table(self.allocate(), self.job, input.properties, key, self.spread)
+        degree = degree_table(self.allocate(), self.job, table) if needs_degree else None
+        return JoinSide(key, table, degree)
+
+
+def _schema(kind: JoinKind, left: StreamPlan, right: StreamPlan) -> tuple[Field, ...]:
+    if kind in _SEMI:
+        return left.properties.schema
+    both = (*left.properties.schema, *right.properties.schema)
+    return (*both, Field("_side", INTEGER, hidden=True)) if kind is JoinKind.FULL else both
+
+
+def _in_order(planned: HashJoin, join: logical.Join, widths: tuple[int, int]) -> StreamPlan:
+    """The logical join's columns first, then the hidden ones that the stream key needs."""
+    first = len(planned.left.properties.schema)
+    kept = list(range(widths[0]))
+    if join.kind not in _SEMI:
+        kept += [first + i for i in range(widths[1])]
+    kept += [i for i in planned.properties.stream_key if i not in kept]
+    kept += [i for i in planned.properties.distribution.columns if i not in kept]
+    hidden = [replace(field, hidden=True) for field in planned.properties.schema]
+    visible = set(kept[: len(join.schema)])
+    schema = tuple(f if i in visible else hidden[i] for i, f in enumerate(planned.properties.schema))
+    shown = replace(planned, properties=replace(planned.properties, schema=schema))
+    return select_columns(shown, kept)
+
+
+def _notices(planned: HashJoin) -> tuple[str, ...]:
+    """A join that compares all rows with all, on one shard. With a single row it need not be told."""
+    inputs = planned.left, planned.right
+    if planned.left_side.key or any(not each.properties.stream_key for each in inputs):
+        return ()
+    what = "a cross join" if planned.condition is None else "a join without an equality between its sides"
+    return (f"{what} compares all rows of both sides, and does so on one shard: it is slow for large tables",)
