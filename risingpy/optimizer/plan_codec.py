@@ -5,6 +5,7 @@ The form is JSON, `{"version": 1, "value": …}`:
     frozen dataclass   {"$": "plan.Filter", "predicate": …}     fields that equal their default are left out
     enum               {"$": "sql_type.TypeKind", "=": "bigint"}
     tuple              [ … ]                                     every sequence in a plan is a tuple
+    frozenset          {"$": "set", "=": [ … ]}                  of numbers, in order
     mapping            {"$": "map", "=": [[key, value], …]}
     Decimal, bytes, date, time, datetime, MonthDayNano, NaN and infinities    {"$": "decimal", "=": "1.50"} and so on
 
@@ -77,6 +78,8 @@ def _pack(value: object) -> object:
             return _tagged("interval", [value.months, value.days, value.nanoseconds])
         case tuple() | list():
             return [_pack(item) for item in value]
+        case frozenset():  # of numbers
+            return _tagged("set", sorted(value))
         case Mapping():
             return _tagged("map", [[_pack(key), _pack(item)] for key, item in value.items()])
         case Decimal():
@@ -125,6 +128,7 @@ _SCALARS: dict[str, Callable[[Any], object]] = {
     "time": datetime.time.fromisoformat,
     "datetime": datetime.datetime.fromisoformat,
     "interval": _interval,
+    "set": frozenset,
     "map": lambda items: {_unpack(key): _unpack(item) for key, item in items},
 }
 
