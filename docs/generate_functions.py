@@ -42,6 +42,7 @@ SYNTAX = {
     "IN": "a IN (b, …)", "COALESCE": "COALESCE(a, …)", "NULLIF": "NULLIF(a, b)",
     "GREATEST": "GREATEST(a, …)", "LEAST": "LEAST(a, …)",
     "LIKE_ESCAPE": "a LIKE b ESCAPE c", "ILIKE_ESCAPE": "a ILIKE b ESCAPE c",
+    "SIMILAR": "a SIMILAR TO b", "SIMILAR_ESCAPE": "a SIMILAR TO b ESCAPE c",
     "NOT_LIKE_ESCAPE": "a NOT LIKE b ESCAPE c", "NOT_ILIKE_ESCAPE": "a NOT ILIKE b ESCAPE c",
 }  # fmt: skip
 INTERNAL = {"CHECK_LENGTH"}  # what storing into varchar(n) does
@@ -61,7 +62,8 @@ BY_SYNTAX = """\
 ## With a syntax of their own
 
 Besides the forms below: `CASE`, `CAST(a AS type)` and `a::type`, `a BETWEEN [SYMMETRIC] b AND c`,
-`substring(a FROM b FOR c)`, `trim([BOTH | LEADING | TRAILING] [b] FROM a)`, `position(a IN b)`, `a AT TIME ZONE b`,
+`substring(a FROM b FOR c)`, `substring(a SIMILAR b ESCAPE c)`, `overlay(a PLACING b FROM c FOR d)`,
+`normalize(a, NFC)`, `a IS [NFC] NORMALIZED`, `trim([BOTH | LEADING | TRAILING] [b] FROM a)`, `position(a IN b)`, `a AT TIME ZONE b`,
 `(a, b) = (c, d)`, and `current_date`, `current_timestamp`, `localtimestamp`, `transaction_timestamp()`,
 `statement_timestamp()` (all of them `now()`), `date_part('field', a)` (EXTRACT as double precision), `pg_typeof(a)`,
 `version()`, `current_user`, `session_user`, `current_database()`, `current_schema`.

@@ -28,6 +28,7 @@ from risingpy.executors.expression.nodes import (
     Parameter,
     Subquery,
 )
+from risingpy.executors.expression.sql_functions import SPECIAL
 from risingpy.storage.column_buffers import whole
 from risingpy.types import BOOLEAN, SqlType, TypeKind
 
@@ -144,7 +145,7 @@ def _call(call: Call) -> Evaluate | None:
 
 def _function(call: Call) -> Callable[..., Value] | None:
     name = call.function
-    if name in FUNCTIONS and call.type.kind is not TypeKind.NUMERIC:
+    if name in FUNCTIONS and name not in SPECIAL and call.type.kind is not TypeKind.NUMERIC:
         return partial(_own, call)
     kinds = {arg.type.kind for arg in call.args}
     if name in _COMPARISONS:

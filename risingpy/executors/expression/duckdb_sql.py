@@ -1,8 +1,7 @@
 """Expressions as DuckDB SQL, meaning what PostgreSQL means by them.
 
 Views and batch SELECT share this compiler, so that both give the same answers. The text runs on connections of
-`duckdb_connection.connect`, whose functions it calls. Differences that remain: floating-point results beyond
-the largest number are Infinity instead of an error, and regular expressions are RE2's.
+`duckdb_connection.connect`, whose functions it calls.
 """
 
 from __future__ import annotations

@@ -178,6 +178,8 @@ LIKE_ESCAPE      like_escape      text text text = bool
 ILIKE_ESCAPE     ilike_escape     text text text = bool
 NOT_LIKE_ESCAPE  not_like_escape  text text text = bool
 NOT_ILIKE_ESCAPE not_ilike_escape text text text = bool
+SIMILAR similar text text = bool
+SIMILAR_ESCAPE similar_escape text text text = bool
 """
 
 _AGGREGATES = """

@@ -36,6 +36,7 @@ TEMPLATES: dict[str, str] = {
     "octet_length": "CAST(octet_length(encode({0})) AS INTEGER)",
     "bit_length": "CAST(8 * octet_length(encode({0})) AS INTEGER)",
     "position": "CAST(strpos({0}, {1}) AS INTEGER)", "ascii": "CAST(ascii({0}) AS INTEGER)",
+    "bit_length_bytes": "CAST(8 * octet_length({0}) AS INTEGER)",
     # bits
     "bit_and_op": "({0} & {1})", "bit_or_op": "({0} | {1})", "bit_xor_op": "xor({0}, {1})", "bit_not": "(~{0})",
     # numbers

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.errors import FeatureNotSupported
 from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.executors.expression.sql_casts import text_of
-from risingpy.executors.expression.sql_text import quoted, raised
+from risingpy.executors.expression.sql_text import own_call, quoted, raised
 from risingpy.types import INTEGER, VARCHAR, TypeKind
 
 _ESCAPE = "\\"
@@ -110,7 +109,7 @@ def _split_part(call: Call, args: list[str]) -> str:
     error = raised("22023", quoted("field position must not be zero"), VARCHAR)
     whole = f"CASE abs({field}) WHEN 1 THEN {text} ELSE '' END"
     return (
-        f"CASE WHEN {field} = 0 THEN {error}"
+        f"CASE WHEN {field} = 0 AND {text} IS NOT NULL AND {delimiter} IS NOT NULL THEN {error}"
         f" WHEN {delimiter} = '' AND {text} IS NOT NULL AND {field} IS NOT NULL THEN {whole}"
         f" ELSE split_part({text}, {delimiter}, {field}) END"
     )
@@ -133,10 +132,26 @@ def _to_hex(call: Call, args: list[str]) -> str:
     return f"lower(right(hex(CAST({args[0]} AS BIGINT)), {width}))"
 
 
-def _regexp_replace(call: Call, args: list[str]) -> str:
-    if len(args) > 3 and not isinstance(call.args[3], Literal):
-        raise FeatureNotSupported("regexp_replace with flags that are not constant is not supported")
-    return f"regexp_replace({', '.join(args)})"
+def _overlay(call: Call, args: list[str]) -> str:
+    text, other, start = args[0], args[1], f"CAST({args[2]} AS BIGINT)"
+    length = args[3] if len(args) > 3 else f"length({other})"
+    error = raised("22011", quoted("negative substring length not allowed"), VARCHAR)
+    too_far = raised("22003", quoted("integer out of range"), VARCHAR)
+    joined = f"left({text}, {start} - 1) || {other} || substr({text}, greatest({start} + {length}, 1))"
+    has_null = " OR ".join(f"{arg} IS NULL" for arg in args)
+    return (
+        f"CASE WHEN {has_null} THEN NULL WHEN {start} <= 0 THEN {error}"
+        f" WHEN {start} + {length} > {2**31 - 1} THEN {too_far} ELSE {joined} END"
+    )
+
+
+def _of_output(function: str) -> Callable[[Call, list[str]], str]:
+    """A function of ours on the output forms of arguments of any type."""
+
+    def compile_call(call: Call, args: list[str]) -> str:
+        return own_call(function, _texts(call, args), VARCHAR)
+
+    return compile_call
 
 
 def _like(operator: str, *, negated: bool = False) -> Callable[[Call, list[str]], str]:
@@ -155,12 +170,6 @@ def _like(operator: str, *, negated: bool = False) -> Callable[[Call, list[str]]
     return compile_like
 
 
-def _matches(*, negated: bool, ignore_case: bool) -> Callable[[Call, list[str]], str]:
-    flags = ", 'i'" if ignore_case else ", 'c'"
-    sign = "NOT " if negated else ""
-    return lambda call, args: f"({sign}regexp_matches({args[0]}, {args[1]}{flags}))"
-
-
 STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "coalesce": _variadic("coalesce"),
     "greatest": _variadic("greatest"),
@@ -168,6 +177,10 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "in": _in,
     "concat": _concat,
     "concat_ws": _concat_ws,
+    "overlay": _overlay,
+    "format": _of_output("format"),
+    "quote_literal_any": _of_output("quote_literal"),
+    "quote_nullable_any": _of_output("quote_nullable"),
     "check_length": _check_length,
     "substring": _substring,
     "trim_both": _trim("trim"),
@@ -182,11 +195,6 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "split_part": _split_part,
     "chr": _chr,
     "to_hex": _to_hex,
-    "regexp_replace": _regexp_replace,
-    "regexp_eq": _matches(negated=False, ignore_case=False),
-    "regexp_ieq": _matches(negated=False, ignore_case=True),
-    "regexp_ne": _matches(negated=True, ignore_case=False),
-    "regexp_ine": _matches(negated=True, ignore_case=True),
     "like": _like("LIKE"),
     "ilike": _like("ILIKE"),
     "not_like": _like("LIKE", negated=True),

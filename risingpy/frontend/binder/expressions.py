@@ -68,7 +68,6 @@ _UNSUPPORTED: dict[type[exp.Expr], str] = {
     exp.Tuple: "a row value",
     exp.Struct: "ROW",
     exp.Collate: "COLLATE",
-    exp.SimilarTo: "SIMILAR TO",
     exp.TryCast: "TRY_CAST",
     exp.Window: "a window function",
     exp.WithinGroup: "WITHIN GROUP",
@@ -289,8 +288,13 @@ class ExpressionBinder:
     def _escape(self, tree: exp.Escape) -> Expr:
         like = tree.this
         args = [self.bind(like.this), self.bind(like.expression), self.bind(tree.expression)]
+        if isinstance(like, exp.SimilarTo):
+            return self.calls.form("SIMILAR_ESCAPE", args, "SIMILAR TO")
         name = "LIKE_ESCAPE" if isinstance(like, exp.Like) else "ILIKE_ESCAPE"
         return self.calls.form(name, args, "LIKE")
+
+    def _similar(self, tree: exp.SimilarTo) -> Expr:
+        return self.calls.form("SIMILAR", [self.bind(tree.this), self.bind(tree.expression)], "SIMILAR TO")
 
     def _at_time_zone(self, tree: exp.AtTimeZone) -> Expr:
         args = [self.bind(tree.args["zone"]), self.bind(tree.this)]
@@ -371,6 +375,7 @@ BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {
     UnaryPlus: ExpressionBinder._plus,
     Operator: ExpressionBinder._operator,
     exp.Between: ExpressionBinder._between,
+    exp.SimilarTo: ExpressionBinder._similar,
     exp.Escape: ExpressionBinder._escape,
     exp.AtTimeZone: ExpressionBinder._at_time_zone,
     exp.Cast: ExpressionBinder._cast,

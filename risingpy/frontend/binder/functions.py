@@ -26,7 +26,7 @@ _UNSUPPORTED = frozenset(
     proctime rank regexp_count regexp_match regexp_matches
     regexp_split_to_array regexp_split_to_table row row_number set_config stddev stddev_pop stddev_samp
     string_to_array to_char to_date to_json to_jsonb unnest var_pop var_samp variance
-    current_time localtime tumble hop overlay clock_timestamp
+    current_time localtime tumble hop clock_timestamp
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 
@@ -64,7 +64,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     position = position_of(tree)
     if name in AGGREGATES:
         return bind_aggregate(binder, tree, name)
-    if name in _UNSUPPORTED:
+    if name in _UNSUPPORTED and name not in SCALARS:
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     for argument in tree.expressions:
         if isinstance(argument, exp.Distinct | exp.Order):

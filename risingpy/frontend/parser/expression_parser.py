@@ -27,7 +27,11 @@ _COMPARISON: dict[TokenType, type[exp.Binary]] = {
     TokenType.GT: exp.GT,
     TokenType.GTE: exp.GTE,
 }
-_LIKE: dict[TokenType, type[exp.Expr]] = {TokenType.LIKE: exp.Like, TokenType.ILIKE: exp.ILike}
+_LIKE: dict[TokenType, type[exp.Expr]] = {
+    TokenType.LIKE: exp.Like,
+    TokenType.ILIKE: exp.ILike,
+    TokenType.SIMILAR_TO: exp.SimilarTo,
+}
 _OTHER: dict[TokenType, type[exp.Expr]] = {
     TokenType.DPIPE: exp.DPipe,
     TokenType.AMP: exp.BitwiseAnd,
@@ -45,6 +49,7 @@ _PREDICATES = (TokenType.BETWEEN, TokenType.IN, TokenType.LIKE, TokenType.ILIKE,
 # Operators of arrays, JSON and the like, which sqlglot parses for the binder to name in its refusal.
 _EXOTIC = RisingWaveParser.RANGE_PARSERS.keys() - {TokenType.FOR, TokenType.GLOB, TokenType.IS, *_OTHER, *_PREDICATES}
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NORMAL_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _PREFIXES = (("|", "/"), ("||", "/"), ("@",), ("~",))
 _NOT_OPERATORS = (TokenType.RLIKE, TokenType.IRLIKE, TokenType.LIKE, TokenType.ILIKE)
 
@@ -78,6 +83,8 @@ class ExpressionParser(FunctionParser):
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         "CAST": lambda self: self._parse_cast(True),
         "EXTRACT": lambda self: self._parse_extract_call(),
+        "OVERLAY": lambda self: self._parse_overlay_call(),
+        "NORMALIZE": lambda self: self._parse_normalize_call(),
         "POSITION": lambda self: self._parse_position_call(),
         "SUBSTRING": lambda self: self._parse_substring_call(),
         "TRIM": lambda self: self._parse_trim_call(),
@@ -122,7 +129,13 @@ class ExpressionParser(FunctionParser):
             kind = exp.NullSafeEQ if negated else exp.NullSafeNEQ
             return self._at(kind(this=this, expression=right), token)
         if self._match(TokenType.NULL):
-            test = exp.Is(this=this, expression=exp.Null())
+            test: exp.Expr = exp.Is(this=this, expression=exp.Null())
+        elif self._curr.text.upper() in _NORMAL_FORMS and self._next.text.upper() == "NORMALIZED":
+            form = self._curr.text
+            self._advance(2)
+            test = exp.Anonymous(this="is_normalized", expressions=[this, exp.Literal.string(form)])
+        elif self._match_text_seq("NORMALIZED"):
+            test = exp.Anonymous(this="is_normalized", expressions=[this, exp.Literal.string("NFC")])
         elif self._match_text_seq("UNKNOWN"):
             test = exp.Is(this=this, expression=exp.var("UNKNOWN"))
         elif self._curr.text.upper() in _BOOLEAN_TESTS:
@@ -177,8 +190,6 @@ class ExpressionParser(FunctionParser):
                 self.raise_error("expression expected")
             return self._at(test, token)
         right = self._needed(self._parse_bitwise)
-        if kind is TokenType.SIMILAR_TO:
-            return self._at(exp.SimilarTo(this=left, expression=right), token)
         node = self._at(_LIKE[kind](this=left, expression=right), token)
         if self._match(TokenType.ESCAPE):
             return self._at(exp.Escape(this=node, expression=self._needed(self._parse_bitwise)), token)

@@ -42,6 +42,11 @@ class FunctionParser(ParserTools):
         args = self._parse_csv(self._parse_disjunction)
         if len(args) != 1:
             return exp.Anonymous(this="substring", expressions=args)
+        if self._match_text_seq("SIMILAR"):
+            pattern = self._needed(self._parse_disjunction)
+            self._expect(TokenType.ESCAPE)
+            escape = self._needed(self._parse_disjunction)
+            return exp.Anonymous(this="substring", expressions=[*args, pattern, escape])
         start: exp.Expr | None = None
         length: exp.Expr | None = None
         while start is None or length is None:
@@ -54,6 +59,24 @@ class FunctionParser(ParserTools):
         if length is not None and start is None:
             start = exp.Literal.number(1)
         return exp.Anonymous(this="substring", expressions=[*args, *(a for a in (start, length) if a is not None)])
+
+    def _parse_overlay_call(self) -> exp.Expr:
+        args = self._parse_csv(self._parse_disjunction)
+        if len(args) == 1 and self._match_text_seq("PLACING"):
+            args.append(self._needed(self._parse_disjunction))
+            self._expect(TokenType.FROM)
+            args.append(self._needed(self._parse_disjunction))
+            if self._match(TokenType.FOR):
+                args.append(self._needed(self._parse_disjunction))
+        return exp.Anonymous(this="overlay", expressions=args)
+
+    def _parse_normalize_call(self) -> exp.Expr:
+        args = [self._needed(self._parse_disjunction)]
+        form = "NFC"
+        if self._match(TokenType.COMMA):
+            form = self._curr.text
+            self._advance()
+        return exp.Anonymous(this="normalize", expressions=[*args, exp.Literal.string(form)])
 
     def _parse_trim_call(self) -> exp.Expr:
         names = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}

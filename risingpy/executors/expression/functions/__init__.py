@@ -6,11 +6,19 @@ whole chunks (`arrow_functions.py`), and from DuckDB's SQL by `rpy_<result type>
 
 from __future__ import annotations
 
+from risingpy.executors.expression.functions.byte_strings import BYTE_STRINGS
 from risingpy.executors.expression.functions.calling import Function, call
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
 from risingpy.executors.expression.functions.numeric_analysis import NUMERIC_ANALYSIS
+from risingpy.executors.expression.functions.regular_expressions import REGULAR_EXPRESSIONS
 from risingpy.executors.expression.functions.text import TEXT
 
-FUNCTIONS: dict[str, Function] = {**MATHEMATICAL, **NUMERIC_ANALYSIS, **TEXT}
+FUNCTIONS: dict[str, Function] = {
+    **MATHEMATICAL,
+    **NUMERIC_ANALYSIS,
+    **TEXT,
+    **REGULAR_EXPRESSIONS,
+    **BYTE_STRINGS,
+}
 
 __all__ = ["FUNCTIONS", "Function", "call"]

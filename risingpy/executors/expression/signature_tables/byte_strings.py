@@ -1,0 +1,32 @@
+"""Functions on bytea. The lines' form is in `signatures.py`."""
+
+# fmt: off
+BYTE_STRINGS = """
+length length_bytes bytea = int4
+length length_encoded bytea text = int4
+octet_length length_bytes bytea = int4
+bit_length bit_length_bytes bytea = int4
+substring substring_bytes bytea int4 = bytea | bytea int4 int4 = bytea
+substr substring_bytes bytea int4 = bytea | bytea int4 int4 = bytea
+overlay overlay_bytes bytea bytea int4 = bytea | bytea bytea int4 int4 = bytea
+position position_bytes bytea bytea = int4
+btrim trim_both_bytes bytea bytea = bytea
+ltrim trim_leading_bytes bytea bytea = bytea
+rtrim trim_trailing_bytes bytea bytea = bytea
+get_byte get_byte bytea int4 = int4
+get_bit get_bit bytea int8 = int4
+set_byte set_byte bytea int4 int4 = bytea
+set_bit set_bit bytea int8 int4 = bytea
+bit_count bit_count bytea = int8
+md5 md5_bytes bytea = text
+sha1 sha1 bytea = bytea
+sha224 sha224 bytea = bytea
+sha256 sha256 bytea = bytea
+sha384 sha384 bytea = bytea
+sha512 sha512 bytea = bytea
+crc32 crc32 bytea = int8
+encode encode bytea text = text
+decode decode text text = bytea
+convert_from convert_from bytea text = text
+convert_to convert_to text text = bytea
+"""
