@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
-from risingpy.executors.expression.signatures import AGGREGATES, EXTRACT_FIELDS
+from risingpy.executors.expression.signatures import AGGREGATES, EXTRACT_FIELDS, SCALARS
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
