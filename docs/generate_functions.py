@@ -12,6 +12,7 @@ from risingpy.executors.expression.signatures import (
     AGGREGATE_SIGNATURES,
     EXTRACT_FIELDS,
     SCALAR_SIGNATURES,
+    WINDOW_FUNCTIONS,
     ArgType,
     Polymorphic,
     Signature,
@@ -72,17 +73,21 @@ Besides the forms below: `CASE`, `CAST(a AS type)` and `a::type`, `a BETWEEN [SY
 AGGREGATES = """\
 ## Aggregates
 
-Each takes `DISTINCT` and `FILTER (WHERE …)` in a SELECT. In a materialized view all of them stream, with FILTER;
-DISTINCT streams for min, max, bool_and and bool_or, for which it changes nothing, and is refused (0A000) for the
-others. min and max over an input that can retract keep that input, ordered; the others keep a running value.
+They take DISTINCT, ORDER BY and `FILTER (WHERE …)`, in a SELECT and in a materialized view: see
+[aggregates](aggregates.md).
+"""
+
+WINDOW_FUNCTIONS_HEAD = """\
+## Window functions
+
+They need an OVER clause; every aggregate but mode, percentile_cont and percentile_disc may have one too.
 """
 
 
 def page() -> str:
     """The whole page."""
-    return "\n".join(
-        [HEAD, *_operators(), BY_SYNTAX, *_forms(), *_extract(), *_functions(), AGGREGATES, *_aggregates()]
-    )
+    scalar = [HEAD, *_operators(), BY_SYNTAX, *_forms(), *_extract(), *_functions()]
+    return "\n".join([*scalar, AGGREGATES, *_aggregates(), WINDOW_FUNCTIONS_HEAD, *_window_functions()])
 
 
 def _operators() -> Iterator[str]:
@@ -116,6 +121,11 @@ def _functions() -> Iterator[str]:
 def _aggregates() -> Iterator[str]:
     rows = [(f"`{name}`", _overloads(found)) for name, found in _by_name(AGGREGATE_SIGNATURES).items()]
     yield from _table("", ("aggregate", "takes → gives"), rows)
+
+
+def _window_functions() -> Iterator[str]:
+    rows = [(f"`{name}`", _overloads(found)) for name, found in WINDOW_FUNCTIONS.items()]
+    yield from _table("", ("function", "takes → gives"), rows)
 
 
 def _is_form(signature: Signature) -> bool:

@@ -127,6 +127,12 @@ class GroupingError(SqlError):
     sqlstate = "42803"
 
 
+class WindowError(SqlError):
+    """A window function where none may stand, or a window that cannot be. The client must change the query."""
+
+    sqlstate = "42P20"
+
+
 class DatatypeMismatch(SqlError):
     """An expression's type does not fit where it stands."""
 

@@ -16,6 +16,7 @@ from typing import assert_never
 from risingpy.errors import InternalError, SqlError
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr, Literal
+from risingpy.executors.expression.window_sql import window_sql
 from risingpy.optimizer.batch_aggregates import aggregate_sql
 from risingpy.optimizer.logical import (
     Aggregate,
@@ -25,6 +26,7 @@ from risingpy.optimizer.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    OverWindow,
     Project,
     Scan,
     Sort,
@@ -85,6 +87,8 @@ class _Writer:
                 return f"SELECT * FROM {self._ordered(plan)}"
             case TopN():
                 return self._top_n(plan)
+            case OverWindow():
+                return self._over_window(plan)
             case Apply():
                 raise InternalError("a subquery was not unnested")
             case _:
@@ -125,6 +129,15 @@ class _Writer:
         kept = f"{function}() {window} <= {plan.limit + plan.offset}{skipped}"
         return f"SELECT * FROM {self._input(plan.input)} QUALIFY {kept}"
 
+    def _over_window(self, plan: OverWindow) -> str:
+        partition = [_column(index) for index in plan.partition_by]
+        schema = plan.input.schema
+        order = [(_column(key.index), _direction(key), schema[key.index].type) for key in plan.order_by]
+        calls = [window_sql(call, _column, partition, order) for call in plan.calls]
+        width = len(schema)
+        listed = ", ".join(f"{text} AS c{width + i}" for i, text in enumerate(calls))
+        return f"SELECT t.*, {listed} FROM {self._input(plan.input)}"
+
     def _values(self, plan: Values) -> str:
         if not plan.schema:
             return f"SELECT {_NO_COLUMNS} FROM range({len(plan.rows)})"
@@ -162,8 +175,11 @@ def _order_by(keys: Sequence[SortKey]) -> str:
 
 
 def _sort_key(key: SortKey) -> str:
-    direction = "DESC" if key.descending else "ASC"
-    return f"{_column(key.index)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+    return f"{_column(key.index)} {_direction(key)}"
+
+
+def _direction(key: SortKey) -> str:
+    return f"{'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
 
 
 def _limit(plan: Limit) -> str:

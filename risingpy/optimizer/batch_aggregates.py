@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.errors import FeatureNotSupported, InternalError
-from risingpy.executors.expression.duckdb_sql import compile_expression
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
-from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.errors import FeatureNotSupported
+from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
 from risingpy.executors.expression.sql_text import raised
 from risingpy.optimizer.logical import AggCall, Schema, SortKey
-from risingpy.types import BIGINT, BOOLEAN, DOUBLE, SqlType, TypeKind
+from risingpy.types import SqlType
 
 
 def aggregate_sql(call: AggCall, schema: Schema) -> str:
@@ -23,38 +21,12 @@ def aggregate_sql(call: AggCall, schema: Schema) -> str:
     special = _SPECIAL.get(call.function)
     if special is not None:
         return special(call, schema)
-    if not call.args:
-        return f"count(*){_filter(call)}"
-    return _plain_call(call.function, _column(call.args[0]), call, call.type)
+    args, types = [_column(i) for i in call.args], [schema[i].type for i in call.args]
+    return plain_aggregate_sql(call.function, args, types, call.type, distinct=call.distinct, suffix=_filter(call))
 
 
 def _column(index: int) -> str:
     return f"t.c{index}"
-
-
-def _plain_call(function: str, argument: str, call: AggCall, result: SqlType) -> str:
-    if function == "sum" and result.kind is TypeKind.INTERVAL:
-        return _interval_sum(argument, call)
-    distinct = "DISTINCT " if call.distinct else ""
-    return f"CAST({function}({distinct}{argument}){_filter(call)} AS {result.duckdb})"
-
-
-def _interval_sum(argument: str, call: AggCall) -> str:
-    """DuckDB has no sum of intervals: months, days and microseconds are summed by themselves."""
-    if call.distinct:
-        raise FeatureNotSupported("sum(DISTINCT interval) is not supported")
-    parts = (
-        ("to_months", f"12 * date_part('year', {argument}) + date_part('month', {argument})", "INTEGER"),
-        ("to_days", f"date_part('day', {argument})", "INTEGER"),
-        (
-            "to_microseconds",
-            f"3600000000 * date_part('hour', {argument}) + 60000000 * date_part('minute', {argument})"
-            f" + date_part('microseconds', {argument})",
-            "BIGINT",
-        ),
-    )
-    sums = [f"{make}(CAST(sum({part}){_filter(call)} AS {kind}))" for make, part, kind in parts]
-    return f"({' + '.join(sums)})"
 
 
 def _filter(call: AggCall, *conditions: str) -> str:
@@ -71,42 +43,6 @@ def sort_key_sql(key: SortKey) -> str:
     """One key of an ORDER BY over the input."""
     direction = "DESC" if key.descending else "ASC"
     return f"{_column(key.index)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
-
-
-def _average(call: AggCall, schema: Schema) -> str:
-    """The quotient of sum and count, just as a view computes it; NULL over nothing."""
-    argument = schema[call.args[0]].type
-    column = _column(call.args[0])
-    if argument.is_float:
-        column = f"CAST({column} AS DOUBLE)"
-    total_type = _total_type(argument)
-    texts = [_plain_call("sum", column, call, total_type), _plain_call("count", column, call, BIGINT)]
-    total, count = InputRef(0, total_type), InputRef(1, BIGINT)
-    if total_type.kind is TypeKind.NUMERIC:
-        divided: Expr = _quotient(total, Cast(count, numeric_of(BIGINT)))
-    else:
-        divided = Call("divide", (total, Cast(count, DOUBLE)), total_type)
-    if divided.type != call.type:
-        divided = Cast(divided, call.type)
-    is_empty = Call("eq", (count, Literal(0, BIGINT)), BOOLEAN)
-    case = Case(((is_empty, Literal(None, call.type)),), divided, call.type)
-    return compile_expression(case, texts.__getitem__, strict=True)
-
-
-def _quotient(total: Expr, count: Expr) -> Expr:
-    return Call("divide", (total, count), numeric_result(NumericRule.DIVIDE, (total.type, count.type)))
-
-
-def _total_type(argument: SqlType) -> SqlType:
-    match argument.kind:
-        case TypeKind.REAL | TypeKind.DOUBLE:
-            return DOUBLE
-        case TypeKind.INTERVAL:
-            return argument
-        case TypeKind.SMALLINT | TypeKind.INTEGER | TypeKind.BIGINT | TypeKind.NUMERIC:
-            return numeric_result(NumericRule.SUM, (argument,))
-        case _:
-            raise InternalError(f"avg of {argument}")
 
 
 def _string_agg(call: AggCall, schema: Schema) -> str:
@@ -171,7 +107,6 @@ def _in_range(fraction: str, result: str, type_: SqlType) -> str:
 
 
 _SPECIAL: dict[str, Callable[[AggCall, Schema], str]] = {
-    "avg": _average,
     "string_agg": _string_agg,
     "first_value": _first_value,
     "last_value": _first_value,

@@ -16,9 +16,9 @@ from risingpy.optimizer.explain_tree import (
     call_text,
     column_names,
     distinct_names,
-    order_text,
     render,
 )
+from risingpy.optimizer.explain_window import sort_texts, window_call_text, window_fields
 from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.logical import (
     Aggregate,
@@ -28,10 +28,10 @@ from risingpy.optimizer.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    OverWindow,
     Project,
     Scan,
     Sort,
-    SortKey,
     TopN,
     Union,
     Values,
@@ -56,6 +56,9 @@ def _names(plan: LogicalPlan) -> list[str]:
             return column_names(plan.schema)
         case Filter() | Sort() | Limit() | TopN():
             return _names(plan.input)
+        case OverWindow():
+            columns = _names(plan.input)
+            return distinct_names([*columns, *(window_call_text(call, columns) for call in plan.calls)])
         case Project():
             return distinct_names(_texts(plan.expressions, _names(plan.input)))
         case Aggregate():
@@ -105,6 +108,8 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
             return "Limit", {**fields, **({"with_ties": "true"} if plan.with_ties else {})}
         case TopN():
             return "TopN", _top_n_fields(plan)
+        case OverWindow():
+            return "OverWindow", window_fields(plan.partition_by, plan.order_by, plan.calls, _names(plan.input))
         case _:
             assert_never(plan)
 
@@ -128,8 +133,3 @@ def _join_fields(join: Join | Apply) -> dict[str, FieldValue]:
 
 def _texts(expressions: Sequence[Expr], columns: Sequence[str]) -> list[str]:
     return [expression_text(expression, columns) for expression in expressions]
-
-
-def sort_texts(keys: Sequence[SortKey], columns: Sequence[str]) -> list[str]:
-    """`a ASC`, `b DESC NULLS LAST`: the place of NULLs only where it is not PostgreSQL's default."""
-    return [order_text(columns[k.index], descending=k.descending, nulls_first=k.nulls_first) for k in keys]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from risingpy.optimizer.explain_query import sort_texts
 from risingpy.optimizer.explain_tree import (
     ExplainFormat,
     ExplainNode,
@@ -19,6 +18,7 @@ from risingpy.optimizer.explain_tree import (
     order_text,
     render,
 )
+from risingpy.optimizer.explain_window import sort_texts
 from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.fragments import children
 from risingpy.optimizer.graph import Fragment, Job

@@ -13,6 +13,7 @@ from risingpy.optimizer.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    OverWindow,
     Project,
     Scan,
     Sort,
@@ -36,7 +37,7 @@ def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
             return frozenset(i for i in columns if all(is_not_null(row[i], frozenset()) for row in plan.rows))
         case Filter():
             return not_null_columns(plan.input) | _rejected_nulls(plan.predicate)
-        case Sort() | Limit() | TopN():
+        case Sort() | Limit() | TopN() | OverWindow():
             return not_null_columns(plan.input)
         case Project():
             below = not_null_columns(plan.input)
@@ -105,7 +106,7 @@ def at_most_one_row(plan: LogicalPlan) -> bool:
             return len(plan.rows) <= 1
         case Aggregate():
             return not plan.group_key or at_most_one_row(plan.input)
-        case Filter() | Project() | Sort():
+        case Filter() | Project() | Sort() | OverWindow():
             return at_most_one_row(plan.input)
         case Limit():
             is_one = _is_at_most_one(plan.limit) and not plan.with_ties
@@ -136,7 +137,7 @@ def exactly_one_row(plan: LogicalPlan) -> bool:
             return len(plan.rows) == 1
         case Aggregate():
             return not plan.group_key
-        case Project() | Sort():
+        case Project() | Sort() | OverWindow():
             return exactly_one_row(plan.input)
         case Join() | Apply():
             both = exactly_one_row(plan.left) and exactly_one_row(plan.right)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.types import SqlType
 
 
@@ -220,4 +221,18 @@ class TopN:
         return self.input.schema
 
 
-LogicalPlan = Scan | Values | Filter | Project | Aggregate | Join | Apply | Union | Sort | Limit | TopN
+@dataclass(frozen=True, slots=True)
+class OverWindow:
+    """Adds to each row what `calls` give over its partition; output: the input's columns, then one per call.
+
+    The rows that agree on `partition_by` are a partition; those that agree on `order_by` too are peers.
+    """
+
+    input: LogicalPlan
+    partition_by: tuple[int, ...]
+    order_by: tuple[SortKey, ...]
+    calls: tuple[WindowCall, ...]
+    schema: Schema
+
+
+LogicalPlan = Scan | Values | Filter | Project | Aggregate | Join | Apply | Union | Sort | Limit | TopN | OverWindow

@@ -28,14 +28,14 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from risingpy.executors.expression import nodes
+from risingpy.executors.expression import nodes, window_calls
 from risingpy.optimizer import catalog, graph, logical, plan
 from risingpy.storage import table_schema
 from risingpy.types import sql_type
 
 CODEC_VERSION = 1
 
-_MODULES: tuple[ModuleType, ...] = (sql_type, nodes, table_schema, logical, plan, graph, catalog)
+_MODULES: tuple[ModuleType, ...] = (sql_type, nodes, window_calls, table_schema, logical, plan, graph, catalog)
 
 _classes: dict[str, type[Any]] = {}
 _names: dict[type[Any], str] = {}

@@ -17,6 +17,7 @@ from risingpy.executors.expression.nodes import (
     Parameter,
     Subquery,
 )
+from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
@@ -24,6 +25,7 @@ from risingpy.optimizer.logical import (
     Join,
     Limit,
     LogicalPlan,
+    OverWindow,
     Project,
     Scan,
     Sort,
@@ -132,7 +134,7 @@ def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
     match plan:
         case Scan() | Values():
             return ()
-        case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN():
+        case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN() | OverWindow():
             return (plan.input,)
         case Join() | Apply():
             return (plan.left, plan.right)
@@ -147,7 +149,7 @@ def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan
     match plan:
         case Scan() | Values():
             return plan
-        case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN():
+        case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN() | OverWindow():
             return replace(plan, input=inputs[0])
         case Join() | Apply():
             return replace(plan, left=inputs[0], right=inputs[1])
@@ -183,6 +185,8 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
         case Limit():
             limit, offset = (None if e is None else change(e) for e in (plan.limit, plan.offset))
             return replace(plan, limit=limit, offset=offset)
+        case OverWindow():
+            return replace(plan, calls=tuple(map_window_call(call, change) for call in plan.calls))
         case Scan() | Aggregate() | Union() | Sort() | TopN():
             return plan
         case _:
@@ -229,3 +233,20 @@ def correlated_refs(plan: LogicalPlan) -> set[int]:
     found = {part.index for e in expressions_of(plan) for part in walk(e) if isinstance(part, CorrelatedRef)}
     inputs = (plan.left,) if isinstance(plan, Apply) else plan_inputs(plan)
     return found.union(*(correlated_refs(each) for each in inputs))
+
+
+def map_window_call(call: WindowCall, change: Callable[[Expr], Expr]) -> WindowCall:
+    """The call with its arguments and its frame's offsets changed."""
+    frame = call.frame
+    start, end = (
+        bound if bound.offset is None else replace(bound, offset=change(bound.offset))
+        for bound in (frame.start, frame.end)
+    )
+    args = tuple(change(arg) for arg in call.args)
+    return replace(call, args=args, frame=replace(frame, start=start, end=end))
+
+
+def moved_window(call: WindowCall, positions: dict[int, int]) -> WindowCall:
+    """The call over an input whose columns have moved: old position → new position."""
+    condition = None if call.filter is None else positions[call.filter]
+    return replace(map_window_call(call, lambda e: remapped(e, positions)), filter=condition)

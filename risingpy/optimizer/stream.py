@@ -218,6 +218,8 @@ class _StreamPlanner:
                 raise InternalError("a subquery was not unnested")
             case logical.Limit():
                 return self._limit(query)
+            case logical.OverWindow():
+                raise _unsupported("a window function in a materialized view")
             case logical.TopN():
                 group, ties = query.group_key, query.with_ties
                 rows = TopRows(query.keys, query.limit, query.offset, with_ties=ties, group_key=group)

@@ -76,13 +76,16 @@ def is_query(sql: str) -> bool:
 
 
 def without_final_order(sql: str) -> str:
-    """Cuts the query's own ORDER BY, which means nothing for a view, unless a LIMIT gives it a meaning."""
+    """Cuts the query's own ORDER BY, which means nothing for a view, unless a LIMIT or a DISTINCT ON gives it one."""
     order: int | None = None
+    last = ""
     for token in tokens(sql):
-        if token.depth == 0 and token.text in ("LIMIT", "OFFSET", "FETCH"):
+        decides = token.text in ("LIMIT", "OFFSET", "FETCH") or (last, token.text) == ("DISTINCT", "ON")
+        if token.depth == 0 and decides:
             return _without_semicolon(sql)
         if token.depth == 0 and token.kind == "word" and token.text == "ORDER":
             order = token.start
+        last = token.text
     return _without_semicolon(sql if order is None else sql[:order])
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from risingpy.executors.expression.signature_tables import FUNCTION_TABLES
+from risingpy.executors.expression.window_signatures import WINDOW_TABLE
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -291,6 +292,7 @@ def _by_name(signatures: tuple[Signature, ...]) -> dict[str, tuple[Signature, ..
 
 SCALARS: dict[str, tuple[Signature, ...]] = _by_name(SCALAR_SIGNATURES)
 AGGREGATES: dict[str, tuple[Signature, ...]] = _by_name(AGGREGATE_SIGNATURES)
+WINDOW_FUNCTIONS: dict[str, tuple[Signature, ...]] = _by_name(tuple(_parse(WINDOW_TABLE)))
 CANONICAL_NAMES: frozenset[str] = frozenset(s.function for s in SCALAR_SIGNATURES)
 
 _INTEGER_DIGITS = {TypeKind.SMALLINT: 5, TypeKind.INTEGER: 10, TypeKind.BIGINT: 19}

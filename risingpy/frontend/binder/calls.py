@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
 from risingpy.executors.expression.nodes import Call, Expr
@@ -70,14 +70,16 @@ class Calls:
         wanted = list(signature.args)
         wanted += wanted[-1:] * (len(args) - len(wanted))
         common: SqlType | None = None
-        commons: list[Expr] = []
+        commons: Iterator[Expr] = iter(())
         if Polymorphic.ANY in wanted:
-            commons, common = self._coercer.to_common_type(args, what or signature.name)
+            alike = [arg for arg, want in zip(args, wanted, strict=True) if want is Polymorphic.ANY]
+            exprs_of_one_type, common = self._coercer.to_common_type(alike, what or signature.name)
+            commons = iter(exprs_of_one_type)
         exprs: list[Expr] = []
-        for index, (arg, want) in enumerate(zip(args, wanted, strict=True)):
+        for arg, want in zip(args, wanted, strict=True):
             match want:
                 case Polymorphic.ANY:
-                    exprs.append(commons[index])
+                    exprs.append(next(commons))
                 case Polymorphic.EVERY:
                     exprs.append(self._coercer.settled(arg))
                 case SqlType():

@@ -23,6 +23,7 @@ from risingpy.frontend.binder.literals import number_literal
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.binder.windows import WindowCalls
 from risingpy.frontend.parser.expression_parser import Operator, UnaryPlus
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.types import (
@@ -69,7 +70,6 @@ _UNSUPPORTED: dict[type[exp.Expr], str] = {
     exp.Struct: "ROW",
     exp.Collate: "COLLATE",
     exp.TryCast: "TRY_CAST",
-    exp.Window: "a window function",
     exp.WithinGroup: "WITHIN GROUP",
     exp.BitString: "type bit",
     exp.HexString: "type bit",
@@ -90,16 +90,22 @@ class ExpressionBinder:
     """Binds expressions over one scope.
 
     `clause` names the place in errors; `aggregates` collects aggregate calls where they may stand, and is None
-    where they may not.
+    where they may not; `windows` likewise collects window calls.
     """
 
     def __init__(
-        self, context: BindContext, scope: Scope, clause: str, aggregates: AggregateCalls | None = None
+        self,
+        context: BindContext,
+        scope: Scope,
+        clause: str,
+        aggregates: AggregateCalls | None = None,
+        windows: WindowCalls | None = None,
     ) -> None:
         self.context = context
         self.scope = scope
         self.clause = clause
         self.aggregates = aggregates
+        self.windows = windows
         self.calls = Calls(context.coercer)
 
     def bind(self, tree: exp.Expr) -> Operand:

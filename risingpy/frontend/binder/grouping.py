@@ -15,6 +15,7 @@ from risingpy.errors import GroupingError
 from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.frontend.binder.aggregates import AggregateCall, AggregateCalls
 from risingpy.frontend.binder.plans import project
+from risingpy.frontend.binder.windows import is_window
 from risingpy.optimizer.logical import AggCall, Aggregate, Field, LogicalPlan, SortKey
 from risingpy.optimizer.rewrite import transform
 
@@ -43,6 +44,8 @@ class Grouping:
             return InputRef(self._keys.index(expr), expr.type)
         if not isinstance(expr, InputRef):
             return None
+        if is_window(expr):  # has its place when the groups are there
+            return expr
         if expr.index < 0:
             return InputRef(len(self._keys) - 1 - expr.index, expr.type)
         _, position, shown = self._collected.references.get(id(expr), (expr, None, "?"))

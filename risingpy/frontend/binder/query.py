@@ -9,7 +9,8 @@ from sqlglot import exp
 
 import risingpy.frontend.binder.functions
 import risingpy.frontend.binder.rows
-import risingpy.frontend.binder.subqueries  # noqa: F401 - these add themselves to the expression binder
+import risingpy.frontend.binder.subqueries
+import risingpy.frontend.binder.window_clause  # noqa: F401 - these add themselves to the expression binder
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.executors.expression.nodes import Cast, CorrelatedRef, Expr, InputRef
 from risingpy.frontend.binder.coercion import Context, Operand, common_type

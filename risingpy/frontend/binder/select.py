@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -19,13 +19,14 @@ from risingpy.frontend.binder.names import output_name
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
-from risingpy.optimizer.logical import Filter, Limit, LogicalPlan, Sort, SortKey
+from risingpy.frontend.binder.window_clause import check_definitions, definitions_of
+from risingpy.frontend.binder.windows import WindowCalls, is_window, no_window, place_windows
+from risingpy.optimizer.logical import Filter, Limit, LogicalPlan, Sort, SortKey, TopN
 from risingpy.optimizer.rewrite import walk
 from risingpy.types import BIGINT, TypeKind
 
 _PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_")
 _PART_NAMES = {
-    "windows": "WINDOW",
     "locks": "FOR UPDATE or FOR SHARE",
     "into": "SELECT INTO",
     "laterals": "LATERAL",
@@ -49,27 +50,32 @@ class SelectBinder:
 
     def bind(self, tree: exp.Select) -> LogicalPlan:
         """The plan; output columns that are bare unknown literals stay unknown, for the caller to type."""
-        refuse_unknown(tree, _PARTS, _PART_NAMES)
+        refuse_unknown(tree, (*_PARTS, "windows"), _PART_NAMES)
         plan, scope = self._from(tree)
         where = tree.args.get("where")
         if where is not None:
             plan = Filter(plan, ExpressionBinder(self._context, scope, "WHERE").condition(where.this, "WHERE"))
-        collected = AggregateCalls()
-        binder = ExpressionBinder(self._context, scope, "SELECT", collected)
+        collected, windows = AggregateCalls(), WindowCalls(definitions_of(tree))
+        binder = ExpressionBinder(self._context, scope, "SELECT", collected, windows)
         items = self._items(tree, binder)
         having = tree.args.get("having")
-        condition = None if having is None else binder.condition(having.this, "HAVING")
+        having_binder = ExpressionBinder(self._context, scope, "HAVING", collected)
+        condition = None if having is None else having_binder.condition(having.this, "HAVING")
+        check_definitions(binder, windows)
         keys = self._group_keys(tree.args.get("group"), scope, items)
         sort_exprs, sort_keys = self._order(tree, binder, items)
+        on = distinct_on(tree, binder, items, sort_exprs, sort_keys)
         exprs = [item.operand.expr for item in items]
+        below: Callable[[Expr], Expr] = _itself
         if keys is not None or condition is not None or collected.calls:
             grouping = Grouping(plan, keys or (), collected)
-            plan = grouping.plan
-            exprs = [grouping.over_groups(expr) for expr in exprs]
-            sort_exprs = [grouping.over_groups(expr) for expr in sort_exprs]
+            plan, below = grouping.plan, grouping.over_groups
+            exprs, sort_exprs = ([below(expr) for expr in group] for group in (exprs, sort_exprs))
             if condition is not None:
-                plan = Filter(plan, grouping.over_groups(condition))
-        return self._output(tree, plan, scope, items, exprs, sort_exprs, sort_keys)
+                plan = Filter(plan, below(condition))
+        plan, over_windows = place_windows(plan, windows, below)
+        exprs, sort_exprs = ([over_windows(expr) for expr in group] for group in (exprs, sort_exprs))
+        return self._output(tree, plan, scope, items, exprs, sort_exprs, sort_keys, on)
 
     # -- the clauses ----------------------------------------------------------------------------------------------
 
@@ -108,6 +114,8 @@ class SelectBinder:
             expr = ExpressionBinder(self._context, scope, "GROUP BY").settled(tree)
         else:
             expr = self._context.coercer.settled(item.operand)
+            if any(is_window(e) for e in walk(expr)):
+                raise no_window("GROUP BY", item.operand.position)
             if any(isinstance(e, InputRef) and e.index < 0 for e in walk(expr)):
                 message = "aggregate functions are not allowed in GROUP BY"
                 raise GroupingError(message, position=item.operand.position)
@@ -125,7 +133,7 @@ class SelectBinder:
                 expr = binder.settled(ordered.this)
                 exprs = [i.operand.expr for i in items] + extra
                 if expr not in exprs:
-                    if tree.args.get("distinct"):
+                    if tree.args.get("distinct") and not tree.args["distinct"].args.get("on"):
                         message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list"
                         raise SqlError(message, sqlstate="42P10", position=begin_of(ordered))
                     extra.append(expr)
@@ -143,19 +151,20 @@ class SelectBinder:
         exprs: list[Expr],
         sort_exprs: list[Expr],
         sort_keys: list[SortKey],
+        on: tuple[int, ...],
     ) -> LogicalPlan:
         names = [item.name for item in items]
         coercer = self._context.coercer
-        if tree.args.get("distinct"):
-            if tree.args["distinct"].args.get("on"):
-                raise FeatureNotSupported("DISTINCT ON is not supported", position=begin_of(tree.args["distinct"]))
+        if tree.args.get("distinct") and not on:
             settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
             plan = distinct(project(plan, settled, names))
-        elif sort_keys:
+        elif sort_keys or on:
             settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
             plan = project(plan, [*settled, *sort_exprs], [*names, *(f"sort{i}" for i in range(len(sort_exprs)))])
         else:
             plan = project(plan, exprs, names)
+        if on:
+            plan = TopN(plan, on, tuple(key for key in sort_keys if key.index not in on), limit=1)
         if sort_keys:
             plan = Sort(plan, tuple(sort_keys))
         plan = limited(self._context, tree, plan, scope)
@@ -163,6 +172,34 @@ class SelectBinder:
             visible = plan.schema[: len(items)]
             plan = project(plan, [InputRef(i, f.type) for i, f in enumerate(visible)], names)
         return plan
+
+
+def distinct_on(
+    tree: exp.Select, binder: ExpressionBinder, items: list[Item], extra: list[Expr], keys: list[SortKey]
+) -> tuple[int, ...]:
+    """DISTINCT ON's positions in the select list and `extra`, which is behind it and to which they may add."""
+    distinct_ = tree.args.get("distinct")
+    given = None if distinct_ is None else distinct_.args.get("on")
+    if given is None:
+        return ()
+    positions: list[int] = []
+    for part in given.expressions or [given.this]:
+        item = find_output(part, items, "SELECT DISTINCT ON")
+        expr = binder.settled(part) if item is None else item.operand.expr
+        exprs = [i.operand.expr for i in items] + extra
+        if expr not in exprs:
+            extra.append(expr)
+            exprs.append(expr)
+        positions.append(items.index(item) if item is not None else exprs.index(expr))
+    first_other = next((k for k, key in enumerate(keys) if key.index not in positions), len(keys))
+    if first_other < len(keys) and not set(positions) <= {key.index for key in keys[:first_other]}:
+        message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"
+        raise SqlError(message, sqlstate="42P10", position=begin_of(given))
+    return tuple(dict.fromkeys(positions))
+
+
+def _itself(expr: Expr) -> Expr:
+    return expr
 
 
 def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:

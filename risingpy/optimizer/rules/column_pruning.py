@@ -13,6 +13,7 @@ from typing import TypeVar, assert_never
 
 from risingpy.errors import InternalError
 from risingpy.executors.expression.nodes import InputRef
+from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
@@ -21,6 +22,7 @@ from risingpy.optimizer.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    OverWindow,
     Project,
     Scan,
     Sort,
@@ -28,7 +30,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.rewrite import columns_read, remapped
+from risingpy.optimizer.rewrite import columns_read, moved_window, remapped
 
 T = TypeVar("T")
 Needed = tuple[int, ...]
@@ -73,6 +75,8 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _prune_top_n(plan, needed)
         case Apply():
             raise InternalError("columns are pruned when subqueries are unnested")
+        case OverWindow():
+            return _prune_over_window(plan, needed)
         case _:
             assert_never(plan)
 
@@ -89,6 +93,32 @@ def _prune_top_n(plan: TopN, needed: Needed) -> LogicalPlan:
     keys = tuple(replace(key, index=positions[key.index]) for key in plan.keys)
     group_key = tuple(positions[i] for i in plan.group_key)
     return _exactly(replace(plan, input=_prune(plan.input, below), group_key=group_key, keys=keys), below, needed)
+
+
+def _prune_over_window(plan: OverWindow, needed: Needed) -> LogicalPlan:
+    width = len(plan.input.schema)
+    calls = [i for i in range(len(plan.calls)) if width + i in needed]
+    if not calls:
+        return _prune(plan.input, needed)
+    read = {*plan.partition_by, *(key.index for key in plan.order_by), *(i for i in needed if i < width)}
+    for i in calls:
+        read |= _read_by_window(plan.calls[i])
+    below = _sorted(read)
+    positions = _positions(below)
+    kept = (*below, *(width + i for i in calls))
+    pruned = OverWindow(
+        _prune(plan.input, below),
+        tuple(positions[i] for i in plan.partition_by),
+        tuple(replace(key, index=positions[key.index]) for key in plan.order_by),
+        tuple(moved_window(plan.calls[i], positions) for i in calls),
+        _pick(plan.schema, kept),
+    )
+    return _exactly(pruned, kept, needed)
+
+
+def _read_by_window(call: WindowCall) -> set[int]:
+    read = set() if call.filter is None else {call.filter}
+    return read.union(*(columns_read(arg) for arg in call.args))
 
 
 def _prune_limit(plan: Limit, needed: Needed) -> LogicalPlan:

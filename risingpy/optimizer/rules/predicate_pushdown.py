@@ -5,7 +5,7 @@
     Filter(a.x = 1 AND a.y = b.y; Cross(a, b))        =>  Inner(a.y = b.y; Filter(x = 1; a), b)
     Left(a.x = b.x AND b.y = 1; a, b)                 =>  Left(a.x = b.x; a, Filter(y = 1; b))
     Filter(p; Union(a, b))                            =>  Union(Filter(p; a), Filter(p; b))
-    Filter(k = 1; TopN(per k))                        =>  TopN(per k; Filter(k = 1; …))
+    Filter(k = 1; TopN(per k))                        =>  TopN(per k; Filter(k = 1; …)), and OverWindow likewise
 
 Not below a LIMIT, nor to the null-supplying side of an outer join (it would drop rows that must become NULLs), nor
 below a global aggregate (which gives a row even over nothing).
@@ -17,7 +17,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.logical import Aggregate, Filter, Join, JoinKind, LogicalPlan, Project, Sort, TopN, Union
+from risingpy.optimizer.logical import (
+    Aggregate,
+    Filter,
+    Join,
+    JoinKind,
+    LogicalPlan,
+    OverWindow,
+    Project,
+    Sort,
+    TopN,
+    Union,
+)
 from risingpy.optimizer.rewrite import (
     columns_read,
     conjunction,
@@ -51,7 +62,9 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
         case Join():
             return _push_into_join(plan, predicates)
         case TopN():
-            return _push_into_top_n(plan, predicates)
+            return _push_into_groups(plan, plan.group_key, predicates)
+        case OverWindow():
+            return _push_into_groups(plan, plan.partition_by, predicates)
         case _:
             inputs = [_push(i, []) for i in plan_inputs(plan)]
             return _filtered(with_inputs(plan, inputs), predicates)
@@ -74,9 +87,11 @@ def _push_into_aggregate(plan: Aggregate, predicates: Sequence[Expr]) -> Logical
     return _filtered(replace(plan, input=_push(plan.input, inner)), above)
 
 
-def _push_into_top_n(plan: TopN, predicates: Sequence[Expr]) -> LogicalPlan:
+def _push_into_groups(
+    plan: TopN | OverWindow, group_key: Sequence[int], predicates: Sequence[Expr]
+) -> LogicalPlan:
     """What reads the group key alone keeps or drops whole groups."""
-    groups = set(plan.group_key)
+    groups = set(group_key)
     below = [p for p in predicates if columns_read(p) and columns_read(p) <= groups]
     above = [p for p in predicates if p not in below]
     return _filtered(replace(plan, input=_push(plan.input, below)), above)

@@ -23,6 +23,7 @@ from risingpy.optimizer.logical import (
     JoinKind,
     Limit,
     LogicalPlan,
+    OverWindow,
     Project,
     Scan,
     Schema,
@@ -31,7 +32,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.rewrite import conjunction, correlated_refs, transform
+from risingpy.optimizer.rewrite import conjunction, correlated_refs, moved_window, transform
 from risingpy.optimizer.rules.constant_folding import fold
 from risingpy.types import BIGINT, BOOLEAN
 
@@ -108,6 +109,8 @@ class Domain:
                 return self.pushed(top_n(plan))
             case TopN():
                 return self._top_n(plan)
+            case OverWindow():
+                return self._over_window(plan)
             case Apply() | Scan():
                 raise InternalError("inner subqueries are unnested first")
             case _:
@@ -149,6 +152,18 @@ class Domain:
         keys = tuple(replace(key, index=key.index + width) for key in plan.keys)
         group_key = (*range(width), *(key + width for key in plan.group_key))
         return replace(plan, input=self.pushed(plan.input), group_key=group_key, keys=keys)
+
+    def _over_window(self, plan: OverWindow) -> LogicalPlan:
+        """Each value of the domain has partitions of its own."""
+        width = self.width
+        places = {i: i + width for i in range(len(plan.input.schema))}
+        return OverWindow(
+            self.pushed(plan.input),
+            (*range(width), *(column + width for column in plan.partition_by)),
+            tuple(replace(key, index=key.index + width) for key in plan.order_by),
+            tuple(moved_window(call, places) for call in plan.calls),
+            self.plan.schema + plan.schema,
+        )
 
     def _values(self, plan: Values) -> LogicalPlan:
         schema = self.plan.schema + plan.schema

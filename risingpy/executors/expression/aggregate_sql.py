@@ -1,0 +1,90 @@
+"""The aggregates that DuckDB has as SQL: for batch queries, and over windows for both batch queries and views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from risingpy.errors import FeatureNotSupported, InternalError
+from risingpy.executors.expression.duckdb_sql import compile_expression
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
+from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.types import BIGINT, BOOLEAN, DOUBLE, SqlType, TypeKind
+
+
+def plain_aggregate_sql(
+    function: str,
+    args: Sequence[str],
+    arg_types: Sequence[SqlType],
+    result: SqlType,
+    *,
+    distinct: bool = False,
+    suffix: str = "",
+) -> str:
+    """The call over arguments given as SQL; `suffix` follows it: ` FILTER (…)`, ` OVER (…)`, or both."""
+    if function == "avg":
+        return _average(args[0], arg_types[0], result, distinct, suffix)
+    if function == "count" and not args:
+        return f"count(*){suffix}"
+    return _plain_call(function, ", ".join(args), result, distinct, suffix)
+
+
+def _plain_call(function: str, argument: str, result: SqlType, distinct: bool, suffix: str) -> str:
+    if function == "sum" and result.kind is TypeKind.INTERVAL:
+        if distinct:
+            raise FeatureNotSupported("sum(DISTINCT interval) is not supported")
+        return _interval_sum(argument, suffix)
+    unique = "DISTINCT " if distinct else ""
+    return f"CAST({function}({unique}{argument}){suffix} AS {result.duckdb})"
+
+
+def _interval_sum(argument: str, suffix: str) -> str:
+    """DuckDB has no sum of intervals: months, days and microseconds are summed by themselves."""
+    parts = (
+        ("to_months", f"12 * date_part('year', {argument}) + date_part('month', {argument})", "INTEGER"),
+        ("to_days", f"date_part('day', {argument})", "INTEGER"),
+        (
+            "to_microseconds",
+            f"3600000000 * date_part('hour', {argument}) + 60000000 * date_part('minute', {argument})"
+            f" + date_part('microseconds', {argument})",
+            "BIGINT",
+        ),
+    )
+    sums = [f"{make}(CAST(sum({part}){suffix} AS {kind}))" for make, part, kind in parts]
+    return f"({' + '.join(sums)})"
+
+
+def _average(argument: str, argument_type: SqlType, result: SqlType, distinct: bool, suffix: str) -> str:
+    """The quotient of sum and count, just as a view computes it; NULL over nothing."""
+    if argument_type.is_float:
+        argument = f"CAST({argument} AS DOUBLE)"
+    total_type = _total_type(argument_type)
+    texts = [
+        _plain_call("sum", argument, total_type, distinct, suffix),
+        _plain_call("count", argument, BIGINT, distinct, suffix),
+    ]
+    total, count = InputRef(0, total_type), InputRef(1, BIGINT)
+    if total_type.kind is TypeKind.NUMERIC:
+        divided: Expr = _quotient(total, Cast(count, numeric_of(BIGINT)))
+    else:
+        divided = Call("divide", (total, Cast(count, DOUBLE)), total_type)
+    if divided.type != result:
+        divided = Cast(divided, result)
+    is_empty = Call("eq", (count, Literal(0, BIGINT)), BOOLEAN)
+    case = Case(((is_empty, Literal(None, result)),), divided, result)
+    return compile_expression(case, texts.__getitem__, strict=True)
+
+
+def _quotient(total: Expr, count: Expr) -> Expr:
+    return Call("divide", (total, count), numeric_result(NumericRule.DIVIDE, (total.type, count.type)))
+
+
+def _total_type(argument: SqlType) -> SqlType:
+    match argument.kind:
+        case TypeKind.REAL | TypeKind.DOUBLE:
+            return DOUBLE
+        case TypeKind.INTERVAL:
+            return argument
+        case TypeKind.SMALLINT | TypeKind.INTEGER | TypeKind.BIGINT | TypeKind.NUMERIC:
+            return numeric_result(NumericRule.SUM, (argument,))
+        case _:
+            raise InternalError(f"avg of {argument}")

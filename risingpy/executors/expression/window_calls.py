@@ -1,0 +1,83 @@
+"""Window functions as data: a function, its arguments, and the frame of rows that it sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from risingpy.executors.expression.nodes import Expr
+from risingpy.types import SqlType
+
+
+class FrameUnits(Enum):
+    ROWS = "ROWS"
+    RANGE = "RANGE"
+    GROUPS = "GROUPS"
+
+
+class BoundKind(Enum):
+    UNBOUNDED_PRECEDING = "UNBOUNDED PRECEDING"
+    PRECEDING = "PRECEDING"
+    CURRENT_ROW = "CURRENT ROW"
+    FOLLOWING = "FOLLOWING"
+    UNBOUNDED_FOLLOWING = "UNBOUNDED FOLLOWING"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameBound:
+    """Where a frame begins or ends; PRECEDING and FOLLOWING have an `offset`, a constant or parameter."""
+
+    kind: BoundKind
+    offset: Expr | None = None
+
+
+_PARTITION_START = FrameBound(BoundKind.UNBOUNDED_PRECEDING)
+_CURRENT_ROW = FrameBound(BoundKind.CURRENT_ROW)
+
+
+class FrameExclusion(Enum):
+    NO_OTHERS = "NO OTHERS"
+    CURRENT_ROW = "CURRENT ROW"
+    GROUP = "GROUP"
+    TIES = "TIES"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Which rows of its partition a window function sees from a row. By default: up to the row's last peer."""
+
+    units: FrameUnits = FrameUnits.RANGE
+    start: FrameBound = _PARTITION_START
+    end: FrameBound = _CURRENT_ROW
+    exclusion: FrameExclusion = FrameExclusion.NO_OTHERS
+
+
+DEFAULT_FRAME = Frame()
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """A window function, or an aggregate over a window.
+
+    `args` are columns of the input, constants or parameters. `filter` is the position of a boolean column: only
+    rows where it is true count (aggregates alone have one). `ignore_nulls`: rows where the argument is NULL are
+    passed over (lag, lead, first_value, last_value, nth_value).
+    """
+
+    function: str
+    args: tuple[Expr, ...]
+    type: SqlType
+    frame: Frame = DEFAULT_FRAME
+    filter: int | None = None
+    ignore_nulls: bool = False
+
+
+# Functions that look at the whole partition, whatever the frame.
+FRAMELESS = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"})
+# Aggregates that may be called over a window. The separator of string_agg must be a constant.
+WINDOW_AGGREGATES = frozenset(
+    {"count", "sum", "avg", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
+    | {"string_agg", "arg_min", "arg_max"}
+)
+# Those that give one row's value, out of the frame.
+VALUE_FUNCTIONS = frozenset({"first_value", "last_value", "nth_value"})

@@ -1,0 +1,113 @@
+"""Window functions as DuckDB SQL, with PostgreSQL's errors for the arguments that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+import pyarrow as pa
+
+from risingpy.errors import SqlError
+from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
+from risingpy.executors.expression.duckdb_sql import compile_expression
+from risingpy.executors.expression.nodes import Expr, Literal
+from risingpy.executors.expression.window_calls import (
+    DEFAULT_FRAME,
+    FRAMELESS,
+    VALUE_FUNCTIONS,
+    BoundKind,
+    Frame,
+    FrameBound,
+    FrameExclusion,
+    FrameUnits,
+    WindowCall,
+)
+from risingpy.types import SqlType
+
+Column = Callable[[int], str]
+
+_DUCKDB_NAMES = {"arg_min": "arg_min_null", "arg_max": "arg_max_null"}  # DuckDB's own pass over a NULL result
+_POSITIVE_ARGUMENT = {"ntile": (0, "22014"), "nth_value": (1, "22016")}  # which argument, and the SQLSTATE
+
+
+def window_sql(
+    call: WindowCall, column: Column, partition_by: Sequence[str], order_by: Sequence[tuple[str, str, SqlType]]
+) -> str:
+    """The call; `column` gives the SQL of an input column.
+
+    `partition_by` are SQL expressions; `order_by` too, each with its direction (`DESC NULLS LAST`) and type.
+    """
+    _check_argument(call)
+    args = [compile_expression(arg, column, strict=True) for arg in call.args]
+    over = f" OVER ({_window(call, partition_by, order_by)})"
+    condition = "" if call.filter is None else f" FILTER (WHERE {column(call.filter)})"
+    if call.function not in FRAMELESS | VALUE_FUNCTIONS:
+        types = [arg.type for arg in call.args]
+        function = _DUCKDB_NAMES.get(call.function, call.function)
+        return plain_aggregate_sql(function, args, types, call.type, suffix=condition + over)
+    nulls = " IGNORE NULLS" if call.ignore_nulls else ""
+    return f"CAST({call.function}({', '.join(args)}{nulls}){over} AS {call.type.duckdb})"
+
+
+def _window(call: WindowCall, partition_by: Sequence[str], order_by: Sequence[tuple[str, str, SqlType]]) -> str:
+    partition = [f"PARTITION BY {', '.join(partition_by)}"] if partition_by else []
+    frame = call.frame
+    frameless = call.function in FRAMELESS
+    by_value = not frameless and frame.units is FrameUnits.RANGE and _has_offset(frame)
+    keys = [f"{_widened(text, type_) if by_value else text} {direction}" for text, direction, type_ in order_by]
+    order = [f"ORDER BY {', '.join(keys)}"] if keys else []
+    return " ".join([*partition, *order, *([] if frameless or frame == DEFAULT_FRAME else [frame_sql(frame)])])
+
+
+def _has_offset(frame: Frame) -> bool:
+    return frame.start.offset is not None or frame.end.offset is not None
+
+
+def _widened(text: str, type_: SqlType) -> str:
+    """What an offset is added to: no sum of integers may be too large."""
+    return f"CAST({text} AS HUGEINT)" if type_.is_integer else text
+
+
+def frame_sql(frame: Frame) -> str:
+    """`ROWS BETWEEN … AND … EXCLUDE …`"""
+    start, end = _bound(frame.start, "starting"), _bound(frame.end, "ending")
+    text = f"{frame.units.value} BETWEEN {start} AND {end}"
+    return text if frame.exclusion is FrameExclusion.NO_OTHERS else f"{text} EXCLUDE {frame.exclusion.value}"
+
+
+def _bound(bound: FrameBound, which: str) -> str:
+    match bound.offset:
+        case None:
+            return bound.kind.value
+        case Literal(None):
+            raise SqlError(f"frame {which} offset must not be null", sqlstate="22004")
+        case Literal(value) if is_negative(value):
+            sqlstate = "22013"
+            raise SqlError(f"frame {which} offset must not be negative", sqlstate=sqlstate)
+    assert bound.kind in (BoundKind.PRECEDING, BoundKind.FOLLOWING)
+    return f"{_constant(bound.offset)} {bound.kind.value}"
+
+
+def is_negative(value: object) -> bool:
+    """True for an offset below zero: a number, or an interval whose parts are."""
+    if isinstance(value, pa.MonthDayNano):
+        months, days, nanoseconds = value
+        return bool((months * 30 + days) * 86_400_000_000_000 + nanoseconds < 0)
+    return isinstance(value, int | float | Decimal) and value < 0
+
+
+def _constant(offset: Expr) -> str:
+    def no_column(index: int) -> str:
+        raise ValueError(f"a frame's offset reads column {index}")
+
+    return compile_expression(offset, no_column, strict=True)
+
+
+def _check_argument(call: WindowCall) -> None:
+    """ntile and nth_value count from 1."""
+    if call.function not in _POSITIVE_ARGUMENT:
+        return
+    position, sqlstate = _POSITIVE_ARGUMENT[call.function]
+    match call.args[position]:
+        case Literal(int(value)) if value <= 0:
+            raise SqlError(f"argument of {call.function} must be greater than zero", sqlstate=sqlstate)
