@@ -9,11 +9,7 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
-<<<<<<< HEAD
-from risingpy.executors.expression.signatures import AGGREGATES, EXTRACT_FIELDS, SCALARS
-=======
-from risingpy.executors.expression.signatures import AGGREGATES, EXTRACT_FIELDS, WINDOW_FUNCTIONS
->>>>>>> 491401d (Window functions and DISTINCT ON in SELECT; DISTINCT ON as live view)
+from risingpy.executors.expression.signatures import AGGREGATES, EXTRACT_FIELDS, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
@@ -24,7 +20,6 @@ from risingpy.types import DATE, DOUBLE, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHA
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
 _UNSUPPORTED = frozenset(
     """
-<<<<<<< HEAD
     age array_agg array_length corr covar_pop covar_samp cume_dist
     current_setting date_bin dense_rank encode decode format generate_series gen_random_uuid json_agg
     json_build_object jsonb_agg jsonb_build_object lag lead ntile nth_value percent_rank
@@ -32,13 +27,6 @@ _UNSUPPORTED = frozenset(
     regexp_split_to_array regexp_split_to_table row row_number set_config stddev stddev_pop stddev_samp
     string_to_array to_char to_date to_json to_jsonb unnest var_pop var_samp variance
     current_time localtime tumble hop clock_timestamp
-=======
-    age array_agg array_length corr covar_pop covar_samp current_setting date_bin encode decode format
-    generate_series gen_random_uuid json_agg json_build_object jsonb_agg jsonb_build_object proctime regexp_count
-    regexp_match regexp_matches regexp_split_to_array regexp_split_to_table row set_config stddev stddev_pop
-    stddev_samp string_to_array to_char to_date to_json to_jsonb unnest var_pop var_samp variance
-    current_time localtime tumble hop overlay clock_timestamp
->>>>>>> 491401d (Window functions and DISTINCT ON in SELECT; DISTINCT ON as live view)
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 
@@ -76,14 +64,10 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     position = position_of(tree)
     if name in AGGREGATES:
         return bind_aggregate(binder, tree, name)
-<<<<<<< HEAD
-    if name in _UNSUPPORTED and name not in SCALARS:
-=======
     if name in WINDOW_FUNCTIONS:
         message = f"window function {name} requires an OVER clause"
         raise SqlError(message, sqlstate="42809", position=position)
-    if name in _UNSUPPORTED:
->>>>>>> 491401d (Window functions and DISTINCT ON in SELECT; DISTINCT ON as live view)
+    if name in _UNSUPPORTED and name not in SCALARS:
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     for argument in tree.expressions:
         if isinstance(argument, exp.Distinct | exp.Order):
