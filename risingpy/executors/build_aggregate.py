@@ -9,7 +9,7 @@ from typing import Protocol
 from risingpy.executors.aggregate.calls import Call, PartialInput, ValueCall, ValueInput
 from risingpy.executors.aggregate.distinct import Dedup, DistinctCall
 from risingpy.executors.aggregate.functions import value_state
-from risingpy.executors.aggregate.layout import AggregateCall, partial_types
+from risingpy.executors.aggregate.layout import AggregateCall
 from risingpy.executors.aggregate.materialized_input import FirstRow, MaterializedInputCall, Reading, WholeGroup
 from risingpy.executors.aggregate.ordered import counted_arguments, group_function
 from risingpy.executors.aggregate.value_state import ValueState
@@ -39,6 +39,8 @@ class PlannedState(Protocol):
     def table(self) -> TableSchema: ...
     @property
     def materialized_input(self) -> bool: ...
+    @property
+    def argument_types(self) -> tuple[SqlType, ...]: ...
     @property
     def input_columns(self) -> tuple[int, ...]: ...
     @property
@@ -72,7 +74,9 @@ class PlannedAggregation(Protocol):
 def local_calls(calls: Sequence[PlannedCall], input_types: Sequence[SqlType]) -> list[LocalCall]:
     """The calls of a LocalAgg."""
     return [
-        LocalCall(value_state(call.function, partial_types(call, input_types), call.type), _value_input(call))
+        LocalCall(
+            value_state(call.function, tuple(input_types[k] for k in call.args), call.type), _value_input(call)
+        )
         for call in calls
     ]
 
@@ -127,13 +131,12 @@ class _MaterializedInputMaker:
 def _state_call(call: PlannedCall, state: PlannedState, from_partials: bool) -> Callable[[EpochTransaction], Call]:
     if state.materialized_input:
         return _MaterializedInputMaker(state, call)
-    types = tuple(state.table.columns[index].type for index in state.table.value_columns)
-    kept = value_state(call.function, types, call.type)
+    kept = value_state(call.function, state.argument_types, call.type)
     return _ValueCallMaker(state, kept, PartialInput(call.args) if from_partials else _value_input(call))
 
 
 def _value_input(call: PlannedCall) -> ValueInput:
-    return ValueInput(call.args[0] if call.args else None, _own_filter(call))
+    return ValueInput(call.args, _own_filter(call))
 
 
 def _own_filter(call: PlannedCall) -> int | None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.errors import FeatureNotSupported
+from risingpy.executors.aggregate import REGRESSIONS, SPREADS
 from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
-from risingpy.executors.expression.sql_text import raised
+from risingpy.executors.expression.sql_text import own_call, raised
 from risingpy.optimizer.logical import AggCall, Schema, SortKey
-from risingpy.types import SqlType
+from risingpy.types import SqlType, TypeKind
 
 
 def aggregate_sql(call: AggCall, schema: Schema) -> str:
@@ -22,7 +23,8 @@ def aggregate_sql(call: AggCall, schema: Schema) -> str:
     if special is not None:
         return special(call, schema)
     args, types = [_column(i) for i in call.args], [schema[i].type for i in call.args]
-    return plain_aggregate_sql(call.function, args, types, call.type, distinct=call.distinct, suffix=_filter(call))
+    distinct, suffix = call.distinct, _filter(call)
+    return plain_aggregate_sql(call.function, args, types, call.type, distinct=distinct, suffix=suffix, exact=True)
 
 
 def _column(index: int) -> str:
@@ -43,6 +45,23 @@ def sort_key_sql(key: SortKey) -> str:
     """One key of an ORDER BY over the input."""
     direction = "DESC" if key.descending else "ASC"
     return f"{_column(key.index)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+
+def _spread(call: AggCall, schema: Schema) -> str:
+    """A variance or its root: exact numbers give numeric, others double."""
+    name = f"list_{call.function}" + ("_numeric" if call.type.kind is TypeKind.NUMERIC else "")
+    return own_call(name, [_list(call)], call.type)
+
+
+def _regression(call: AggCall, schema: Schema) -> str:
+    return own_call(f"list_{call.function}", [_list(call)], call.type)
+
+
+def _list(call: AggCall) -> str:
+    """The list of a group's arguments, pairs of them as structs."""
+    columns = [_column(arg) for arg in call.args]
+    value = columns[0] if len(columns) == 1 else f"{{{', '.join(f'a{i}: {c}' for i, c in enumerate(columns))}}}"
+    return f"list({'DISTINCT ' if call.distinct else ''}{value}){_filter(call)}"
 
 
 def _string_agg(call: AggCall, schema: Schema) -> str:
@@ -113,4 +132,6 @@ _SPECIAL: dict[str, Callable[[AggCall, Schema], str]] = {
     "mode": _mode,
     "percentile_cont": _interpolated,
     "percentile_disc": _percentile,
+    **dict.fromkeys(SPREADS, _spread),
+    **dict.fromkeys(REGRESSIONS, _regression),
 }

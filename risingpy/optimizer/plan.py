@@ -16,6 +16,7 @@ from enum import Enum
 from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.logical import AggCall, JoinKind, Schema, SortKey
 from risingpy.storage.table_schema import TableSchema
+from risingpy.types import SqlType
 
 ColumnIndex = int
 
@@ -134,14 +135,15 @@ class LocalAgg:
 class AggState:
     """How one aggregate call is kept.
 
-    VALUE: `group_key → state`. MATERIALIZED_INPUT (what needs its rows in order, as string_agg does, or the next best
-    one after a retraction, as min does): `group_key | order | input's stream key → the other arguments`; then
-    `input_columns` says which column of the input each of the table's columns holds, and `arguments` where there the
-    call's arguments are.
+    VALUE: `group_key → state` of a call whose arguments are of `argument_types`. MATERIALIZED_INPUT (what needs its
+    rows in order, as string_agg does, or the next best one after a retraction, as min does):
+    `group_key | order | input's stream key → the other arguments`; then `input_columns` says which column of the
+    input each of the table's columns holds, and `arguments` where there the call's arguments are.
     """
 
     table: TableSchema
     materialized_input: bool
+    argument_types: tuple[SqlType, ...] = ()
     input_columns: tuple[ColumnIndex, ...] = ()
     arguments: tuple[ColumnIndex, ...] = ()
 

@@ -109,6 +109,7 @@ def value_state(
     job: str,
     group: Sequence[Field],
     distribution: tuple[ColumnIndex, ...],
+    argument_types: Sequence[SqlType],
     state_types: Sequence[SqlType],
 ) -> AggState:
     """`group key → state`: a call that needs no more than its running state."""
@@ -116,7 +117,7 @@ def value_state(
     columns += [(f"state_{i}", type_) for i, type_ in enumerate(state_types)]
     key = tuple(KeyColumn(i) for i in range(len(group)))
     table = _internal_table(table_id, f"{job}_agg_{table_id}", columns, key, distribution, read_prefix=len(group))
-    return AggState(table, materialized_input=False)
+    return AggState(table, materialized_input=False, argument_types=tuple(argument_types))
 
 
 def materialized_input_state(

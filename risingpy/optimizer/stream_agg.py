@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.aggregate import partial_types, state_types
+from risingpy.executors.aggregate import REGRESSIONS, SPREADS, partial_types, state_types
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
 from risingpy.optimizer import logical
@@ -37,7 +37,7 @@ from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import dedup_state, materialized_input_state, value_state
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
 
-_VALUE_STATE = frozenset({"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"})
+_VALUE_STATE = SPREADS | REGRESSIONS | {"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
 _EXTREME = frozenset({"min", "max"})  # value state too where the input only grows
 _MATERIALIZED = frozenset({"string_agg", "first_value", "last_value", "mode", "percentile_cont", "percentile_disc"})
 # DISTINCT changes nothing for these.
@@ -229,8 +229,9 @@ class _Aggregation:
         for call, original in zip(calls, self.calls, strict=True):
             table_id = self.allocate()
             if self._keeps_value(original):
+                arguments = [types[i] for i in original.args]
                 kept = state_types(original, types)
-                states.append(value_state(table_id, self.job, group, distribution, kept))
+                states.append(value_state(table_id, self.job, group, distribution, arguments, kept))
             else:
                 states.append(
                     materialized_input_state(table_id, self.job, input.properties, group_key, call, distribution)

@@ -100,7 +100,8 @@ def states(
         if call.function in ("min", "max") and not input.properties.append_only:
             kept.append(materialized_input_state(number, "job", input.properties, group_key, call, ()))
         else:
-            kept.append(value_state(number, "job", fields, (), state_types(call, types)))
+            arguments = [types[k] for k in call.args]
+            kept.append(value_state(number, "job", fields, (), arguments, state_types(call, types)))
     return tuple(kept)
 
 
@@ -199,7 +200,14 @@ def two_phases(
     local = LocalAgg(input, (GROUP,), tuple(calls), properties(partials))
     received = leaf(partials)
     kept = [
-        value_state(number, "job", [received.properties.schema[0]], (), state_types(call, types))
+        value_state(
+            number,
+            "job",
+            [received.properties.schema[0]],
+            (),
+            [types[k] for k in call.args],
+            state_types(call, types),
+        )
         for number, call in enumerate(calls, 1)
     ]
     out = properties([types[GROUP], *(call.type for call in calls)], (0,))

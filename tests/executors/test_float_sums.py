@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.aggregate.float_digits import rounded, sum_floats, sum_sums
+from risingpy.executors.aggregate.exact_sums import rounded, sum_floats, sum_sums
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.optimizer.logical import AggCall
 from risingpy.types import BIGINT, DOUBLE, INTEGER

@@ -25,9 +25,8 @@ class BitCounts(ValueState):
     function: str
     type: SqlType
 
-    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
-        rows, argument = present(rows, argument)
-        assert argument is not None
+    def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
+        rows, argument = present(rows, arguments[0])
         counts = np.zeros(rows.groups * self._bits, np.int64)
         add_bits(rows.codes, rows.signs, integers_of(argument.cast(pa.int64())), self._bits, counts)
         return [self._stored(counts), pa.array(signed_counts(rows))]

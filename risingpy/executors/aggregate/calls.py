@@ -53,22 +53,22 @@ class Call(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ValueInput:
-    """Which columns of the input a value-state call reads: its argument (None: count(*)) and its filter."""
+    """Which columns of the input a value-state call reads: its arguments (none: count(*)) and its filter."""
 
-    argument: int | None
+    arguments: tuple[int, ...]
     filter: int | None
 
     def partials(self, state: ValueState, rows: Rows) -> list[pa.Array]:
         """The change of each group's state."""
         grouped = GroupedRows(rows.groups.codes, rows.ops, rows.groups.number)
-        argument = None if self.argument is None else rows.columns[self.argument]
+        arguments = [rows.columns[argument] for argument in self.arguments]
         if self.filter is not None:
             passed = rows.columns[self.filter].fill_null(False)
             mask = passed.to_numpy(zero_copy_only=False)
             if not mask.all():
                 grouped = grouped.select(mask)
-                argument = None if argument is None else argument.filter(passed)
-        return state.accumulate(grouped, argument)
+                arguments = [argument.filter(passed) for argument in arguments]
+        return state.accumulate(grouped, arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from risingpy.errors import InternalError
 from risingpy.executors.aggregate.bits import BitCounts
+from risingpy.executors.aggregate.layout import types_of
+from risingpy.executors.aggregate.moments import REGRESSIONS, SPREADS, FloatSpread, NumericSpread, Regression
 from risingpy.executors.aggregate.sums import ExactSum, FloatSum, IntervalSum
 from risingpy.executors.aggregate.value_state import BooleanState, Count, Extreme, ValueState
 from risingpy.types import SqlType, TypeKind
 
-_INTERVAL_SUM_COLUMNS = 4
 
-
-def value_state(function: str, types: tuple[SqlType, ...], result_type: SqlType) -> ValueState:
-    """The state of a function whose columns have `types` (`layout.state_types`)."""
+def value_state(function: str, arguments: tuple[SqlType, ...], result_type: SqlType) -> ValueState:
+    """The state of a function of arguments of these types."""
     match function:
         case "count":
             return Count()
-        case "sum" if types[0].kind is TypeKind.BYTEA:
+        case "sum" if arguments[0].is_float:
             return FloatSum(result_type)
-        case "sum" if len(types) == _INTERVAL_SUM_COLUMNS:
+        case "sum" if arguments[0].kind is TypeKind.INTERVAL:
             return IntervalSum()
-        case "sum" if types[0].kind is TypeKind.NUMERIC:
-            return ExactSum(types, result_type)
+        case "sum":
+            return ExactSum(types_of(function, arguments), result_type)
         case "min" | "max":
-            return Extreme(function, types[0])
+            return Extreme(function, arguments[0])
         case "bool_and" | "bool_or":
             return BooleanState(function)
         case "bit_and" | "bit_or" | "bit_xor":
             return BitCounts(function, result_type)
+        case _ if function in SPREADS and arguments[0].is_float:
+            return FloatSpread(function)
+        case _ if function in SPREADS:
+            return NumericSpread(function, arguments[0], result_type)
+        case _ if function in REGRESSIONS:
+            return Regression(function)
     raise InternalError(f"no value state for the aggregate {function}")

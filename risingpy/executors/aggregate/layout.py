@@ -6,11 +6,14 @@ Both are the same columns, for a state is a sum of changes:
     count                                 number
     sum of integers, of numeric(p,s)      low 128 bits of the unscaled sum [, the 64 bits above], number of values
       (the upper bits where p > 28: a sum of fewer digits cannot leave 128 bits)
-    sum of real and double precision      exact sum of the finite values (float_digits), numbers of values,
+    sum of real and double precision      exact sum of the finite values (exact_sums), numbers of values,
                                           of NaN, of Infinity and of -Infinity
     sum of interval                       months, days, nanoseconds, number of values
     min, max (input only grows)           the extreme
     bool_and, bool_or                     numbers of true and of false
+    var_pop, …, stddev_samp               exact sums of the values and of their squares, number of values
+                                          [, of those that are not finite]
+    covar_pop, …, corr, regr_slope, …     exact sums of y, x, y², x², xy, numbers of pairs and of those not finite
     bit_and, bit_or, bit_xor              numbers of values that have each bit, number of values
 """
 
@@ -21,6 +24,12 @@ from typing import Protocol
 
 from risingpy.errors import InternalError
 from risingpy.types import BIGINT, BYTEA, MAX_PRECISION, SqlType, TypeKind, numeric
+
+SPREADS = frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp"})
+REGRESSIONS = frozenset(
+    {"covar_pop", "covar_samp", "corr"}
+    | {f"regr_{name}" for name in ("avgx", "avgy", "sxx", "syy", "sxy", "slope", "intercept", "r2")}
+)
 
 # A 128-bit sum of numbers of so many digits overflows after 10^10 rows of one group at the earliest.
 _SAFE_PRECISION = 28
@@ -37,18 +46,27 @@ class AggregateCall(Protocol):
 
 def state_types(call: AggregateCall, input_types: Sequence[SqlType]) -> tuple[SqlType, ...]:
     """The types of a call's state columns; `input_types` are those of the rows that are aggregated."""
-    match call.function:
+    return types_of(call.function, [input_types[argument] for argument in call.args])
+
+
+def types_of(function: str, arguments: Sequence[SqlType]) -> tuple[SqlType, ...]:
+    """The types of the state columns of a function of such arguments."""
+    match function:
         case "count":
             return (BIGINT,)
         case "sum":
-            return _sum_types(input_types[call.args[0]])
+            return _sum_types(arguments[0])
         case "min" | "max":
-            return (input_types[call.args[0]],)
+            return (arguments[0],)
         case "bool_and" | "bool_or":
             return (BIGINT, BIGINT)
         case "bit_and" | "bit_or" | "bit_xor":
             return (BYTEA, BIGINT)
-    raise InternalError(f"no state for the aggregate {call.function}")
+        case _ if function in SPREADS:
+            return (BYTEA, BYTEA, BIGINT, BIGINT) if arguments[0].is_float else (BYTEA, BYTEA, BIGINT)
+        case _ if function in REGRESSIONS:
+            return (*[BYTEA] * 5, BIGINT, BIGINT)
+    raise InternalError(f"no state for the aggregate {function}")
 
 
 partial_types = state_types

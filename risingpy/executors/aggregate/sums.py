@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.executors.aggregate.float_digits import rounded, sum_floats, sum_sums
+from risingpy.executors.aggregate.exact_sums import rounded, sum_floats, sum_sums
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.kernels import add_integers, add_wide
 from risingpy.executors.aggregate.value_state import (
@@ -37,9 +37,8 @@ class ExactSum(ValueState):
     types: tuple[SqlType, ...]
     result_type: SqlType
 
-    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
-        rows, argument = present(rows, argument)
-        assert argument is not None
+    def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
+        rows, argument = present(rows, arguments[0])
         sums = np.zeros(3 * rows.groups, np.int64)
         if pa.types.is_decimal(argument.type):
             add_wide(rows.codes, rows.signs, _words(argument), 2, sums)
@@ -68,7 +67,7 @@ class ExactSum(ValueState):
         too_large = ~empty & _exceeds(words, top, limit)
         null = empty | too_large
         if self.result_type.kind is TypeKind.NUMERIC:
-            column = _fixed(words, self.result_type.arrow, null)
+            column = fixed(words, self.result_type.arrow, null)
         else:
             column = pa.array(np.ascontiguousarray(words[:, 0]), mask=null)
         return column, int(too_large.sum())
@@ -79,19 +78,18 @@ class ExactSum(ValueState):
 
     def _columns(self, sums: Integers, count: pa.Array) -> list[pa.Array]:
         words = sums.reshape(-1, 3)
-        low = _fixed(np.ascontiguousarray(words[:, :2]), self.types[0].arrow, None)
+        low = fixed(np.ascontiguousarray(words[:, :2]), self.types[0].arrow, None)
         return [low, *([pa.array(np.ascontiguousarray(words[:, 2]))] if self._wide else []), count]
 
 
 @dataclass(frozen=True, slots=True)
 class FloatSum(ValueState):
-    """real and double precision: the finite values' exact sum (`float_digits`), the others counted by kind."""
+    """real and double precision: the finite values' exact sum (`exact_sums`), the others counted by kind."""
 
     result_type: SqlType
 
-    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
-        rows, argument = present(rows, argument)
-        assert argument is not None
+    def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
+        rows, argument = present(rows, arguments[0])
         values = np.asarray(argument.to_numpy(zero_copy_only=False), np.float64)
         everything = signed_counts(rows)
         others = np.zeros((3, rows.groups), np.int64)
@@ -123,9 +121,8 @@ class FloatSum(ValueState):
 class IntervalSum(ValueState):
     """Months, days and nanoseconds, each on its own, as PostgreSQL adds intervals."""
 
-    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
-        rows, argument = present(rows, argument)
-        assert argument is not None
+    def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
+        rows, argument = present(rows, arguments[0])
         sums = np.zeros((_INTERVAL_PARTS, rows.groups), np.int64)
         for part, values in zip(sums, _interval_parts(argument), strict=True):
             add_integers(rows.codes, rows.signs, values, part)
@@ -142,7 +139,12 @@ class IntervalSum(ValueState):
         parts.view(np.int32)[:, 0] = months
         parts.view(np.int32)[:, 1] = days
         parts[:, 1] = nanoseconds
-        return _fixed(parts, pa.month_day_nano_interval(), empty | too_large), int(too_large.sum())
+        return fixed(parts, pa.month_day_nano_interval(), empty | too_large), int(too_large.sum())
+
+
+def integers_of_words(column: pa.Array) -> Integers:
+    """The values of a column of integers or numerics as int64 words, low one first: one each, two for a numeric."""
+    return _words(column) if pa.types.is_decimal(column.type) else integers_of(column.cast(pa.int64()))
 
 
 def _words(column: pa.Array) -> Integers:
@@ -153,7 +155,7 @@ def _words(column: pa.Array) -> Integers:
     return words[2 * column.offset : 2 * (column.offset + len(column))]
 
 
-def _fixed(data: Integers, arrow_type: pa.DataType, null: Mask | None) -> pa.Array:
+def fixed(data: Integers, arrow_type: pa.DataType, null: Mask | None) -> pa.Array:
     """A column of 16-byte values."""
     validity = None
     if null is not None and null.any():

@@ -27,8 +27,8 @@ Integers = npt.NDArray[np.int64]
 class ValueState(Protocol):
     """One aggregate function over one argument type."""
 
-    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
-        """The change of each group's state by `rows`; `argument` has their values."""
+    def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
+        """The change of each group's state by `rows`; `arguments` have their values, a column per argument."""
         ...
 
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
@@ -44,8 +44,9 @@ class ValueState(Protocol):
 class Count(ValueState):
     """count(*) and count(x)."""
 
-    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
-        rows, _ = present(rows, argument)
+    def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
+        for argument in arguments:  # none for count(*)
+            rows, _ = present(rows, argument)
         return [pa.array(signed_counts(rows))]
 
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
@@ -61,9 +62,8 @@ class BooleanState(ValueState):
 
     function: str
 
-    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
-        rows, argument = present(rows, argument)
-        assert argument is not None
+    def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
+        rows, argument = present(rows, arguments[0])
         is_true = argument.to_numpy(zero_copy_only=False).astype(bool)
         return [pa.array(signed_counts(rows.select(is_true))), pa.array(signed_counts(rows.select(~is_true)))]
 
@@ -83,11 +83,10 @@ class Extreme(ValueState):
     function: str
     type: SqlType
 
-    def accumulate(self, rows: GroupedRows, argument: pa.Array | None) -> list[pa.Array]:
-        assert argument is not None
+    def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
         if len(rows.signs) and rows.signs.min() < 0:
             raise InternalError(f"a row was taken back from an append-only {self.function}")
-        return [group_extremes(rows.codes, rows.groups, argument, self.type, self.function)]
+        return [group_extremes(rows.codes, rows.groups, arguments[0], self.type, self.function)]
 
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
         return [group_extremes(codes, groups, states[0], self.type, self.function)]
@@ -96,9 +95,9 @@ class Extreme(ValueState):
         return states[0], 0
 
 
-def present(rows: GroupedRows, argument: pa.Array | None) -> tuple[GroupedRows, pa.Array | None]:
+def present(rows: GroupedRows, argument: pa.Array) -> tuple[GroupedRows, pa.Array]:
     """The rows whose argument is not NULL, and their arguments."""
-    if argument is None or argument.null_count == 0:
+    if argument.null_count == 0:
         return rows, argument
     valid = argument.is_valid()
     return rows.select(valid.to_numpy(zero_copy_only=False)), argument.filter(valid)

@@ -8,6 +8,7 @@ from risingpy.errors import FeatureNotSupported, InternalError
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.executors.expression.sql_text import own_call
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, SqlType, TypeKind
 
 
@@ -19,8 +20,20 @@ def plain_aggregate_sql(
     *,
     distinct: bool = False,
     suffix: str = "",
+    exact: bool = False,
 ) -> str:
-    """The call over arguments given as SQL; `suffix` follows it: ` FILTER (…)`, ` OVER (…)`, or both."""
+    """The call over arguments given as SQL; `suffix` follows it: ` FILTER (…)`, ` OVER (…)`, or both.
+
+    With `exact`, sums of floats are what a view's aggregation gives: DuckDB's depend on the order of the rows. Not for
+    windows, which would gather a list for every row.
+    """
+    if exact and arg_types and arg_types[0].is_float:
+        if function == "sum":
+            return _exact_sum(args[0], result, distinct, suffix)
+        if function == "avg":
+            total = _exact_sum(f"CAST({args[0]} AS DOUBLE)", DOUBLE, distinct, suffix)
+            count = _plain_call("count", args[0], BIGINT, distinct, suffix)
+            return f"({total} / CAST({count} AS DOUBLE))"  # the sum of nothing is NULL
     if function == "avg":
         return _average(args[0], arg_types[0], result, distinct, suffix)
     if function == "count" and not args:
@@ -35,6 +48,12 @@ def _plain_call(function: str, argument: str, result: SqlType, distinct: bool, s
         return _interval_sum(argument, suffix)
     unique = "DISTINCT " if distinct else ""
     return f"CAST({function}({unique}{argument}){suffix} AS {result.duckdb})"
+
+
+def _exact_sum(argument: str, result: SqlType, distinct: bool, suffix: str) -> str:
+    name = "list_sum_real" if result.kind is TypeKind.REAL else "list_sum"
+    total = own_call(name, [f"list({'DISTINCT ' if distinct else ''}{argument}){suffix}"], DOUBLE)
+    return total if result.kind is TypeKind.DOUBLE else f"CAST({total} AS {result.duckdb})"
 
 
 def _interval_sum(argument: str, suffix: str) -> str:

@@ -204,6 +204,7 @@ mode mode any = any
 percentile_cont percentile_cont float8 float8 = float8
 percentile_disc percentile_disc float8 any = any
 approx_count_distinct count every = int8
+regr_count regr_count float8 float8 = int8
 """
 # fmt: on
 
@@ -269,6 +270,20 @@ def _extracts() -> list[Signature]:
     ]
 
 
+def _statistics() -> list[Signature]:
+    """Spreads are numeric of exact numbers and double of others; regressions are of doubles."""
+    spreads = {name: name for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")}
+    spreads |= {"variance": "var_samp", "stddev": "stddev_samp"}
+    regressions = ["covar_pop", "covar_samp", "corr"]
+    regressions += [f"regr_{name}" for name in ("avgx", "avgy", "sxx", "syy", "sxy", "slope", "intercept", "r2")]
+    exact, inexact = (SMALLINT, INTEGER, BIGINT, NUMERIC), (REAL, DOUBLE)
+    return [
+        *(Signature(n, f, (t,), NUMERIC, NumericRule.PLAIN) for n, f in spreads.items() for t in exact),
+        *(Signature(n, f, (t,), DOUBLE) for n, f in spreads.items() for t in inexact),
+        *(Signature(name, name, (DOUBLE, DOUBLE), DOUBLE) for name in regressions),
+    ]
+
+
 def _min_max() -> list[Signature]:
     return [
         Signature(name, name, (_TYPES[t],), _TYPES[t], NumericRule.FIRST if t == "numeric" else None)
@@ -280,7 +295,7 @@ def _min_max() -> list[Signature]:
 SCALAR_SIGNATURES: tuple[Signature, ...] = tuple(
     [*_parse(_OPERATORS), *_comparisons(), *_parse(_FORMS), *_extracts(), *_parse("".join(FUNCTION_TABLES))]
 )
-AGGREGATE_SIGNATURES: tuple[Signature, ...] = tuple([*_parse(_AGGREGATES), *_min_max()])
+AGGREGATE_SIGNATURES: tuple[Signature, ...] = tuple([*_parse(_AGGREGATES), *_min_max(), *_statistics()])
 
 
 def _by_name(signatures: tuple[Signature, ...]) -> dict[str, tuple[Signature, ...]]:

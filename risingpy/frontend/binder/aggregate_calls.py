@@ -152,6 +152,8 @@ def _checked(call: AggregateCall, written: WrittenCall) -> AggregateCall:
         call = _wholly_ordered(call)
     if written.name in _EXTREME_OF_ANOTHER:
         return _first_by(call, descending=_EXTREME_OF_ANOTHER[written.name])
+    if call.function == "regr_count":  # of the pairs without NULL
+        return _pair_count(call, written)
     if written.name == "approx_count_distinct":
         return replace(call, distinct=True, order_by=())
     if call.function not in _BY_ORDER | ORDERED_SET:
@@ -177,6 +179,16 @@ def _first_by(call: AggregateCall, *, descending: bool) -> AggregateCall:
     condition = present if call.filter is None else Call("and", (call.filter, present), BOOLEAN)
     order = (OrderKey(compared, descending, nulls_first=False),)
     return replace(call, function="first_value", args=(value,), filter=condition, order_by=order, distinct=False)
+
+
+def _pair_count(call: AggregateCall, written: WrittenCall) -> AggregateCall:
+    if call.distinct:
+        raise FeatureNotSupported("regr_count(DISTINCT …) is not supported", position=written.position)
+    condition = call.filter
+    for arg in call.args:
+        present: Expr = Call("is_not_null", (arg,), BOOLEAN)
+        condition = present if condition is None else Call("and", (condition, present), BOOLEAN)
+    return replace(call, function="count", args=(), filter=condition, order_by=())
 
 
 def _within_group(binder: ExpressionBinder, tree: exp.WithinGroup) -> Expr:

@@ -6,6 +6,7 @@ whole chunks (`arrow_functions.py`), and from DuckDB's SQL by `rpy_<result type>
 
 from __future__ import annotations
 
+from risingpy.executors.expression.functions.aggregates import AGGREGATES
 from risingpy.executors.expression.functions.byte_strings import BYTE_STRINGS
 from risingpy.executors.expression.functions.calling import Function, call
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
@@ -14,6 +15,7 @@ from risingpy.executors.expression.functions.regular_expressions import REGULAR_
 from risingpy.executors.expression.functions.text import TEXT
 
 FUNCTIONS: dict[str, Function] = {
+    **AGGREGATES,
     **MATHEMATICAL,
     **NUMERIC_ANALYSIS,
     **TEXT,

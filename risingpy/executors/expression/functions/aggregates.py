@@ -1,0 +1,53 @@
+"""Aggregates of lists: DuckDB gathers a group's arguments in a list, and what a view does with them is done here.
+
+    corr(y, x)  =>  rpy_double('list_corr', list({'y': y, 'x': x}))
+
+DuckDB's own differ from PostgreSQL's in types, or lose digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.errors import NumericValueOutOfRange
+from risingpy.executors.aggregate.functions import value_state
+from risingpy.executors.aggregate.grouping import GroupedRows
+from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
+from risingpy.executors.expression.functions.calling import Compute, Function
+from risingpy.types import DOUBLE, NUMERIC, REAL, SqlType, numeric
+
+
+def _aggregate(function: str, result_type: SqlType) -> Compute:
+    def computed(lists: pa.Array) -> pa.Array:
+        lengths = np.diff(lists.offsets.to_numpy(zero_copy_only=False))
+        codes = np.repeat(np.arange(len(lists)), lengths)
+        values = lists.flatten()
+        arguments = values.flatten() if pa.types.is_struct(values.type) else [values]
+        state = value_state(function, _types(arguments), result_type)
+        rows = GroupedRows(codes, np.ones(len(codes), np.int8), len(lists))
+        result, errors = state.result(state.accumulate(rows, arguments))
+        if errors:
+            raise NumericValueOutOfRange("value out of range: overflow")
+        return result
+
+    return computed
+
+
+def _types(arguments: Sequence[pa.Array]) -> tuple[SqlType, ...]:
+    """Types of the arguments' kinds: any integer is a numeric without decimals here."""
+    return tuple(
+        DOUBLE if pa.types.is_floating(a.type) else numeric(38, a.type.scale if pa.types.is_decimal(a.type) else 0)
+        for a in arguments
+    )
+
+
+AGGREGATES: dict[str, Function] = {
+    "list_sum": Function(_aggregate("sum", DOUBLE)),
+    "list_sum_real": Function(_aggregate("sum", REAL)),
+    **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in REGRESSIONS},
+    **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in SPREADS},
+    **{f"list_{name}_numeric": Function(_aggregate(name, NUMERIC)) for name in SPREADS},
+}
