@@ -212,6 +212,7 @@ class ClientSession:
         parameters: Parameters,
     ) -> Result:
         """Runs the statement as the catalog is now: bound anew, if need be again while others alter what it reads."""
+        in_transaction = self.transaction.is_open  # what it wrote before cannot be planned again
         for tries_left in reversed(range(TRIES_OF_A_STALE_PLAN)):
             plan = self._prepare(statement, oids)
             if plan.parameter_types != types:  # the values were sent for these types
@@ -221,7 +222,7 @@ class ClientSession:
             try:
                 return _begun(plan.run(parameters))
             except StalePlan:
-                if self.transaction.is_open or not tries_left:
+                if in_transaction or not tries_left:
                     raise
         raise AssertionError("the last try returns or raises")
 

@@ -1,7 +1,8 @@
 """kill -9 at a random moment, again and again: nothing acknowledged is lost, nothing is invented, views stay right.
 
 Two clients write random rows of their own, and each knows what the server has acknowledged. The one statement that
-was under way when the server died may have happened or not, but only as a whole.
+was under way when the server died may have happened or not, but only as a whole. A third adds and drops columns of
+the table meanwhile; the same holds for its statements.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ VIEWS = {
     "chained": "SELECT n, count(*) AS groups FROM totals GROUP BY n",
 }
 Rows = dict[int, tuple[int, int]]
+GONE = (None, "57P01", "57P03")  # what a client is told, if anything, when the server goes
 
 
 @dataclass
@@ -47,8 +49,8 @@ class Client:
             with server.connect() as connection:
                 while True:
                     self.one_statement(connection)
-        except psycopg.Error:
-            return
+        except psycopg.Error as error:
+            assert error.sqlstate in GONE, error
 
     def one_statement(self, connection: psycopg.Connection[Any]) -> None:
         statement, after = self.choose()
@@ -82,6 +84,50 @@ class Client:
         self.rows, self.under_way = found, None
 
 
+@dataclass
+class Alterer:
+    """Adds columns whose default is their number, and drops them; every row has just that number in them."""
+
+    random: random.Random
+    columns: frozenset[int] = frozenset()
+    under_way: frozenset[int] | None = None
+    next: int = 0
+    acknowledged: int = 0
+
+    def run(self, server: ServerProcess) -> None:
+        """Alters the table until the connection breaks."""
+        try:
+            with server.connect() as connection:
+                while True:
+                    self.one_statement(connection)
+        except psycopg.Error as error:
+            assert error.sqlstate in GONE, error
+
+    def one_statement(self, connection: psycopg.Connection[Any]) -> None:
+        if len(self.columns) > 3 or (self.columns and self.random.random() < 0.4):
+            gone = self.random.choice(sorted(self.columns))
+            statement, after = f"ALTER TABLE t DROP COLUMN x{gone}", self.columns - {gone}
+        else:
+            self.next += 1
+            statement = f"ALTER TABLE t ADD COLUMN x{self.next} int DEFAULT {self.next}"
+            after = self.columns | {self.next}
+        self.under_way = after
+        connection.execute(statement)
+        self.columns, self.under_way = after, None
+        self.acknowledged += 1
+
+    def settle(self, connection: psycopg.Connection[Any]) -> None:
+        """Checks the columns, and what the rows have in them, after the crash."""
+        names = [column.name for column in connection.execute("SELECT * FROM t LIMIT 0").description or ()]
+        found = frozenset(int(name[1:]) for name in names if name[0] == "x")
+        assert found in (self.columns, self.under_way)
+        assert names[:3] == ["id", "grp", "v"]
+        for number in found:
+            wrong = connection.execute(f"SELECT count(*) FROM t WHERE x{number} IS DISTINCT FROM {number}")
+            assert wrong.fetchone() == (0,)
+        self.columns, self.under_way = found, None
+
+
 def _difference(found: Rows, acknowledged: Rows, under_way: Rows | None) -> str:
     lost = acknowledged.items() - found.items()
     invented = found.items() - acknowledged.items()
@@ -92,6 +138,7 @@ def _difference(found: Rows, acknowledged: Rows, under_way: Rows | None) -> str:
 def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     clients = [Client(number, random.Random(SEED * 10 + number)) for number in range(2)]
+    alterer = Alterer(random.Random(SEED))
     server = ServerProcess(tmp_path / "data")
     try:
         with server.connect() as connection:
@@ -99,7 +146,7 @@ def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
             for name, query in VIEWS.items():
                 connection.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
         for _ in range(ROUNDS):
-            threads = [threading.Thread(target=client.run, args=(server,)) for client in clients]
+            threads = [threading.Thread(target=each.run, args=(server,)) for each in (*clients, alterer)]
             for thread in threads:
                 thread.start()
             time.sleep(chance.uniform(0.05, 3.0))
@@ -107,15 +154,16 @@ def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
             for thread in threads:
                 thread.join()
             server = ServerProcess(tmp_path / "data")
-            check(server, clients)
-        assert all(client.acknowledged for client in clients)
+            check(server, clients, alterer)
+        assert all(each.acknowledged for each in (*clients, alterer))
     finally:
         server.kill()
 
 
-def check(server: ServerProcess, clients: list[Client]) -> None:
+def check(server: ServerProcess, clients: list[Client], alterer: Alterer) -> None:
     with server.connect() as connection:
         connection.execute("FLUSH")
+        alterer.settle(connection)
         for client in clients:
             mine = connection.execute(f"SELECT id, grp, v FROM t WHERE id % 2 = {client.number}").fetchall()
             client.settle({key: (grp, v) for key, grp, v in mine})
