@@ -14,6 +14,7 @@ import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads 
 from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.build_join import hash_join
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
+from risingpy.executors.conflicts import ConflictRule
 from risingpy.executors.dml import DmlExecutor
 from risingpy.executors.epoch_input import EpochInput
 from risingpy.executors.expression.evaluate import Evaluator, evaluate_constants
@@ -21,7 +22,11 @@ from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.filter import FilterExecutor
 from risingpy.executors.hash_agg import HashAggExecutor
 from risingpy.executors.local_agg import LocalAggExecutor
-from risingpy.executors.materialize import MaterializeExecutor, OverwriteMaterializeExecutor
+from risingpy.executors.materialize import (
+    ConflictMaterializeExecutor,
+    MaterializeExecutor,
+    OverwriteMaterializeExecutor,
+)
 from risingpy.executors.operator_tree import (
     Executor,
     FragmentEpoch,
@@ -308,10 +313,21 @@ def _top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
     )
 
 
+def _conflict_rule(plan: Materialize) -> ConflictRule:
+    """What becomes of several rows of one key."""
+    return ConflictRule(
+        keep_first=plan.conflict is ConflictBehavior.IGNORE,
+        fill_nulls=plan.conflict is ConflictBehavior.FILL,
+        version=plan.version,
+    )
+
+
 def _materialize(plan: Materialize, epoch: FragmentEpoch) -> Executor:
     table = epoch.transaction.state_table(plan.table)
     match plan.conflict:
         case ConflictBehavior.NO_CHECK:
             return MaterializeExecutor(table=table)
-        case ConflictBehavior.OVERWRITE:
+        case ConflictBehavior.OVERWRITE if plan.version is None:
             return OverwriteMaterializeExecutor(table=table, schema=plan.table)
+        case ConflictBehavior.OVERWRITE | ConflictBehavior.IGNORE | ConflictBehavior.FILL:
+            return ConflictMaterializeExecutor(table=table, schema=plan.table, rule=_conflict_rule(plan))

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
+from risingpy.executors.conflicts import ConflictRule, standing_rows
 from risingpy.meta.database import Database
 from risingpy.meta.dml_log import TableChange
 from risingpy.optimizer.catalog import Relation
-from risingpy.storage.group_keys import last_rows
+from risingpy.optimizer.plan import ConflictBehavior
+from risingpy.storage.group_keys import group_rows
 from risingpy.storage.key_encoding import compute_vnodes, encode_keys
 
 
@@ -99,13 +101,19 @@ class Transaction:
 
 
 def overlaid(relation: Relation, rows: pa.Table, changes: list[pa.Table]) -> pa.Table:
-    """A table's rows (all columns, c0…) as they will be after `changes`: the last write of each key wins."""
+    """A table's rows (all columns, c0…) as they will be after `changes`, by the table's rule for conflicts."""
     assert relation.table is not None
     schema = relation.table
     written = pa.concat_tables(changes)
     base = pa.table([pa.array(np.full(rows.num_rows, INSERT, np.int8)), *rows.columns], names=written.column_names)
     everything = pa.concat_tables([base, written.cast(base.schema)])
     keys = [everything.column(f"c{key.index}").combine_chunks() for key in schema.key]
-    kept = everything.take(pa.array(last_rows(encode_keys(schema, keys, compute_vnodes([], everything.num_rows)))))
-    standing = kept.filter(pa.array(ops_of(kept) == INSERT))
-    return pa.table(columns_of(standing), names=rows.column_names)
+    codes, firsts = group_rows(encode_keys(schema, keys, compute_vnodes([], everything.num_rows)))
+    version = [i for i, column in enumerate(relation.columns) if column.column_id == relation.version_column]
+    rule = ConflictRule(
+        keep_first=relation.on_conflict is ConflictBehavior.IGNORE,
+        fill_nulls=relation.on_conflict is ConflictBehavior.FILL,
+        version=version[0] if version else None,
+    )
+    stands, columns = standing_rows(rule, ops_of(everything), columns_of(everything), codes, len(firsts))
+    return pa.table(columns, names=rows.column_names).filter(pa.array(stands))

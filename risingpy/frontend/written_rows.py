@@ -11,6 +11,8 @@ from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.meta.dml_log import TableChange
 from risingpy.optimizer.catalog import Relation
+from risingpy.optimizer.logical import Field
+from risingpy.optimizer.rewrite import remapped
 from risingpy.types.forms import format_text
 
 if TYPE_CHECKING:
@@ -26,7 +28,23 @@ def inserted(session: ClientSession, relation: Relation, visible: pa.Table) -> p
         first = session.database.next_row_ids(visible.num_rows)
         columns.append(pa.chunked_array([np.arange(first, first + visible.num_rows, dtype=np.int64)]))
     rows = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
+    rows = with_generated(session, relation, rows)
     check_not_null(relation, rows)
+    return rows
+
+
+def with_generated(session: ClientSession, relation: Relation, rows: pa.Table) -> pa.Table:
+    """The rows (all columns) with the generated columns computed from the others."""
+    places = [index for index, column in enumerate(relation.columns) if column.generated is not None]
+    if not places or not rows.num_rows:
+        return rows
+    positions = {column.column_id: index for index, column in enumerate(relation.columns)}
+    generated = [relation.columns[index].generated for index in places]
+    expressions = [remapped(each.expression, positions) for each in generated if each is not None]
+    schema = tuple(Field(f"c{index}", relation.columns[index].type) for index in places)
+    values = session.evaluate(expressions, schema, rows, ())
+    for index, column in zip(places, values.columns, strict=True):
+        rows = rows.set_column(index, f"c{index}", column)
     return rows
 
 

@@ -24,6 +24,7 @@ from risingpy.meta.state_store import without_relation
 from risingpy.optimizer.catalog import ColumnDesc, JobStatus, Relation, RelationKind
 from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.plan import ConflictBehavior
 from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view, plan_table
 
 
@@ -37,6 +38,8 @@ class NewTable:
     primary_key: tuple[int, ...]
     append_only: bool
     definition: str
+    on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
+    version_column: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,8 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
         columns=table.columns,
         primary_key=table.primary_key,
         append_only=table.append_only,
+        on_conflict=table.on_conflict,
+        version_column=table.version_column,
     )
     relation = Relation(
         relation_id=relation_id,
@@ -108,6 +113,8 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
         primary_key=table.primary_key,
         stream_key=planned.stream_key,
         append_only=table.append_only,
+        on_conflict=table.on_conflict,
+        version_column=table.version_column,
         table=planned.table,
         version=state.catalog.version + 1,
     )

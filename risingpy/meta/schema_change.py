@@ -65,6 +65,8 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         columns=after.columns,
         primary_key=after.primary_key,
         append_only=after.append_only,
+        on_conflict=after.on_conflict,
+        version_column=after.version_column,
     )
     after = replace(after, columns=planned.columns, stream_key=planned.stream_key, table=planned.table)
     job = cut(after.relation_id, planned, state.graph(), allocate)

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.plan import ConflictBehavior
 from risingpy.storage.table_schema import ColumnHistory, TableSchema
 from risingpy.types import SqlType
 
@@ -31,6 +33,14 @@ class JobStatus(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Generated:
+    """GENERATED ALWAYS AS (text): an expression whose `InputRef`s count by column id, so that ALTER leaves it alone."""
+
+    text: str
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnDesc:
     """A column of a relation. `default` is the SQL text of its DEFAULT; `history`: see `TableColumn`."""
 
@@ -41,6 +51,7 @@ class ColumnDesc:
     hidden: bool = False
     default: str | None = None
     history: ColumnHistory | None = None
+    generated: Generated | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,8 @@ class Relation:
     `version` changes with its columns. `next_column_id` is beyond every id that a column of it ever had (0: no column
     was ever dropped). `plan` is a view's query as it was bound when the view was created, kept up with changes of the
     tables that it reads; None if its meaning depends on the session that reads it, and then the text is bound.
+    `on_conflict` is what a table does with a row whose key is there; `version_column` is the id of the column that says
+    which of two rows of a key is newer.
     """
 
     relation_id: int
@@ -74,6 +87,13 @@ class Relation:
     options: tuple[tuple[str, str], ...] = ()
     next_column_id: int = 0
     plan: LogicalPlan | None = None
+    on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
+    version_column: int | None = None
+
+    @property
+    def never_retracts(self) -> bool:
+        """Whether no row of this table is ever changed or taken back: a later row of a key must not replace it."""
+        return self.append_only and (not self.primary_key or self.on_conflict is ConflictBehavior.IGNORE)
 
     @property
     def qualified_name(self) -> str:

@@ -180,6 +180,7 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
         "stream_key": [names[i] for i in plan.properties.stream_key],
         "pk_columns": [names[key.index] for key in plan.table.key],
         "pk_conflict": plan.conflict.value,
+        **({} if plan.version is None else {"version_column": names[plan.version]}),
     }
 
 

@@ -278,13 +278,16 @@ class Exchange:
 class ConflictBehavior(Enum):
     NO_CHECK = "NoCheck"  # the input is a change stream by this key already
     OVERWRITE = "Overwrite"  # the input is a table's log: the last write of a key wins
+    IGNORE = "IgnoreConflict"  # a table's log: a row stays until it is deleted
+    FILL = "DoUpdateIfNotNull"  # a table's log: NULLs leave what stands in the column
 
 
 @dataclass(frozen=True, slots=True)
 class Materialize:
     """Stores the relation and passes its changes on to whoever reads it.
 
-    With OVERWRITE the stored rows are read to turn the log's last write per key into −old and +new.
+    With OVERWRITE the stored rows are read to turn the log's last write per key into −old and +new; with IGNORE and
+    FILL (`executors/conflicts.py`) likewise. `version`: a write with less in that column than the row has is ignored.
     Output: the changes of the stored relation, all its columns. State: `table`, the relation itself.
     """
 
@@ -292,6 +295,7 @@ class Materialize:
     table: TableSchema
     conflict: ConflictBehavior
     properties: Properties
+    version: ColumnIndex | None = None
 
 
 StreamPlan = (

@@ -63,6 +63,7 @@ def append_only(plan: StreamPlan) -> bool:
         case Union():
             return all(each.properties.append_only for each in plan.inputs)
         case Materialize():
-            return plan.input.properties.append_only and plan.conflict is ConflictBehavior.NO_CHECK
+            keeps = plan.conflict in (ConflictBehavior.NO_CHECK, ConflictBehavior.IGNORE)
+            return plan.input.properties.append_only and keeps
         case _:
             assert_never(plan)

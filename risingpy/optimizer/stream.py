@@ -52,20 +52,28 @@ class StreamJobPlan:
 
 
 def plan_table(
-    *, table_id: int, name: str, columns: Sequence[ColumnDesc], primary_key: Sequence[ColumnIndex], append_only: bool
+    *,
+    table_id: int,
+    name: str,
+    columns: Sequence[ColumnDesc],
+    primary_key: Sequence[ColumnIndex],
+    append_only: bool,
+    on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE,
+    version_column: int | None = None,
 ) -> StreamJobPlan:
     """The job of a table: its log, materialized. Without a primary key, the last column is the generated row id.
 
-    The later write of a key wins, also in an append-only table with a primary key, whose changes are therefore
-    not append-only: only what has a generated key is never taken back.
+    By default the later write of a key wins, also in an append-only table with a primary key, whose changes are
+    therefore not append-only: only what has a generated key, or ignores conflicts, is never taken back.
+    `version_column` is a column's id.
     """
     key = tuple(primary_key) or (len(columns) - 1,)
     schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
-    never_retracts = append_only and not primary_key
-    dml = plan.Dml(table_id, Properties(schema, key, hash_by(key), never_retracts))
+    dml = plan.Dml(table_id, Properties(schema, key, hash_by(key), append_only))
     table = relation_table(table_id, name, columns, tuple(KeyColumn(i) for i in key), key)
-    conflict = ConflictBehavior.NO_CHECK if never_retracts else ConflictBehavior.OVERWRITE
-    root = derived(Materialize(dml, table, conflict, underived(schema)))
+    conflict = ConflictBehavior.NO_CHECK if append_only and not primary_key else on_conflict
+    version = next((i for i, column in enumerate(columns) if column.column_id == version_column), None)
+    root = derived(Materialize(dml, table, conflict, underived(schema), version))
     return StreamJobPlan(root, table, tuple(columns), key, root.properties.append_only)
 
 
@@ -262,7 +270,7 @@ class _StreamPlanner:
             _scan_schema(scan, relation, columns),
             tuple(columns.index(i) for i in relation.stream_key),
             hash_by(tuple(columns.index(i) for i in table.distribution)),
-            append_only=relation.append_only and not relation.primary_key,
+            append_only=relation.never_retracts if relation.kind is RelationKind.TABLE else relation.append_only,
         )
         return plan.TableScan(table, columns, properties, progress_table(self.allocate(), self.job))
 

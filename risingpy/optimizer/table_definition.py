@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from risingpy.optimizer.catalog import DEFAULT_SCHEMA, ColumnDesc, Relation
+from risingpy.optimizer.plan import ConflictBehavior
 
+_ON_CONFLICT = {ConflictBehavior.IGNORE: "DO NOTHING", ConflictBehavior.FILL: "DO UPDATE IF NOT NULL"}
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
 
@@ -17,6 +19,11 @@ def table_definition(relation: Relation) -> str:
         parts.append(f"PRIMARY KEY ({key})")
     schema = "" if relation.schema_name == DEFAULT_SCHEMA else f"{quoted(relation.schema_name)}."
     suffix = " APPEND ONLY" if relation.append_only else ""
+    if relation.on_conflict is not ConflictBehavior.OVERWRITE:
+        suffix += f" ON CONFLICT {_ON_CONFLICT[relation.on_conflict]}"
+    version = [column.name for column in relation.columns if column.column_id == relation.version_column]
+    if version:
+        suffix += f" WITH VERSION COLUMN ({quoted(version[0])})"
     return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){suffix}"
 
 
@@ -27,6 +34,8 @@ def quoted(name: str) -> str:
 
 def _column(column: ColumnDesc) -> str:
     text = f"{quoted(column.name)} {column.type}"
+    if column.generated is not None:
+        text += f" GENERATED ALWAYS AS ({column.generated.text}) STORED"
     if column.default is not None:
         text += f" DEFAULT {column.default}"
     return text + (" NOT NULL" if column.not_null else "")

@@ -11,11 +11,13 @@ from typing import assert_never
 
 from risingpy.errors import (
     DatatypeMismatch,
+    DependentObjectsStillExist,
     DuplicateColumn,
     FeatureNotSupported,
     InvalidTableDefinition,
     NotNullViolation,
     SqlError,
+    SyntaxError_,
     UndefinedColumn,
 )
 from risingpy.executors.expression.nodes import Call, Expr, InputRef
@@ -24,6 +26,7 @@ from risingpy.frontend.binder.context import BindContext, SessionValues, depth_l
 from risingpy.frontend.binder.ddl import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.from_clause import scan
+from risingpy.frontend.binder.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.scope import relation_scope
 from risingpy.frontend.binder.types import resolve_type
@@ -127,6 +130,8 @@ class _Binder:
             return
         if column.primary_key:
             raise FeatureNotSupported("ALTER TABLE … ADD PRIMARY KEY is not supported", position=column.position)
+        if column.generated is not None:
+            raise FeatureNotSupported("ALTER TABLE … ADD a generated column is not supported", position=column.position)
         check_column_name(column)
         sql_type = resolve_type(column.type.text, column.type.position)
         text, missing = None, None
@@ -155,10 +160,36 @@ class _Binder:
                 position=action.column.position,
                 hint="Create a new table with another key, and INSERT … SELECT the rows.",
             )
+        self._refuse_version_column(index, "drop column", action.column)
+        self._drop_generated_from(index, cascade=action.cascade)
+        index = self._existing(action.column)
         if len(visible_columns(self.relation)) == 1:
             message = "dropping the only column of a table is not supported"
             raise FeatureNotSupported(message, position=action.column.position)
         self.relation = without_column(self.relation, index)
+
+    def _drop_generated_from(self, index: int, *, cascade: bool) -> None:
+        """Takes the generated columns that read a column along, or refuses."""
+        column, table = self.relation.columns[index], self.relation.name
+        users = generated_from(self.relation, column.column_id)
+        if users and not cascade:
+            raise DependentObjectsStillExist(
+                f"cannot drop column {column.name} of table {table} because other objects depend on it",
+                detail="\n".join(
+                    f"column {user.name} of table {table} depends on column {column.name} of table {table}"
+                    for user in users
+                ),
+                hint="Use DROP ... CASCADE to drop the dependent objects too.",
+            )
+        for user in users:
+            self.relation = without_column(self.relation, self.relation.columns.index(user))
+            self.notices.append(f"drop cascades to column {user.name} of table {table}")
+
+    def _refuse_version_column(self, index: int, what: str, column: ColumnName) -> None:
+        if self.relation.columns[index].column_id == self.relation.version_column:
+            raise FeatureNotSupported(
+                f'cannot {what} "{column.name}": it is the version column of the table', position=column.position
+            )
 
     def _rename(self, action: RenameColumn) -> None:
         index = self._existing(action.column)
@@ -166,11 +197,19 @@ class _Binder:
             message = f'column "{action.name.name}" of relation "{self.relation.name}" already exists'
             raise DuplicateColumn(message, position=action.name.position)
         check_column_name(action.name)
-        self._change(index, replace(self.relation.columns[index], name=action.name.name))
+        old = self.relation.columns[index]
+        self._change(index, replace(old, name=action.name.name))
+        for i, column in enumerate(self.relation.columns):
+            if column.generated is not None and old.column_id in columns_read(column.generated.expression):
+                text = with_renamed_column(column.generated, old.name, action.name.name)
+                self._change(i, replace(column, generated=text))
 
     def _set_default(self, action: SetDefault) -> None:
         index = self._existing(action.column)
         column = self.relation.columns[index]
+        if column.generated is not None:
+            message = f'column "{column.name}" of relation "{self.relation.name}" is a generated column'
+            raise SyntaxError_(message, position=action.column.position)
         text = None
         if action.value is not None:
             bound_default(self._context, action.value, column.name, column.type)
@@ -208,6 +247,8 @@ class _Binder:
                 position=action.column.position,
                 hint="Create a new table with another key, and INSERT … SELECT the rows.",
             )
+        self._refuse_version_column(index, "alter type of column", action.column)
+        self._refuse_generated(column)
         cast = self._cast(action, index, sql_type)
         stored = self._stored_index(column)
         if stored is None:
@@ -222,6 +263,16 @@ class _Binder:
         self.checks.append(RowCheck(converted, None))
         self.relation = with_type(self.relation, index, sql_type, cast)
         self._check_default(self.relation.columns[index])
+
+    def _refuse_generated(self, column: ColumnDesc) -> None:
+        users = generated_from(self.relation, column.column_id)
+        if users:
+            raise FeatureNotSupported(
+                "cannot alter type of a column used by a generated column",
+                detail=f'Column "{column.name}" is used by generated column "{users[0].name}".',
+            )
+        if column.generated is not None:
+            raise FeatureNotSupported(f'ALTER TYPE of generated column "{column.name}" is not supported')
 
     def _cast(self, action: SetType, index: int, sql_type: SqlType) -> Expr:
         """The new value from the old one, which is the expression's only column."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -21,6 +21,7 @@ from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder.coercion import Context, can_coerce
 from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
+from risingpy.frontend.binder.generated import with_generated
 from risingpy.frontend.binder.query import BoundQuery, bind_query
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import position_of
@@ -36,19 +37,34 @@ from risingpy.frontend.parser.ast import (
 )
 from risingpy.frontend.parser.parse import parse_expression
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation
-from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.logical import LogicalPlan, Scan
+from risingpy.optimizer.plan import ConflictBehavior
+from risingpy.optimizer.rewrite import rewrite_plan
+from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
-from risingpy.types import SqlType
+from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
+from risingpy.types import SqlType, TypeKind
 
+_VERSION_TYPES = frozenset(
+    {
+        *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.NUMERIC, TypeKind.REAL, TypeKind.DOUBLE),
+        *(TypeKind.DATE, TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.VARCHAR),
+    }
+)
 _SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "_row_id")
 
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
-    """What CREATE TABLE or CREATE SOURCE defines: columns with ids from 1, no `_row_id`, and the key's positions."""
+    """What CREATE TABLE or CREATE SOURCE defines: columns with ids from 1, no `_row_id`, and the key's positions.
+
+    `version_column` is a column's id.
+    """
 
     columns: tuple[ColumnDesc, ...]
     primary_key: tuple[int, ...]
+    on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
+    version_column: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +92,32 @@ def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues 
         seen.add(column.name)
     key = _primary_key(statement)
     columns = tuple(_column(context, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1))
-    return TableDefinition(columns, key)
+    columns = with_generated(context, statement, columns)
+    if isinstance(statement, CreateSource):
+        return TableDefinition(columns, key)
+    return TableDefinition(columns, key, *_on_conflict(statement, columns, key))
+
+
+def _on_conflict(
+    statement: CreateTable, columns: Sequence[ColumnDesc], key: tuple[int, ...]
+) -> tuple[ConflictBehavior, int | None]:
+    """What the table does with a row whose key is there, and the id of its version column."""
+    behavior = statement.on_conflict or ConflictBehavior.OVERWRITE
+    if not key and (statement.on_conflict is not None or statement.version_column is not None):
+        raise InvalidTableDefinition("ON CONFLICT needs a primary key", position=statement.name.position)
+    if statement.version_column is None:
+        return behavior, None
+    name, position = statement.version_column.name, statement.version_column.position
+    column = next((column for column in columns if column.name == name), None)
+    if column is None:
+        raise UndefinedColumn(f'version column "{name}" does not exist', position=position)
+    if behavior is ConflictBehavior.IGNORE:
+        message = "WITH VERSION COLUMN needs ON CONFLICT DO UPDATE: with DO NOTHING no later row counts"
+        raise InvalidTableDefinition(message, position=position)
+    if column.type.kind not in _VERSION_TYPES:
+        message = f'version column "{name}" cannot be of type {column.type}'
+        raise DatatypeMismatch(message, position=position, hint="Numbers, dates, times and text can be compared.")
+    return behavior, column.column_id
 
 
 def check_column_name(column: ColumnDefinition | ColumnName) -> None:
@@ -174,7 +215,13 @@ def bind_stored_plan(
     another = SessionValues("", "", None, "", "Asia/Kathmandu" if session.time_zone == "UTC" else "UTC")
     mine = bind_view(statement, catalog, search_path, session=session)
     its = bind_view(statement, catalog, search_path, session=another)
-    return column_pruning(mine.query.plan) if mine.query.plan == its.query.plan else None
+    if mine.query.plan != its.query.plan:
+        return None
+    return rewrite_plan(column_pruning(apply_to_join(subqueries_to_apply(mine.query.plan))), _without_facts)
+
+
+def _without_facts(plan: LogicalPlan) -> LogicalPlan:
+    return replace(plan, not_null=frozenset()) if isinstance(plan, Scan) else plan
 
 
 def visible_columns(relation: Relation) -> list[int]:

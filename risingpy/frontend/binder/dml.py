@@ -32,7 +32,7 @@ from risingpy.frontend.binder.scope import Scope, relation_scope
 from risingpy.frontend.binder.select import expand
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.frontend.parser.ast import ColumnName, Copy, Delete, Expression, Insert, ObjectName, Update
-from risingpy.optimizer.catalog import Catalog, Relation, RelationKind
+from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
 from risingpy.optimizer.logical import Field, Filter, LogicalPlan, Project, Values
 from risingpy.types import SqlType
 
@@ -129,6 +129,8 @@ def bind_update(
         column = relation.columns[index]
         if assignment.value is None:
             new[index] = bind_default(column, session=session) or Literal(None, column.type)
+        elif column.generated is not None:
+            raise _generated_always(f'column "{column.name}" can only be updated to DEFAULT', column)
         else:
             operand = ExpressionBinder(context, scope, "UPDATE").bind(assignment.value.tree)
             new[index] = _assigned(context, operand, relation, index)
@@ -164,6 +166,11 @@ def bind_copy_target(
     context = make_context(catalog, search_path, (), session)
     relation = _target(context, statement.table, "copy to")
     columns = _target_columns(relation, statement.columns, statement.table)
+    generated = [relation.columns[i] for i in columns if relation.columns[i].generated is not None]
+    if generated and statement.columns is not None:
+        message = f'column "{generated[0].name}" is a generated column'
+        raise SqlError(message, sqlstate="42P10", detail="Generated columns cannot be used in COPY.")
+    columns = [i for i in columns if relation.columns[i].generated is None]
     rest = [i for i in visible_columns(relation) if i not in columns]
     defaults = [(i, bind_default(relation.columns[i], session=session)) for i in rest]
     exprs = tuple((i, d if d is not None else Literal(None, relation.columns[i].type)) for i, d in defaults)
@@ -279,8 +286,14 @@ def _check_width(width: int, targets: list[int], positions: list[int], *, explic
         raise SyntaxError_("INSERT has more target columns than expressions")
 
 
+def _generated_always(message: str, column: ColumnDesc) -> SqlError:
+    return SqlError(message, sqlstate="428C9", detail=f'Column "{column.name}" is a generated column.')
+
+
 def _assigned(context: BindContext, operand: Operand, relation: Relation, index: int) -> Expr:
     column = relation.columns[index]
+    if column.generated is not None:
+        raise _generated_always(f'cannot insert a non-DEFAULT value into column "{column.name}"', column)
     if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
         wanted, given = column.type.kind.value, operand.type.kind.value
         message = f'column "{column.name}" is of type {wanted} but expression is of type {given}'

@@ -59,7 +59,9 @@ def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc
         *(column.type.kind.value, column.type.length, *_precision(column.type), date_digits, None),
         *(database, "pg_catalog", _TYPE_NAMES[column.type.oid]),
         *(None,) * 12,
-        *("NO", None, None, None, None, None, "NO", "NEVER", None, "YES"),
+        *("NO", None, None, None, None, None, "NO"),
+        *(("NEVER", None) if column.generated is None else ("ALWAYS", column.generated.text)),
+        "YES",
     )
 
 

@@ -30,13 +30,14 @@ def _row(
     typmod: int = -1,
     not_null: bool = False,
     has_default: bool = False,
+    generated: bool = False,
     collation: int = 0,
 ) -> Row:
     by_value = length in _BY_VALUE_BYTES
     storage = "p" if length > 0 else "x"
     return (
         *(owner, name, type_oid, -1, length, number, 0, -1, typmod, by_value, storage, "i", "", not_null, has_default),
-        *(False, "", "", False, True, 0, collation, None, None, None, None),
+        *(False, "", "s" if generated else "", False, True, 0, collation, None, None, None, None),
     )
 
 
@@ -50,6 +51,7 @@ def _column_row(owner: int, number: int, column: ColumnDesc, *, not_null: bool, 
         typmod=column.type.typmod,
         not_null=not_null,
         has_default=has_default,
+        generated=column.generated is not None,
         collation=DEFAULT_COLLATION_OID if column.type.kind is TypeKind.VARCHAR else 0,
     )
 
@@ -61,7 +63,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         for number, column in visible_columns(found):
             not_null = column.not_null or number - 1 in found.primary_key
-            has_default = column.default is not None
+            has_default = column.default is not None or column.generated is not None
             yield _column_row(relation_oid(found), number, column, not_null=not_null, has_default=has_default)
         for number, position in enumerate(found.primary_key, start=1):
             column = found.columns[position]
@@ -76,8 +78,9 @@ def _rows(state: SystemState) -> Iterable[Row]:
 def _defaults(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         for number, column in visible_columns(found):
-            if column.default is not None:
-                yield default_oid(found, number), relation_oid(found), number, column.default
+            text = column.default if column.generated is None else f"({column.generated.text})"
+            if text is not None:
+                yield default_oid(found, number), relation_oid(found), number, text
 
 
 PG_ATTRIBUTE = relation(

@@ -22,17 +22,23 @@ from risingpy.frontend.parser.ast_parts import Query as Query
 from risingpy.frontend.parser.ast_parts import TypeName as TypeName
 from risingpy.optimizer.catalog import RelationKind
 from risingpy.optimizer.explain_tree import ExplainFormat
+from risingpy.optimizer.plan import ConflictBehavior
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none."""
+    """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
+
+    `on_conflict` is None unless said.
+    """
 
     name: ObjectName
     columns: tuple[ColumnDefinition, ...]
     primary_key: tuple[ColumnName, ...] | None = None
     append_only: bool = False
     if_not_exists: bool = False
+    on_conflict: ConflictBehavior | None = None
+    version_column: ColumnName | None = None
 
 
 @dataclass(frozen=True, slots=True)

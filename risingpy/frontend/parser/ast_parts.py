@@ -59,3 +59,4 @@ class ColumnDefinition:
     not_null: bool = False
     primary_key: bool = False
     default: Expression | None = None
+    generated: Expression | None = None

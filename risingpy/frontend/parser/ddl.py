@@ -19,6 +19,7 @@ from risingpy.frontend.parser.ast import (
 )
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.optimizer.catalog import RelationKind
+from risingpy.optimizer.plan import ConflictBehavior
 
 _OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
 _OTHER_OBJECTS = """
@@ -58,14 +59,36 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
         cursor.unsupported("CREATE TABLE AS")
     columns, keys = _parse_columns(cursor)
     append_only = cursor.accept("APPEND", "ONLY")
-    for word in ("ON", "WITH", "INCLUDE", "FORMAT", "FROM", "AS", "ENGINE", "PARTITION", "INHERITS", "TABLESPACE"):
+    on_conflict = _parse_on_conflict(cursor)
+    version_column = None
+    if cursor.accept("WITH", "VERSION", "COLUMN"):
+        (version_column,) = cursor.in_parentheses(cursor.name)
+    for word in ("WITH", "INCLUDE", "FORMAT", "FROM", "AS", "ENGINE", "PARTITION", "INHERITS", "TABLESPACE"):
         if cursor.word == word:
-            cursor.unsupported("ON CONFLICT" if word == "ON" else f"CREATE TABLE … {word}")
+            cursor.unsupported(f"CREATE TABLE … {word}")
     if len(keys) + sum(column.primary_key for column in columns) > 1:
         raise InvalidTableDefinition(
             f'multiple primary keys for table "{name.name}" are not allowed', position=name.position
         )
-    return CreateTable(name, columns, keys[0] if keys else None, append_only, if_not_exists)
+    key = keys[0] if keys else None
+    return CreateTable(name, columns, key, append_only, if_not_exists, on_conflict, version_column)
+
+
+def _parse_on_conflict(cursor: Cursor) -> ConflictBehavior | None:
+    if not cursor.accept("ON", "CONFLICT"):
+        return None
+    if cursor.accept("OVERWRITE"):
+        return ConflictBehavior.OVERWRITE
+    if cursor.accept("IGNORE"):
+        return ConflictBehavior.IGNORE
+    cursor.expect("DO")
+    if cursor.accept("NOTHING"):
+        return ConflictBehavior.IGNORE
+    cursor.expect("UPDATE")
+    if cursor.accept("FULL"):
+        return ConflictBehavior.OVERWRITE
+    cursor.expect("IF", "NOT", "NULL")
+    return ConflictBehavior.FILL
 
 
 def _parse_columns(cursor: Cursor) -> tuple[tuple[ColumnDefinition, ...], list[tuple[ColumnName, ...]]]:
@@ -103,6 +126,7 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
     type_name: TypeName = cursor.type_name()
     not_null = primary_key = False
     default: Expression | None = None
+    generated: Expression | None = None
     while not cursor.at_end and cursor.word not in (",", ")"):
         if cursor.accept("CONSTRAINT"):
             cursor.name()
@@ -112,11 +136,16 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
             primary_key = True
         elif cursor.accept("DEFAULT"):
             default = cursor.default_expression()
+        elif cursor.accept("AS") or cursor.accept("GENERATED", "ALWAYS", "AS"):
+            cursor.expect("(")
+            generated = cursor.expression()
+            cursor.expect(")")
+            cursor.accept("STORED")
         elif cursor.word in _OTHER_CONSTRAINTS:
-            cursor.unsupported("generated column" if cursor.word == "AS" else f"{cursor.word} constraint")
+            cursor.unsupported(f"{cursor.word} constraint")
         elif not cursor.accept("NULL"):
             cursor.fail()
-    return ColumnDefinition(name.name, type_name, name.position, not_null, primary_key, default)
+    return ColumnDefinition(name.name, type_name, name.position, not_null, primary_key, default, generated)
 
 
 def _parse_create_source(cursor: Cursor) -> CreateSource:

@@ -93,7 +93,7 @@ def _prepare_to(session: ClientSession, statement: Copy) -> PreparedStatement:
     options = make_copy_options(dict(statement.options))
     if statement.query is not None and find_system_name(statement.query.text) is not None:
         return _prepare_system_query(session, statement.query, options)
-    query = statement.query or parse_query(_select_of(statement))
+    query = statement.query or parse_query(_select_of(session, statement))
     bound = bind_query(query, session.database.catalog, session.search_path(), (), session=session.session_values())
     plan, fields = optimize(bound.plan), result_fields(bound.fields)
 
@@ -112,9 +112,13 @@ def _prepare_system_query(session: ClientSession, query: Query, options: CopyOpt
     return PreparedStatement(run)
 
 
-def _select_of(statement: Copy) -> str:
+def _select_of(session: ClientSession, statement: Copy) -> str:
+    """A table's columns are copied without the generated ones, as COPY FROM takes it."""
     assert statement.table is not None
+    table = session.database.catalog.find(statement.table.name, statement.table.schema, session.search_path())
     names = [_quoted(column.name) for column in statement.columns or ()]
+    if not names and table is not None and any(column.generated is not None for column in table.columns):
+        names = [_quoted(column.name) for column in table.columns if column.generated is None and not column.hidden]
     schema = "" if statement.table.schema is None else _quoted(statement.table.schema) + "."
     return f"SELECT {', '.join(names) or '*'} FROM {schema}{_quoted(statement.table.name)}"
 

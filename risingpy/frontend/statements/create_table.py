@@ -42,6 +42,8 @@ def new_table(session: ClientSession, definition: str, statement: CreateTable, d
         primary_key=defined.primary_key,
         append_only=statement.append_only,
         definition=definition,
+        on_conflict=defined.on_conflict,
+        version_column=defined.version_column,
     )
 
 

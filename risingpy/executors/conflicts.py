@@ -1,0 +1,87 @@
+"""What becomes of several rows of one key: CREATE TABLE … ON CONFLICT, and WITH VERSION COLUMN.
+
+A key's history is the row that stands, if there is one, as a first insertion, and then what the log has for it, in log
+order. A deletion ends what was before it; the insertions behind the last one are the *candidates*.
+
+    ON CONFLICT DO UPDATE FULL          the last candidate
+    ON CONFLICT DO NOTHING              the first one
+    ON CONFLICT DO UPDATE IF NOT NULL   each column's last value that is not NULL
+    WITH VERSION COLUMN (v)             of the candidates only those whose v is no less than any before; NULL is least
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.executors.change_chunk import DELETE, INSERT, Mask, Ops
+
+Positions = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictRule:
+    """How a key's candidates become one row; `version` is a column's position."""
+
+    keep_first: bool = False
+    fill_nulls: bool = False
+    version: int | None = None
+
+
+def standing_rows(
+    rule: ConflictRule, ops: Ops, columns: Sequence[pa.Array], keys: Positions, count: int
+) -> tuple[Mask, list[pa.Array]]:
+    """Per key (numbered from 0 to `count`), whether a row stands in the end, and its columns.
+
+    `ops` and `columns` are all keys' histories, each in order; `keys` tells whose each row is.
+    """
+    candidates = _candidates(ops, keys, count)
+    owners = keys[candidates]
+    if rule.version is not None:
+        newest = _never_older(columns[rule.version].take(pa.array(candidates)), owners)
+        candidates, owners = candidates[newest], owners[newest]
+    chosen = np.full(count, -1, np.int64)
+    if rule.keep_first:
+        chosen[owners[::-1]] = candidates[::-1]
+    else:
+        chosen[owners] = candidates  # later candidates overwrite earlier ones
+    if not rule.fill_nulls:
+        return chosen >= 0, [_taken(column, chosen) for column in columns]
+    return chosen >= 0, [_taken(column, _last_values(column, candidates, owners, count)) for column in columns]
+
+
+def _candidates(ops: Ops, keys: Positions, count: int) -> Positions:
+    """The positions of the candidates, key by key and each key's in order."""
+    positions = np.arange(len(ops))
+    last_deletion = np.full(count, -1, np.int64)
+    deletions = np.flatnonzero(ops == DELETE)
+    last_deletion[keys[deletions]] = deletions
+    alive = np.flatnonzero((ops == INSERT) & (positions > last_deletion[keys]))
+    return alive[np.argsort(keys[alive], kind="stable")]
+
+
+def _never_older(versions: pa.Array, owners: Positions) -> Mask:
+    """Which candidates have a version that is no less than any before of their key."""
+    ranks = pc.rank(versions, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
+    ranks[versions.is_null().to_numpy(zero_copy_only=False)] = 0
+    # Every rank of a key lies above all ranks of the keys before it, so one running maximum serves them all.
+    ranks += owners * (int(ranks.max(initial=0)) + 1)
+    newest: Mask = ranks == np.maximum.accumulate(ranks)
+    return newest
+
+
+def _last_values(column: pa.Array, candidates: Positions, owners: Positions, count: int) -> Positions:
+    """Per key, where the last candidate stands that is not NULL in the column; -1 if all are."""
+    given = column.is_valid().to_numpy(zero_copy_only=False)[candidates]
+    last = np.full(count, -1, np.int64)
+    last[owners[given]] = candidates[given]
+    return last
+
+
+def _taken(column: pa.Array, positions: Positions) -> pa.Array:
+    return column.take(pa.array(positions, mask=positions < 0))
