@@ -221,7 +221,7 @@ def bind_stored_plan(
 
 
 def _without_facts(plan: LogicalPlan) -> LogicalPlan:
-    return replace(plan, not_null=frozenset()) if isinstance(plan, Scan) else plan
+    return replace(plan, not_null=()) if isinstance(plan, Scan) else plan
 
 
 def visible_columns(relation: Relation) -> list[int]:
