@@ -28,6 +28,8 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    Recursion,
+    RecursiveScan,
     Scan,
     Sort,
     SortKey,
@@ -89,6 +91,10 @@ class _Writer:
                 return self._top_n(plan)
             case OverWindow():
                 return self._over_window(plan)
+            case Recursion():
+                return self._recursion(plan)
+            case RecursiveScan():
+                return f"SELECT * FROM {_recursive_name(plan.name)}"
             case Apply():
                 raise InternalError("a subquery was not unnested")
             case _:
@@ -138,6 +144,13 @@ class _Writer:
         listed = ", ".join(f"{text} AS c{width + i}" for i, text in enumerate(calls))
         return f"SELECT t.*, {listed} FROM {self._input(plan.input)}"
 
+    def _recursion(self, plan: Recursion) -> str:
+        name = _recursive_name(plan.name)
+        columns = ", ".join(f"c{i}" for i in range(len(plan.schema)))
+        union = "UNION" if plan.distinct else "UNION ALL"
+        parts = f"({self.write(plan.start)}) {union} ({self.write(plan.step)})"
+        return f"SELECT * FROM (WITH RECURSIVE {name}({columns}) AS ({parts}) SELECT * FROM {name}) AS t"
+
     def _values(self, plan: Values) -> str:
         if not plan.schema:
             return f"SELECT {_NO_COLUMNS} FROM range({len(plan.rows)})"
@@ -180,6 +193,11 @@ def _sort_key(key: SortKey) -> str:
 
 def _direction(key: SortKey) -> str:
     return f"{'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+
+def _recursive_name(name: str) -> str:
+    quoted = name.replace('"', '""')
+    return f'"recursive {quoted}"'
 
 
 def _limit(plan: Limit) -> str:

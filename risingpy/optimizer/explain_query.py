@@ -30,6 +30,8 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    Recursion,
+    RecursiveScan,
     Scan,
     Sort,
     TopN,
@@ -52,7 +54,7 @@ def explain_batch(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainF
 def _names(plan: LogicalPlan) -> list[str]:
     """A name for every output column that says where it comes from: a relation's column, or how it is computed."""
     match plan:
-        case Scan() | Values():
+        case Scan() | Values() | Recursion() | RecursiveScan():
             return column_names(plan.schema)
         case Filter() | Sort() | Limit() | TopN():
             return _names(plan.input)
@@ -96,6 +98,10 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
             return "Agg", {"group_key": group_key, "aggs": [call_text(call, columns) for call in plan.calls]}
         case Join():
             return "Join", _join_fields(plan)
+        case Recursion():
+            return "Recursion", {"name": plan.name, "all": "false" if plan.distinct else "true"}
+        case RecursiveScan():
+            return "RecursiveScan", {"name": plan.name}
         case Apply():
             return "Apply", {**_join_fields(plan), "args": _texts(plan.args, _names(plan.left))}
         case Union():

@@ -15,16 +15,19 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    Recursion,
+    RecursiveScan,
     Scan,
     Sort,
     TopN,
     Union,
     Values,
 )
-from risingpy.optimizer.rewrite import conjuncts
 
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
-_STRICT = frozenset({"add", "subtract", "multiply", "negate", "eq", "ne", "lt", "le", "gt", "ge", "lower", "upper"})
+_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "like", "ilike", "not_like", "not_ilike"})
+# NULL if any argument is, and only then.
+_STRICT = _COMPARISONS | {"add", "subtract", "multiply", "negate", "lower", "upper", "length", "concat_op", "abs"}
 
 
 def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
@@ -36,7 +39,7 @@ def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
             columns = range(len(plan.schema))
             return frozenset(i for i in columns if all(is_not_null(row[i], frozenset()) for row in plan.rows))
         case Filter():
-            return not_null_columns(plan.input) | _rejected_nulls(plan.predicate)
+            return not_null_columns(plan.input) | rejected_nulls(plan.predicate)
         case Sort() | Limit() | TopN() | OverWindow():
             return not_null_columns(plan.input)
         case Project():
@@ -50,6 +53,8 @@ def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
             return frozenset.intersection(*(not_null_columns(each) for each in plan.inputs))
         case Join() | Apply():
             return _not_null_of_join(plan)
+        case Recursion() | RecursiveScan():
+            return frozenset()
         case _:
             assert_never(plan)
 
@@ -89,14 +94,34 @@ def is_not_null(expr: Expr, columns: frozenset[int]) -> bool:
             return False
 
 
-def _rejected_nulls(predicate: Expr) -> frozenset[int]:
-    """Columns that a condition requires to be something."""
-    found: set[int] = set()
-    for part in conjuncts(predicate):
-        match part:
-            case Call("eq" | "ne" | "lt" | "le" | "gt" | "ge" | "is_not_null", args):
-                found |= {arg.index for arg in args if isinstance(arg, InputRef)}
-    return frozenset(found)
+def rejected_nulls(predicate: Expr) -> frozenset[int]:
+    """Columns that cannot be NULL where the condition is true."""
+    match predicate:
+        case Call("and", (left, right)):
+            return rejected_nulls(left) | rejected_nulls(right)
+        case Call("or", (left, right)):
+            return rejected_nulls(left) & rejected_nulls(right)
+        case Call("not" | "is_not_null" | "is_false" | "is_not_unknown", (operand,)):
+            return strict_columns(operand)
+        case Call("is_true", (operand,)):
+            return rejected_nulls(operand)
+        case _:
+            return strict_columns(predicate)
+
+
+def strict_columns(expr: Expr) -> frozenset[int]:
+    """Columns whose NULL makes the expression NULL."""
+    match expr:
+        case InputRef():
+            return frozenset({expr.index})
+        case Cast():
+            return strict_columns(expr.arg)
+        case Call("only_row", (value, _)):
+            return strict_columns(value)
+        case Call(function, args) if function in _STRICT:
+            return frozenset().union(*(strict_columns(arg) for arg in args))
+        case _:
+            return frozenset()
 
 
 def at_most_one_row(plan: LogicalPlan) -> bool:
@@ -120,7 +145,7 @@ def at_most_one_row(plan: LogicalPlan) -> bool:
             return at_most_one_row(plan.left) and at_most_one_row(plan.right) and plan.kind is not JoinKind.FULL
         case Union():
             return len(plan.inputs) == 1 and at_most_one_row(plan.inputs[0])
-        case Scan():
+        case Scan() | Recursion() | RecursiveScan():
             return False
         case _:
             assert_never(plan)

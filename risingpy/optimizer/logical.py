@@ -235,4 +235,41 @@ class OverWindow:
     schema: Schema
 
 
-LogicalPlan = Scan | Values | Filter | Project | Aggregate | Join | Apply | Union | Sort | Limit | TopN | OverWindow
+@dataclass(frozen=True, slots=True)
+class Recursion:
+    """WITH RECURSIVE: the rows of `start`, then, as long as rows come, those of `step` over the rows that came last.
+
+    Within `step` a RecursiveScan of `name` reads these. `distinct` (UNION): a row that was there already does not come.
+    """
+
+    start: LogicalPlan
+    step: LogicalPlan
+    name: str
+    distinct: bool
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveScan:
+    """The rows that the innermost Recursion of that name added last."""
+
+    name: str
+    schema: Schema
+
+
+LogicalPlan = (
+    Scan
+    | Values
+    | Filter
+    | Project
+    | Aggregate
+    | Join
+    | Apply
+    | Union
+    | Sort
+    | Limit
+    | TopN
+    | OverWindow
+    | Recursion
+    | RecursiveScan
+)

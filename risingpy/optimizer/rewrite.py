@@ -27,6 +27,8 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    Recursion,
+    RecursiveScan,
     Scan,
     Sort,
     TopN,
@@ -132,8 +134,10 @@ def conjuncts(expr: Expr) -> list[Expr]:
 def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
     """The inputs of an operator, left to right."""
     match plan:
-        case Scan() | Values():
+        case Scan() | Values() | RecursiveScan():
             return ()
+        case Recursion():
+            return (plan.start, plan.step)
         case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN() | OverWindow():
             return (plan.input,)
         case Join() | Apply():
@@ -147,8 +151,10 @@ def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
 def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan:
     """The operator over other inputs of the same columns."""
     match plan:
-        case Scan() | Values():
+        case Scan() | Values() | RecursiveScan():
             return plan
+        case Recursion():
+            return replace(plan, start=inputs[0], step=inputs[1])
         case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN() | OverWindow():
             return replace(plan, input=inputs[0])
         case Join() | Apply():
@@ -187,7 +193,7 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
             return replace(plan, limit=limit, offset=offset)
         case OverWindow():
             return replace(plan, calls=tuple(map_window_call(call, change) for call in plan.calls))
-        case Scan() | Aggregate() | Union() | Sort() | TopN():
+        case Scan() | Aggregate() | Union() | Sort() | TopN() | Recursion() | RecursiveScan():
             return plan
         case _:
             assert_never(plan)

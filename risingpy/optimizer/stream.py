@@ -222,6 +222,9 @@ class _StreamPlanner:
                 return self.stream(query.input)
             case logical.Join():
                 return self._join(query)
+            case logical.Recursion() | logical.RecursiveScan():
+                hint = "Query it with SELECT, or write as many joins as there are levels at most."
+                raise _unsupported("WITH RECURSIVE in a materialized view", hint)
             case logical.Apply():
                 raise InternalError("a subquery was not unnested")
             case logical.Limit():

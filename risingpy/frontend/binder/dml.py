@@ -30,8 +30,9 @@ from risingpy.frontend.binder.plans import ONE_ROW, converted, project, referenc
 from risingpy.frontend.binder.query import QueryBinder
 from risingpy.frontend.binder.scope import Scope, relation_scope
 from risingpy.frontend.binder.select import expand
+from risingpy.frontend.binder.subqueries import scalars
 from risingpy.frontend.binder.trees import begin_of
-from risingpy.frontend.parser.ast import ColumnName, Copy, Delete, Expression, Insert, ObjectName, Update
+from risingpy.frontend.parser.ast import Assignment, ColumnName, Copy, Delete, Expression, Insert, ObjectName, Update
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
 from risingpy.optimizer.logical import Field, Filter, LogicalPlan, Project, Values
 from risingpy.types import SqlType
@@ -132,12 +133,24 @@ def bind_update(
         elif column.generated is not None:
             raise _generated_always(f'column "{column.name}" can only be updated to DEFAULT', column)
         else:
-            operand = ExpressionBinder(context, scope, "UPDATE").bind(assignment.value.tree)
-            new[index] = _assigned(context, operand, relation, index)
+            new[index] = _assigned(context, _assignment(context, scope, assignment), relation, index)
     names = [column.name for column in relation.columns]
     plan = Project(plan, (*old, *new), tuple(Field(n, e.type) for n, e in zip(names * 2, (*old, *new), strict=True)))
     returning = _returning(context, statement.returning, relation, statement.alias or statement.table.name)
     return _rewrite(context, relation, plan, returning, has_new=True)
+
+
+def _assignment(context: BindContext, scope: Scope, assignment: Assignment) -> Operand:
+    assert assignment.value is not None
+    binder = ExpressionBinder(context, scope, "UPDATE")
+    if assignment.field is None:
+        return binder.bind(assignment.value.tree)
+    values = scalars(binder, assignment.value.tree)
+    index, columns = assignment.field
+    if len(values) != columns:
+        message = "number of columns does not match number of values"
+        raise SyntaxError_(message, position=assignment.value.position)
+    return values[index]
 
 
 @depth_limited

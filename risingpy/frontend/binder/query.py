@@ -13,18 +13,20 @@ import risingpy.frontend.binder.subqueries
 import risingpy.frontend.binder.window_clause  # noqa: F401 - these add themselves to the expression binder
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.executors.expression.nodes import Cast, CorrelatedRef, Expr, InputRef
-from risingpy.frontend.binder.coercion import Context, Operand, common_type
+from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import BindContext, Outer, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.from_clause import CommonTable, Queries
-from risingpy.frontend.binder.plans import converted, distinct, renamed, settled
+from risingpy.frontend.binder.plans import converted, renamed, settled
+from risingpy.frontend.binder.recursion import bound_recursion, is_recursive, with_column_names
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.select import Item, SelectBinder, limited, sorted_by_output
+from risingpy.frontend.binder.set_operations import bound_set_operation
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.ast import Query
 from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.catalog import Catalog, Relation
-from risingpy.optimizer.logical import Field, LogicalPlan, Union, Values
+from risingpy.optimizer.logical import Field, LogicalPlan, Values
 from risingpy.optimizer.rewrite import with_correlated
 from risingpy.types import SqlType, TypeKind
 
@@ -87,13 +89,11 @@ class QueryBinder:
             case exp.Values():
                 refuse_unknown(tree, ("expressions", "order", "limit", "offset", "with_", "alias"), {})
                 return self._ordered_and_limited(tree, self.values(tree))
-            case exp.Union():
-                return self._ordered_and_limited(tree, self._union(tree))
+            case exp.SetOperation():
+                return self._ordered_and_limited(tree, bound_set_operation(self._context, self.bind, tree))
             case exp.Subquery():
                 refuse_unknown(tree, ("this", "order", "limit", "offset", "with_", "alias"), {})
                 return self._ordered_and_limited(tree, self.bind(tree.this))
-            case exp.Intersect() | exp.Except():
-                raise FeatureNotSupported(f"{tree.key.upper()} is not supported", position=begin_of(tree))
             case exp.Paren():
                 return self.bind(tree.this)
             case _:
@@ -117,8 +117,6 @@ class QueryBinder:
         return with_correlated(found.plan, lambda ref: _read_from(ref, found.outer, inner))
 
     def _add_common(self, with_: exp.With) -> None:
-        if with_.args.get("recursive"):
-            raise FeatureNotSupported("WITH RECURSIVE is not supported", position=position_of(with_))
         defined: set[str] = set()
         for cte in with_.expressions:
             name = name_of(cte.args["alias"].this)
@@ -126,15 +124,19 @@ class QueryBinder:
                 message = f'WITH query name "{name}" specified more than once'
                 raise SqlError(message, sqlstate="42712", position=begin_of(cte.args["alias"]))
             defined.add(name)
-            plan = settled(self.bind(cte.this), self._context.coercer)
-            columns = cte.args["alias"].args.get("columns") or []
-            if len(columns) > len(plan.schema):
-                shown = f"{len(plan.schema)} columns available but {len(columns)} columns specified"
-                message = f'WITH query "{name}" has {shown}'
-                raise SqlError(message, sqlstate="42P10", position=begin_of(cte.args["alias"]))
-            names = [name_of(c.this if isinstance(c, exp.ColumnDef) else c) for c in columns]
-            plan = renamed(plan, names + [f.name for f in plan.schema[len(names) :]])
-            self._common[name] = CommonTable(plan, self._context.outer)
+            self._common[name] = CommonTable(self._common_plan(with_, cte, name), self._context.outer)
+
+    def _common_plan(self, with_: exp.With, cte: exp.CTE, name: str) -> LogicalPlan:
+        if with_.args.get("recursive") and is_recursive(cte.this, name):
+            return bound_recursion(cte, name, self._context, self._bind_knowing)
+        return with_column_names(settled(self.bind(cte.this), self._context.coercer), cte, name)
+
+    def _bind_knowing(self, tree: exp.Expr, name: str, plan: LogicalPlan | None) -> LogicalPlan:
+        """Binds a part of a recursive query, in which `name` is `plan`, or nothing."""
+        common = {other: table for other, table in self._common.items() if other != name}
+        if plan is not None:
+            common[name] = CommonTable(plan, self._context.outer)
+        return QueryBinder(self._context, common).bind(tree)
 
     def _expand_view(self, relation: Relation) -> LogicalPlan:
         """The plan of a view: the stored one, or that of its text, with names looked up in its own schema first."""
@@ -177,35 +179,6 @@ class QueryBinder:
                 raise SyntaxError_("VALUES lists must all be the same length", position=begin_of(row[0]))
         return [[binder.bind(cell) for cell in row] for row in trees]
 
-    def _union(self, tree: exp.Union) -> LogicalPlan:
-        branches = _branches(tree)
-        plans = [self.bind(branch) for branch in branches]
-        width = len(plans[0].schema)
-        for branch, plan in zip(branches, plans, strict=True):
-            if len(plan.schema) != width:
-                message = "each UNION query must have the same number of columns"
-                raise SyntaxError_(
-                    message, position=(_output_positions(branch, len(plan.schema)) or [begin_of(branch)])[0]
-                )
-        positions = [_output_positions(b, width) for b in branches]
-        types = [
-            common_type(
-                [Operand(InputRef(i, p.schema[i].type), at[i]) for p, at in zip(plans, positions, strict=True)], "UNION"
-            )
-            for i in range(width)
-        ]
-        inputs = tuple(
-            converted(plan, lambda operand, i: self._to_type(operand, types[i]), at)
-            for plan, at in zip(plans, positions, strict=True)
-        )
-        fields = tuple(Field(f.name, t) for f, t in zip(plans[0].schema, types, strict=True))
-        union = Union(inputs, fields)
-        return distinct(union) if tree.args.get("distinct") else union
-
-    def _to_type(self, operand: Operand, target: SqlType) -> Expr:
-        expr = self._context.coercer.coerce(operand, target, Context.IMPLICIT)
-        return expr if expr.type == target else Cast(expr, target)
-
     def _ordered_and_limited(self, tree: exp.Expr, plan: LogicalPlan) -> LogicalPlan:
         if tree.args.get("order"):
             plan = settled(plan, self._context.coercer)
@@ -224,24 +197,3 @@ def _read_from(ref: CorrelatedRef, defined: Outer | None, inner: Outer | None) -
 
 def _as_column(operand: Operand, target: SqlType) -> Expr:
     return operand.expr if operand.type == target else Cast(operand.expr, target)
-
-
-def _branches(tree: exp.Expr) -> list[exp.Expr]:
-    """The queries that one UNION, or a chain of equal ones, puts together."""
-    if isinstance(tree, exp.Union):
-        if tree.args.get("by_name"):
-            raise FeatureNotSupported("UNION BY NAME is not supported", position=begin_of(tree))
-        left = tree.this
-        same = isinstance(left, exp.Union) and bool(left.args.get("distinct")) == bool(tree.args.get("distinct"))
-        plain = not any(left.args.get(key) for key in ("order", "limit", "offset", "with_"))
-        return [*(_branches(left) if same and plain else [left]), tree.expression]
-    return [tree]
-
-
-def _output_positions(tree: exp.Expr, width: int) -> list[int]:
-    """Where each output column's text begins, for errors; the query's own beginning where that is not known."""
-    while isinstance(tree, exp.Subquery | exp.Paren):
-        tree = tree.this
-    if isinstance(tree, exp.Select) and len(tree.expressions) == width:
-        return [begin_of(e) for e in tree.expressions]
-    return [begin_of(tree)] * width

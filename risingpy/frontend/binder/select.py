@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from risingpy.errors import AmbiguousColumn, FeatureNotSupported, GroupingError, SqlError, SyntaxError_
+from risingpy.errors import AmbiguousColumn, FeatureNotSupported, GroupingError, SqlError, SyntaxError_, UndefinedColumn
 from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.frontend.binder.aggregates import AggregateCalls
 from risingpy.frontend.binder.coercion import Context, Operand
@@ -275,6 +275,9 @@ def sorted_by_output(tree: exp.Expr, plan: LogicalPlan, items: Sequence[Item]) -
     for ordered in _ordered(tree):
         item = find_output(ordered.this, items, "ORDER BY")
         if item is None:
+            if _is_bare_name(ordered.this):
+                message = f'column "{name_of(ordered.this.this)}" does not exist'
+                raise UndefinedColumn(message, position=begin_of(ordered))
             raise FeatureNotSupported(
                 "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
                 position=begin_of(ordered),

@@ -105,10 +105,14 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`column = value`; `value` is None for DEFAULT."""
+    """`column = value`; `value` is None for DEFAULT.
+
+    Of `(a, b) = (SELECT …)` each column has an assignment: `field` is its (index, number of columns).
+    """
 
     column: ColumnName
     value: Expression | None
+    field: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

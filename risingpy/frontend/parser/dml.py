@@ -56,7 +56,8 @@ def _parse_assignments(cursor: Cursor) -> tuple[Assignment, ...]:
     cursor.expect("=")
     row = cursor.accept("ROW")
     if not row and cursor.peek(2)[1:] in (["SELECT"], ["WITH"], ["VALUES"]):
-        cursor.unsupported("UPDATE with a subquery for several columns")
+        query = cursor.expression()
+        return tuple(Assignment(column, query, (i, len(columns))) for i, column in enumerate(columns))
     values = cursor.in_parentheses(lambda: _parse_value(cursor))
     if len(values) != len(columns):
         cursor.fail_with("number of columns does not match number of values", columns[0].position)

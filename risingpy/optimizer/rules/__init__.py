@@ -12,7 +12,10 @@ from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.optimizer.rules.constant_folding import constant_folding
+from risingpy.optimizer.rules.drop_single_row import drop_single_row
 from risingpy.optimizer.rules.filter_merge import filter_merge
+from risingpy.optimizer.rules.null_safe_equality import null_safe_equality
+from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
@@ -25,9 +28,13 @@ PIPELINE: tuple[Rule, ...] = (
     subqueries_to_apply,
     apply_to_join,
     constant_folding,
+    null_safe_equality,
+    predicate_pushdown,
+    outer_join_to_inner,
     predicate_pushdown,
     project_merge,
     column_pruning,
+    drop_single_row,
     project_merge,
     filter_merge,
 )

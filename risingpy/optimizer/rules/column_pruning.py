@@ -24,6 +24,8 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    Recursion,
+    RecursiveScan,
     Scan,
     Sort,
     TopN,
@@ -73,6 +75,12 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _prune_limit(plan, needed)
         case TopN():
             return _prune_top_n(plan, needed)
+        case Recursion():
+            everything = tuple(range(len(plan.schema)))
+            start, step = _prune(plan.start, everything), _prune(plan.step, everything)
+            return _exactly(replace(plan, start=start, step=step), everything, needed)
+        case RecursiveScan():
+            return _exactly(plan, tuple(range(len(plan.schema))), needed)
         case Apply():
             raise InternalError("columns are pruned when subqueries are unnested")
         case OverWindow():

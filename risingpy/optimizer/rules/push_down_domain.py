@@ -25,6 +25,8 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    Recursion,
+    RecursiveScan,
     Scan,
     Schema,
     Sort,
@@ -111,7 +113,9 @@ class Domain:
                 return self._top_n(plan)
             case OverWindow():
                 return self._over_window(plan)
-            case Apply() | Scan():
+            case Recursion():
+                raise FeatureNotSupported("a correlated WITH RECURSIVE is not supported")
+            case Apply() | Scan() | RecursiveScan():
                 raise InternalError("inner subqueries are unnested first")
             case _:
                 assert_never(plan)

@@ -12,8 +12,10 @@ from risingpy.errors import SqlError
 from tests.frontend.binder.bench import ROWS, SCHEMA, bind, run
 from tests.postgres_oracle import PostgresOracle
 
-CASES = Path(__file__).parent / "cases" / "subqueries.sql"
-QUERIES = [line for line in CASES.read_text().splitlines() if line and not line.startswith("--")]
+CASES = Path(__file__).parent / "cases"
+FILES = (CASES / "subqueries.sql", CASES / "set_operations.sql")
+LINES = [line for file in FILES for line in file.read_text().splitlines()]
+QUERIES = [line for line in LINES if line and not line.startswith("--")]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,25 @@
+"""Drops a join with the one row of no columns that a query without FROM reads.
+
+Cross(t, Values(()))  =>  t
+"""
+
+from __future__ import annotations
+
+from risingpy.optimizer.logical import Join, JoinKind, LogicalPlan, Values
+from risingpy.optimizer.rewrite import rewrite_plan
+
+_SINGLE_ROW = Values(((),), ())
+
+
+def drop_single_row(plan: LogicalPlan) -> LogicalPlan:
+    return rewrite_plan(plan, _dropped)
+
+
+def _dropped(plan: LogicalPlan) -> LogicalPlan:
+    match plan:
+        case Join(left, right, JoinKind.CROSS) if right == _SINGLE_ROW:
+            return left
+        case Join(left, right, JoinKind.CROSS) if left == _SINGLE_ROW:
+            return right
+        case _:
+            return plan

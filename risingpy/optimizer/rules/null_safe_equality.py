@@ -1,0 +1,43 @@
+"""Compares by `=` where NULLs cannot be equal, one side having none.
+
+Join(a.x IS NOT DISTINCT FROM b.y; a, b)  =>  Join(a.x = b.y; a, b)    where a.x, or b.y, is never NULL
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.optimizer.facts import is_not_null, not_null_columns
+from risingpy.optimizer.logical import Filter, Join, LogicalPlan
+from risingpy.optimizer.rewrite import conjunction, conjuncts, rewrite_plan
+
+
+def null_safe_equality(plan: LogicalPlan) -> LogicalPlan:
+    return rewrite_plan(plan, _plainer)
+
+
+def _plainer(plan: LogicalPlan) -> LogicalPlan:
+    match plan:
+        case Join(condition=condition) if condition is not None:
+            split = len(plan.left.schema)
+            right = frozenset(split + i for i in not_null_columns(plan.right))
+            return replace(plan, condition=_compared(condition, not_null_columns(plan.left) | right))
+        case Filter():
+            return replace(plan, predicate=_compared(plan.predicate, not_null_columns(plan.input)))
+        case _:
+            return plan
+
+
+def _compared(condition: Expr, known: frozenset[int]) -> Expr:
+    parts = conjuncts(condition)
+    plainer = [_equality(part, known) for part in parts]
+    return condition if plainer == parts else conjunction(plainer) or condition
+
+
+def _equality(part: Expr, known: frozenset[int]) -> Expr:
+    match part:
+        case Call("is_not_distinct_from", (a, b)) if is_not_null(a, known) or is_not_null(b, known):
+            return Call("eq", (a, b), part.type)
+        case _:
+            return part
