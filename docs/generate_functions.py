@@ -43,10 +43,11 @@ SYNTAX = {
     "IN": "a IN (b, …)", "COALESCE": "COALESCE(a, …)", "NULLIF": "NULLIF(a, b)",
     "GREATEST": "GREATEST(a, …)", "LEAST": "LEAST(a, …)",
     "LIKE_ESCAPE": "a LIKE b ESCAPE c", "ILIKE_ESCAPE": "a ILIKE b ESCAPE c",
+    "OVERLAPS": "(a, b) OVERLAPS (c, d)",
     "SIMILAR": "a SIMILAR TO b", "SIMILAR_ESCAPE": "a SIMILAR TO b ESCAPE c",
     "NOT_LIKE_ESCAPE": "a NOT LIKE b ESCAPE c", "NOT_ILIKE_ESCAPE": "a NOT ILIKE b ESCAPE c",
 }  # fmt: skip
-INTERNAL = {"CHECK_LENGTH"}  # what storing into varchar(n) does
+INTERNAL = {"CHECK_LENGTH", "TEXT_AT", "PARSE_AT"}  # what casts and storing do
 
 HEAD = """\
 # Functions and operators

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InvalidTextRepresentation, SqlError
+from risingpy.types import time_zones
 from risingpy.types.datetime_text import malformed, out_of_range, read_fields, to_utc, wall_clock, zone
 from risingpy.types.sql_type import TIMESTAMP, SqlType, TypeKind
 
@@ -145,9 +146,10 @@ def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
         return _trimmed(array)
     if time_zone in ("UTC", "Etc/UTC", "GMT"):
         return pc.binary_join_element_wise(_trimmed(array.cast(pa.timestamp("us"))), "+00", "")
-    local = pc.local_timestamp(array.cast(pa.timestamp("us", time_zone)))
-    seconds = pc.divide(pc.subtract(local.cast(pa.int64()), numbers), 1_000_000)
-    coded = seconds.dictionary_encode()
+    instants = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
+    seconds = time_zones.time_zone(time_zone).offsets_at(instants)
+    local = pc.if_else(pc.is_valid(array), pa.array(instants + seconds * 1_000_000), None).cast(pa.timestamp("us"))
+    coded = pa.array(seconds).dictionary_encode()
     offsets = pa.array([format_offset(timedelta(seconds=value)) for value in coded.dictionary.to_pylist()], pa.string())
     return pc.binary_join_element_wise(_trimmed(local), offsets.take(coded.indices), "")
 

@@ -91,12 +91,12 @@ ERRORS: list[tuple[Expr, str, str]] = [
     (
         call("date_trunc", TIMESTAMP, Literal("foo", VARCHAR), text("2020-01-01", TIMESTAMP)),
         "22023",
-        'unit "foo" not recognized',
+        'unit "foo" not recognized for type timestamp without time zone',
     ),
     (
         call("make_date", DATE, number(2020), number(13), number(1)),
         "22008",
-        "date field value out of range: 2020-13-1",
+        "date field value out of range: 2020-13-01",
     ),
 ]
 

@@ -161,5 +161,23 @@ GRIDS: dict[str, Grid] = {
         "DAY",
         "fortnight",
     ),
+    "timestamp.usual": _grid("timestamp", *(t for t in _TIMESTAMPS if t[:4] not in ("0001", "9999"))),
+    "date.usual": _grid("date", *(t for t in _DATES if t[:4] not in ("0001", "9999"))),
+    "text.moment": _grid(
+        "varchar",
+        "2020-02-29 10:00:00",
+        "2021-03-28 02:30:00",
+        "2021-10-31 02:30",
+        "2020-01-01 00:00:00+00",
+        "2020-06-01 12:00 America/New_York",
+        "x",
+        "2020-01-01",
+    ),
+    "interval.short": _grid(
+        "interval", "1 hour", "-02:30", "15 min", "7 days", "00:00:00", "-1 days", "90 sec", "1 mon"
+    ),
+    "timestamptz.future": _grid(
+        "timestamptz", "2050-07-01 12:00+00", "2100-01-01 00:00+00", "2045-03-12 06:59:59+00", "2077-11-07 05:30+00"
+    ),
     "zone": _grid("varchar", "UTC", "Europe/Paris", "America/New_York", "Asia/Kolkata", "+02", "EST", "Nowhere/Land"),
 }

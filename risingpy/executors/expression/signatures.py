@@ -8,7 +8,8 @@ The binder looks functions up by their SQL name and resolves overloads as Postgr
 where an operator's SQL name is its symbol, a prefix operator has one argument, `any` is one common type of all `any`
 arguments (coerced before the call, and the result's type where that says `any`), `every` is an argument of whatever
 type, and `…` after the last argument means one or more of it. A `text` argument takes any varchar and `numeric` any
-precision and scale; `numeric:rule` says how a numeric result's precision and scale follow from the arguments'.
+precision and scale; `numeric:rule` says how a numeric result's precision and scale follow from the arguments'. With
+`@` after the canonical name, the binder adds the session's time zone as a last argument.
 
 Boolean connectives, tests and forms with a syntax of their own (`IS NULL`, `IN`, `EXTRACT`, COALESCE) are
 in the table too: whatever may stand in `Call.function` is listed here. Source: PostgreSQL 15's pg_proc and pg_operator.
@@ -78,7 +79,8 @@ _LONG_SCALE = 20  # decimals of roots and logarithms, whose 16 significant digit
 class Signature:
     """One overload: `name` in SQL (function name or operator symbol), `function` in `Call.function`.
 
-    With `variadic` the last argument stands for one or more. `rule` is set where the result is numeric.
+    With `variadic` the last argument stands for one or more. `rule` is set where the result is numeric. A `zoned`
+    function is called with the session's time zone as one argument more.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Signature:
     result: ArgType
     rule: NumericRule | None = None
     variadic: bool = False
+    zoned: bool = False
 
 
 _TYPES: dict[str, ArgType] = {
@@ -116,25 +119,15 @@ _MIXED = (("float4", "float8"), ("float8", "float4"), ("date", "timestamp"), ("t
 _OPERATORS = """
 +  add       int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | float4 float4 = float4 | float8 float8 = float8
 +  add       float4 float8 = float8 | float8 float4 = float8 | numeric numeric = numeric:add
-+  add       date int4 = date | int4 date = date | date interval = timestamp | interval date = timestamp
-+  add       timestamp interval = timestamp | interval timestamp = timestamp | interval interval = interval
-+  add       timestamptz interval = timestamptz | interval timestamptz = timestamptz
-+  add       time interval = time | interval time = time | date time = timestamp | time date = timestamp
 -  subtract  int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | float4 float4 = float4 | float8 float8 = float8
 -  subtract  float4 float8 = float8 | float8 float4 = float8 | numeric numeric = numeric:add
--  subtract  date int4 = date | date date = int4 | date interval = timestamp | timestamp interval = timestamp
--  subtract  timestamptz interval = timestamptz | timestamp timestamp = interval | timestamptz timestamptz = interval
--  subtract  time interval = time | time time = interval | interval interval = interval
 *  multiply  int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | float4 float4 = float4 | float8 float8 = float8
 *  multiply  float4 float8 = float8 | float8 float4 = float8 | numeric numeric = numeric:multiply
-*  multiply  interval float8 = interval | float8 interval = interval
 /  divide    int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | float4 float4 = float4 | float8 float8 = float8
 /  divide    float4 float8 = float8 | float8 float4 = float8 | numeric numeric = numeric:divide
-/  divide    interval float8 = interval
 %  modulo    int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | numeric numeric = numeric:larger
 ^  power     float8 float8 = float8
 -  negate    int2 = int2 | int4 = int4 | int8 = int8 | float4 = float4 | float8 = float8 | numeric = numeric:first
--  negate    interval = interval
 +  plus      int2 = int2 | int4 = int4 | int8 = int8 | float4 = float4 | float8 = float8 | numeric = numeric:first
 || concat_op text text = text
 || concat_bytes  bytea bytea = bytea
@@ -236,11 +229,12 @@ def _parse(table: str) -> list[Signature]:
             signatures.append(
                 Signature(
                     name,
-                    function,
+                    function.rstrip("@"),
                     tuple(_TYPES[word.rstrip("…")] for word in words),
                     _TYPES[result],
                     NumericRule(rule) if rule else None,
                     bool(words) and words[-1].endswith("…"),
+                    function.endswith("@"),
                 )
             )
     return signatures
@@ -264,6 +258,7 @@ def _extracts() -> list[Signature]:
             (types[kind.value],),
             NUMERIC,
             NumericRule.SECONDS if field in _WITH_FRACTION else NumericRule.INTEGRAL,
+            zoned=field.startswith("timezone"),
         )
         for kind, fields in EXTRACT_FIELDS.items()
         for field in fields

@@ -25,8 +25,6 @@ def _extract(field: str) -> Callable[[Call, list[str]], str]:
                 return _fraction(f"datepart('microseconds', {value})", "0.001", "DECIMAL(4,3)", target)
             case "julian":
                 return _julian(value, source, target)
-            case "timezone" | "timezone_hour" | "timezone_minute":  # sessions' time is UTC inside
-                return f"CAST(0 * datepart('day', {value}) AS {target})"
             case "century" | "millennium" | "decade" if source.kind is TypeKind.INTERVAL:
                 years = {"century": 100, "millennium": 1000, "decade": 10}[field]
                 return f"CAST(datepart('year', {value}) // {years} AS {target})"
@@ -61,5 +59,8 @@ def _julian(value: str, source: SqlType, target: str) -> str:
 
 
 DATE_AND_TIME: dict[str, Callable[[Call, list[str]], str]] = {
-    f"extract_{field}": _extract(field) for fields in EXTRACT_FIELDS.values() for field in fields
+    f"extract_{field}": _extract(field)
+    for fields in EXTRACT_FIELDS.values()
+    for field in fields
+    if not field.startswith("timezone")
 }

@@ -49,9 +49,7 @@ TEMPLATES: dict[str, str] = {
     "gcd": "CAST(gcd({0}, {1}) AS {type})", "lcm": "CAST(lcm({0}, {1}) AS {type})",
     # dates and times
     "now": "CAST(now() AS TIMESTAMPTZ)",
-    "date_trunc": "CAST(date_trunc({0}, {1}) AS {type})", "timezone": "timezone({0}, {1})",
-    "make_date": "make_date({0}, {1}, {2})", "make_time": "make_time({0}, {1}, {2})",
-    "make_timestamp": "make_timestamp({0}, {1}, {2}, {3}, {4}, {5})", "to_timestamp": "to_timestamp({0})",
+    "isfinite": "CASE WHEN {0} IS NOT NULL THEN TRUE END",
 }
 # fmt: on
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
-from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature, numeric_of, numeric_result
 from risingpy.frontend.binder.coercion import Category, Coercer, Context, Operand, category
 from risingpy.frontend.binder.overloads import NoMatch, resolve
@@ -81,14 +81,22 @@ class Calls:
                 case Polymorphic.ANY:
                     exprs.append(next(commons))
                 case Polymorphic.EVERY:
-                    exprs.append(self._coercer.settled(arg))
+                    exprs.append(self._as_shown(signature, arg))
                 case SqlType():
                     exprs.append(self._coercer.coerce(arg, fitting(want, arg.type), Context.IMPLICIT))
+        if signature.zoned:
+            exprs.append(Literal(self._coercer.time_zone, VARCHAR))
         result = common if signature.result is Polymorphic.ANY else signature.result
         if signature.rule is not None:
-            result = numeric_result(signature.rule, tuple(e.type for e in exprs))
+            result = numeric_result(signature.rule, tuple(e.type for e in exprs[: len(args)]))
         assert isinstance(result, SqlType)
         return Call(signature.function, tuple(exprs), result)
+
+    def _as_shown(self, signature: Signature, arg: Operand) -> Expr:
+        """An argument of any type. What becomes text of a timestamptz depends on the time zone."""
+        if signature.result == VARCHAR and arg.type.kind is TypeKind.TIMESTAMPTZ:
+            return self._coercer.coerce(arg, VARCHAR, Context.EXPLICIT)
+        return self._coercer.settled(arg)
 
     def _as_texts(self, args: Sequence[Operand]) -> Sequence[Operand]:
         """`text || anything`: the other side becomes text, as PostgreSQL's textanycat does."""

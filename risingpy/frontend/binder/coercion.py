@@ -17,7 +17,7 @@ from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal, Param
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
 from risingpy.frontend.binder.parameters import Parameters
 from risingpy.frontend.binder.trees import begin_of
-from risingpy.types import INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind
+from risingpy.types import INTEGER, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, SqlType, TypeKind
 from risingpy.types.forms import parse_text
 
 
@@ -119,7 +119,7 @@ class Coercer:
 
     def __init__(self, parameters: Parameters, time_zone: str) -> None:
         self._parameters = parameters
-        self._time_zone = time_zone  # for timestamptz literals without an offset
+        self.time_zone = time_zone  # of timestamptz literals without an offset, and of casts
 
     def coerce(self, operand: Operand, target: SqlType, context: Context) -> Expr:
         """`operand` as `target`. Raises CannotCoerce, or what the text of a literal deserves (22P02, 22003, …)."""
@@ -142,6 +142,25 @@ class Coercer:
             return expr if fitting == expr.type or expr.type.kind is _K.NUMERIC else Cast(expr, fitting)
         if target.kind is _K.VARCHAR and target.length is None and expr.type.kind is _K.VARCHAR:
             return expr
+        return self._cast(expr, target)
+
+    def _cast(self, expr: Expr, target: SqlType) -> Expr:
+        """A cast; where it depends on the time zone and that is not UTC, with the zone in it."""
+        if self.time_zone == "UTC" or _K.TIMESTAMPTZ not in (expr.type.kind, target.kind):
+            return Cast(expr, target)
+        zone = Literal(self.time_zone, VARCHAR)
+        match expr.type.kind, target.kind:
+            case _K.TIMESTAMPTZ, _K.TIMESTAMP | _K.DATE | _K.TIME:
+                local = Call("to_local", (zone, expr), TIMESTAMP)
+                return local if target == TIMESTAMP else Cast(local, target)
+            case _K.TIMESTAMPTZ, _K.VARCHAR:
+                text = Call("text_at", (expr, zone), VARCHAR)
+                return text if target == VARCHAR else Cast(text, target)
+            case _K.DATE | _K.TIMESTAMP, _K.TIMESTAMPTZ:
+                wall = expr if expr.type == TIMESTAMP else Cast(expr, TIMESTAMP)
+                return Call("to_utc", (zone, wall), TIMESTAMPTZ)
+            case _K.VARCHAR, _K.TIMESTAMPTZ:
+                return Call("parse_at", (expr, zone), TIMESTAMPTZ)
         return Cast(expr, target)
 
     def assign(self, operand: Operand, target: SqlType) -> Expr:
@@ -165,13 +184,13 @@ class Coercer:
             case Literal(None):
                 return Literal(None, target)
             case Literal(str(text)):
-                return _literal(text, target, self._time_zone, operand.position)
+                return _literal(text, target, self.time_zone, operand.position)
             case Parameter(index):
                 bare = replace(target, length=None) if target.kind is _K.VARCHAR else target
                 parameter = Parameter(index, self._parameters.determine(index, bare, operand.position))
                 return parameter if parameter.type == target else Cast(parameter, target)
             case expr:
-                return expr if target.kind is _K.UNKNOWN else Cast(expr, target)
+                return expr if target.kind is _K.UNKNOWN else self._cast(expr, target)
 
     def settled(self, operand: Operand) -> Expr:
         """`operand`, as text if nothing has said what an unknown literal or parameter is."""

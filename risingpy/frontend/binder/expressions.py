@@ -77,7 +77,6 @@ _UNSUPPORTED: dict[type[exp.Expr], str] = {
     exp.JSONExtractScalar: "operator ->>",
     exp.ArrayContainsAll: "operator @>",
     exp.ArrayContainedBy: "operator <@",
-    exp.Overlaps: "OVERLAPS",
     exp.Lambda: "a lambda",
 }
 

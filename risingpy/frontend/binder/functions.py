@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError
-from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
-from risingpy.executors.expression.signatures import AGGREGATES, EXTRACT_FIELDS, SCALARS, WINDOW_FUNCTIONS
+from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.executors.expression.nodes import Expr, Literal
+from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate
 from risingpy.frontend.binder.calls import no_function
-from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
 from risingpy.frontend.binder.trees import name_of, position_of
-from risingpy.types import DATE, DOUBLE, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, TypeKind
+from risingpy.types import VARCHAR
 
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
 _UNSUPPORTED = frozenset(
@@ -29,19 +26,6 @@ _UNSUPPORTED = frozenset(
     current_time localtime tumble hop clock_timestamp
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
-
-_FIELD_SYNONYMS = """
-century: c cent centuries   day: d days        decade: decades  hour: h hr hours hrs   millennium: mil mils millennia
-minute: m min mins minutes  month: mon mons months             quarter: qtr quarters   second: s sec secs seconds
-week: w weeks               year: y yr yrs years               milliseconds: ms msec msecs millisecond
-microseconds: us usec usecs microsecond
-"""
-_FIELD_NAMES = {
-    synonym: field
-    for field, synonyms in re.findall(r"(\w+): ([\w ]+?)(?=\s+\w+:|\n)", _FIELD_SYNONYMS)
-    for synonym in synonyms.split()
-}
-_ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in fields)
 
 
 def _function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
@@ -74,8 +58,8 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
             word = "DISTINCT" if isinstance(argument, exp.Distinct) else "ORDER BY"
             message = f"{word} specified, but {name} is not an aggregate function"
             raise SqlError(message, sqlstate="42809", position=position)
-    args = [binder.bind(argument) for argument in tree.expressions]
-    special = _SPECIAL.get(name)
+    args = [binder.bind(argument) for argument in in_order(name, tree.expressions, position)]
+    special = SPECIAL.get(name)
     if special is not None:
         return special(binder, name, args, position)
     constants = binder.context.constants
@@ -85,73 +69,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
 
 
 def _extract(binder: ExpressionBinder, tree: exp.Extract) -> Expr:
-    return _extracted(binder, tree.this.name, binder.bind(tree.expression), "extract", position_of(tree))
+    return extracted(binder, tree.this.name, binder.bind(tree.expression), "extract", position_of(tree))
 
-
-def _extracted(binder: ExpressionBinder, field: str, operand: Operand, name: str, position: int) -> Expr:
-    kind = operand.type.kind
-    if kind is TypeKind.UNKNOWN:
-        unit = Operand(Literal(field, UNKNOWN), position)
-        raise no_function(f"pg_catalog.{name}", [unit, operand], position, ambiguous=True)
-    if kind not in EXTRACT_FIELDS:
-        raise no_function(f"pg_catalog.{name}", [Operand(Literal(field, UNKNOWN), position), operand], position)
-    unit_name = _FIELD_NAMES.get(field.lower(), field.lower())
-    if unit_name not in EXTRACT_FIELDS[kind]:
-        if unit_name in _ALL_FIELDS:
-            raise FeatureNotSupported(f'unit "{field}" not supported for type {operand.type}')
-        raise InvalidParameterValue(f'unit "{field}" not recognized for type {operand.type}')
-    return binder.calls.form(f"EXTRACT_{unit_name.upper()}", [operand], "EXTRACT")
-
-
-def _date_part(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    if len(args) != 2:
-        raise no_function(name, args, position)
-    match args[0].expr:
-        case Literal(str(field)):
-            return Cast(_extracted(binder, field, args[1], name, position), DOUBLE)
-    raise FeatureNotSupported("date_part of a field that is no constant is not supported", position=position)
-
-
-def _coalesce(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    if not args:
-        raise no_function(name, args, position)
-    return binder.calls.form(name.upper(), args, name.upper())
-
-
-def _nullif(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    if len(args) != 2:
-        raise no_function(name, args, position)
-    compared = tuple(arg.expr for arg in binder.calls.comparable(args, position))
-    return Call("nullif", compared, compared[0].type)
-
-
-def _now(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    if args:
-        if name in ("current_timestamp", "localtimestamp"):
-            raise FeatureNotSupported(f"{name.upper()} with a precision is not supported", position=position)
-        raise no_function(name, args, position)
-    now = Call("now", (), TIMESTAMPTZ)
-    targets = {"current_date": DATE, "localtimestamp": TIMESTAMP}
-    return Cast(now, targets[name]) if name in targets else now
-
-
-def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
-    if len(args) != 1:
-        raise no_function(name, args, position)
-    return Literal(args[0].type.kind.value, VARCHAR)
-
-
-_SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
-    "coalesce": _coalesce,
-    "greatest": _coalesce,
-    "least": _coalesce,
-    "nullif": _nullif,
-    "date_part": _date_part,
-    "pg_typeof": _pg_typeof,
-    **dict.fromkeys(
-        ("now", "current_timestamp", "transaction_timestamp", "statement_timestamp", "current_date", "localtimestamp"),
-        _now,
-    ),
-}
 
 BINDERS.update({exp.Anonymous: _function, exp.Dot: _qualified, exp.Extract: _extract})

@@ -9,6 +9,8 @@ from __future__ import annotations
 from risingpy.executors.expression.functions.aggregates import AGGREGATES
 from risingpy.executors.expression.functions.byte_strings import BYTE_STRINGS
 from risingpy.executors.expression.functions.calling import Function, call
+from risingpy.executors.expression.functions.dates_and_times import DATES_AND_TIMES
+from risingpy.executors.expression.functions.intervals import INTERVALS
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
 from risingpy.executors.expression.functions.numeric_analysis import NUMERIC_ANALYSIS
 from risingpy.executors.expression.functions.regular_expressions import REGULAR_EXPRESSIONS
@@ -21,6 +23,8 @@ FUNCTIONS: dict[str, Function] = {
     **TEXT,
     **REGULAR_EXPRESSIONS,
     **BYTE_STRINGS,
+    **DATES_AND_TIMES,
+    **INTERVALS,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]

@@ -1,0 +1,155 @@
+"""Functions and forms whose arguments are typed in a way of their own: EXTRACT, now(), COALESCE, OVERLAPS, …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SyntaxError_, UndefinedFunction
+from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
+from risingpy.executors.expression.signatures import EXTRACT_FIELDS, SCALARS
+from risingpy.frontend.binder.calls import no_function
+from risingpy.frontend.binder.coercion import Context, Operand
+from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.frontend.binder.trees import position_of
+from risingpy.types import DATE, DOUBLE, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, TypeKind
+
+_FIELD_SYNONYMS = """
+century: c cent centuries   day: d days        decade: decades  hour: h hr hours hrs   millennium: mil mils millennia
+minute: m min mins minutes  month: mon mons months             quarter: qtr quarters   second: s sec secs seconds
+week: w weeks               year: y yr yrs years               milliseconds: ms msec msecs millisecond
+microseconds: us usec usecs microsecond
+"""
+_FIELD_NAMES = {
+    synonym: field
+    for field, synonyms in re.findall(r"(\w+): ([\w ]+?)(?=\s+\w+:|\n)", _FIELD_SYNONYMS)
+    for synonym in synonyms.split()
+}
+_ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in fields)
+
+
+def extracted(binder: ExpressionBinder, field: str, operand: Operand, name: str, position: int) -> Expr:
+    kind = operand.type.kind
+    if kind is TypeKind.UNKNOWN:
+        unit = Operand(Literal(field, UNKNOWN), position)
+        raise no_function(f"pg_catalog.{name}", [unit, operand], position, ambiguous=True)
+    if kind not in EXTRACT_FIELDS:
+        raise no_function(f"pg_catalog.{name}", [Operand(Literal(field, UNKNOWN), position), operand], position)
+    unit_name = _FIELD_NAMES.get(field.lower(), field.lower())
+    if unit_name not in EXTRACT_FIELDS[kind]:
+        if unit_name in _ALL_FIELDS:
+            raise FeatureNotSupported(f'unit "{field}" not supported for type {operand.type}')
+        raise InvalidParameterValue(f'unit "{field}" not recognized for type {operand.type}')
+    if kind is TypeKind.TIMESTAMPTZ and unit_name != "epoch" and not unit_name.startswith("timezone"):
+        operand = Operand(binder.context.coercer.coerce(operand, TIMESTAMP, Context.EXPLICIT), position)
+    return binder.calls.form(f"EXTRACT_{unit_name.upper()}", [operand], "EXTRACT")
+
+
+def _date_part(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if len(args) != 2:
+        raise no_function(name, args, position)
+    match args[0].expr:
+        case Literal(str(field)):
+            return Cast(extracted(binder, field, args[1], name, position), DOUBLE)
+    raise FeatureNotSupported("date_part of a field that is no constant is not supported", position=position)
+
+
+def _coalesce(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if not args:
+        raise no_function(name, args, position)
+    return binder.calls.form(name.upper(), args, name.upper())
+
+
+def _nullif(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if len(args) != 2:
+        raise no_function(name, args, position)
+    compared = tuple(arg.expr for arg in binder.calls.comparable(args, position))
+    return Call("nullif", compared, compared[0].type)
+
+
+def _now(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if args:
+        if name in ("current_timestamp", "localtimestamp"):
+            raise FeatureNotSupported(f"{name.upper()} with a precision is not supported", position=position)
+        raise no_function(name, args, position)
+    now = Call("now", (), TIMESTAMPTZ)
+    targets = {"current_date": DATE, "localtimestamp": TIMESTAMP, "localtime": TIME}
+    if name not in targets:
+        return now
+    return binder.context.coercer.coerce(Operand(now, position), targets[name], Context.EXPLICIT)
+
+
+def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if len(args) != 1:
+        raise no_function(name, args, position)
+    return Literal(args[0].type.kind.value, VARCHAR)
+
+
+def _age(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """Of one timestamp: the age at midnight of today."""
+    if len(args) == 1:
+        midnight = Operand(_now(binder, "current_date", [], position), position)
+        target = TIMESTAMPTZ if args[0].type.kind is TypeKind.TIMESTAMPTZ else TIMESTAMP
+        args = [Operand(binder.context.coercer.coerce(midnight, target, Context.IMPLICIT), position), *args]
+    return binder.calls.function(name, args, position)
+
+
+_INTERVAL_PARTS = ("years", "months", "weeks", "days", "hours", "mins", "secs")
+
+
+def in_order(name: str, arguments: list[exp.Expr], position: int) -> list[exp.Expr]:
+    """The arguments by position; make_interval takes them by name too (`days => 10`), with 0 for the others."""
+    named = {str(a.this.name): a.expression for a in arguments if isinstance(a, exp.Kwarg | exp.PropertyEQ)}
+    if name != "make_interval":
+        if named:
+            raise FeatureNotSupported(f"named arguments of {name} are not supported", position=position)
+        return arguments
+    positional = arguments[: len(arguments) - len(named)]
+    unknown = [part for part in named if part not in _INTERVAL_PARTS[len(positional) :]]
+    if unknown:
+        raise UndefinedFunction(f"function make_interval({unknown[0]} => …) does not exist", position=position)
+    rest = [named.get(part, exp.Literal.number(0)) for part in _INTERVAL_PARTS[len(positional) :]]
+    return [*positional, *rest]
+
+
+def _overlaps(binder: ExpressionBinder, tree: exp.Overlaps) -> Expr:
+    """(a, b) OVERLAPS (c, d); an interval as second is how long after the first."""
+    position = position_of(tree)
+    ends: list[Operand] = []
+    for side in (tree.this, tree.expression):
+        if not isinstance(side, exp.Tuple) or len(side.expressions) != 2:
+            message = "wrong number of parameters on {} side of OVERLAPS expression"
+            raise SyntaxError_(message.format("left" if side is tree.this else "right"), position=position)
+        start, end = (binder.bind(part) for part in side.expressions)
+        if end.type.kind is TypeKind.INTERVAL:
+            end = Operand(binder.calls.operator("+", [start, end], position), position)
+        ends += [start, end]
+    signature = SCALARS["OVERLAPS"]
+    try:
+        chosen = resolve(signature, [end.type for end in ends], operator=False)
+    except NoMatch as no_match:
+        raise no_function("pg_catalog.overlaps", ends, position, ambiguous=no_match.ambiguous) from None
+    return binder.calls.apply(chosen, ends)
+
+
+SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
+    "coalesce": _coalesce,
+    "greatest": _coalesce,
+    "least": _coalesce,
+    "nullif": _nullif,
+    "date_part": _date_part,
+    "age": _age,
+    "pg_typeof": _pg_typeof,
+    **dict.fromkeys(
+        (
+            *("now", "current_timestamp", "transaction_timestamp", "statement_timestamp"),
+            *("current_date", "localtimestamp", "localtime"),
+        ),
+        _now,
+    ),
+}
+
+BINDERS.update({exp.Overlaps: _overlaps})

@@ -1,0 +1,152 @@
+"""Time zones over whole columns: offsets of instants and of wall clocks, from the IANA database, for years 1 to 9999.
+
+Python's and Arrow's zones are not enough: the one converts single values, the other knows no rule beyond 2037.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zoneinfo
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from risingpy.errors import InvalidParameterValue
+
+Micros: TypeAlias = "npt.NDArray[np.int64]"
+
+_SECOND = 1_000_000
+_DAY = 86_400
+_CYCLE_YEARS = 400  # after which weekdays and leap years repeat
+_CYCLE_SECONDS = 146_097 * _DAY
+_LAST = 253_402_300_800 + 366 * _DAY  # beyond the year 9999
+# Hours east of Greenwich of the abbreviations that PostgreSQL knows by default and people use.
+_ABBREVIATIONS = {
+    "z": 0, "zulu": 0, "utc": 0, "gmt": 0, "ut": 0, "wet": 0, "west": 1, "bst": 1, "ist": 2, "cet": 1, "cest": 2,
+    "mez": 1, "mesz": 2, "met": 1, "mest": 2, "eet": 2, "eest": 3, "sast": 2, "msk": 3, "msd": 4, "eat": 3, "jst": 9,
+    "kst": 9, "hkt": 8, "acst": 9.5, "aest": 10, "aedt": 11, "acdt": 10.5, "awst": 8, "nzst": 12, "nzdt": 13, "ast": -4,
+    "adt": -3, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7, "akst": -9,
+    "akdt": -8, "hst": -10, "nst": -3.5, "ndt": -2.5, "brt": -3, "npt": 5.75,
+}  # fmt: skip
+_POSIX = re.compile(r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]+>)?([+-]?)(\d{1,3})(?::(\d{2})(?::(\d{2}))?)?")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimeZone:
+    """From `instants[k]` on (seconds since 1970, UTC) the clock is `offsets[k]` seconds east of Greenwich."""
+
+    instants: Micros
+    offsets: Micros
+
+    def offsets_at(self, instants: Micros) -> Micros:
+        """Seconds east of Greenwich at instants in microseconds since 1970."""
+        found: Micros = self.offsets[np.searchsorted(self.instants, instants // _SECOND, side="right") - 1]
+        return found
+
+    def offsets_of_local(self, local: Micros) -> Micros:
+        """Seconds east of Greenwich for wall clocks in microseconds since 1970.
+
+        As PostgreSQL decides: an hour that is left out has the offset before, one that repeats that after.
+        """
+        before, after = self.offsets_at(local - _DAY * _SECOND), self.offsets_at(local + _DAY * _SECOND)
+        return np.where(self.offsets_at(local - after * _SECOND) == after, after, before)
+
+    def to_local(self, instants: Micros) -> Micros:
+        return instants + self.offsets_at(instants) * _SECOND
+
+    def to_utc(self, local: Micros) -> Micros:
+        return local - self.offsets_of_local(local) * _SECOND
+
+
+@lru_cache(maxsize=256)
+def time_zone(name: str) -> TimeZone:
+    """The zone of an abbreviation, an IANA name in any case, or a POSIX offset (`+02` is west). Raises 22023."""
+    hours = _ABBREVIATIONS.get(name.lower())
+    if hours is not None:
+        return _fixed(int(hours * 3600))
+    known = _names().get(name.lower())
+    if known is not None:
+        return _loaded(known)
+    posix = _POSIX.fullmatch(name)
+    if posix is None or int(posix[2]) > 167:
+        raise InvalidParameterValue(f'time zone "{name}" not recognized')
+    seconds = int(posix[2]) * 3600 + int(posix[3] or 0) * 60 + int(posix[4] or 0)
+    return _fixed(seconds if posix[1] == "-" else -seconds)
+
+
+def _fixed(seconds: int) -> TimeZone:
+    return TimeZone(np.array([np.iinfo(np.int64).min]), np.array([seconds]))
+
+
+@cache
+def _names() -> dict[str, str]:
+    return {name.lower(): name for name in zoneinfo.available_timezones()}
+
+
+def _loaded(name: str) -> TimeZone:
+    instants, offsets, first = _read_transitions(_file_bytes(name))
+    zone = zoneinfo.ZoneInfo(name)
+    ruled = _by_rule(zone, int(instants[-1]) if len(instants) else 0)
+    cycles = [ruled]
+    while cycles[-1] and cycles[-1][0][0] < _LAST:
+        cycles.append([(at + _CYCLE_SECONDS, offset) for at, offset in cycles[-1]])
+    later = [transition for cycle in cycles for transition in cycle]
+    all_instants = [np.iinfo(np.int64).min, *instants, *(at for at, _ in later)]
+    all_offsets = [first, *offsets, *(offset for _, offset in later)]
+    return TimeZone(np.array(all_instants, np.int64), np.array(all_offsets, np.int64))
+
+
+def _file_bytes(name: str) -> bytes:
+    for directory in zoneinfo.TZPATH:
+        path = Path(directory) / name
+        if path.is_file():
+            return path.read_bytes()
+    return resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).read_bytes()
+
+
+def _read_transitions(data: bytes) -> tuple[list[int], list[int], int]:
+    """The instants and offsets of a TZif file's 64-bit block, and the offset before the first (RFC 8536)."""
+    start = 0
+    for size in (4, 8) if data[4:5] >= b"2" else (4,):
+        utc_count, std_count, leaps, times, types, chars = struct.unpack_from(">6l", data, start + 20)
+        at = start + 44
+        instants = list(struct.unpack_from(f">{times}{'q' if size == 8 else 'l'}", data, at))
+        indices = data[at + times * size : at + times * (size + 1)]
+        records = at + times * (size + 1)
+        offsets = [struct.unpack_from(">l", data, records + 6 * k)[0] for k in range(types)]
+        start = records + 6 * types + chars + leaps * (size + 4) + std_count + utc_count
+    return instants, [offsets[k] for k in indices], offsets[0]
+
+
+def _by_rule(zone: zoneinfo.ZoneInfo, after: int) -> list[tuple[int, int]]:
+    """The transitions of one cycle of years that the file's closing rule makes after its last transition."""
+    base = datetime(1970, 1, 1, tzinfo=UTC)
+    first = max((base + timedelta(seconds=after)).year + 1, 2037)
+
+    def offset(at: int) -> int:
+        shift = (base + timedelta(seconds=at)).astimezone(zone).utcoffset()
+        assert shift is not None
+        return round(shift.total_seconds())
+
+    months = [datetime(first + k // 12, k % 12 + 1, 1, tzinfo=UTC) for k in range(12 * _CYCLE_YEARS + 1)]
+    edges = [round((month - base).total_seconds()) for month in months]
+    if len({offset(edge) for edge in edges[:13]}) == 1:
+        return []
+    found = []
+    for low, high in pairwise(edges):
+        old, new = offset(low), offset(high)
+        if old == new:
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if offset(middle) == old else (low, middle)
+        found.append((high, new))
+    return found
