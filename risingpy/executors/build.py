@@ -13,6 +13,7 @@ import pyarrow as pa
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.build_join import hash_join
+from risingpy.executors.build_ordered import over_window, top_n
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.conflicts import ConflictRule
 from risingpy.executors.dml import DmlExecutor
@@ -39,7 +40,6 @@ from risingpy.executors.project import ProjectExecutor, may_cancel
 from risingpy.executors.simple_agg import SimpleAggExecutor
 from risingpy.executors.source import SourceExecutor
 from risingpy.executors.table_scan import TableScanExecutor
-from risingpy.executors.top_n import TopNExecutor, Window
 from risingpy.executors.union import UnionExecutor
 from risingpy.executors.values import ValuesExecutor
 from risingpy.optimizer.graph import Fragment
@@ -52,6 +52,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    OverWindow,
     Project,
     SimpleAgg,
     Source,
@@ -143,8 +144,10 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
             return _row_operator(plan, empty, exchanges)
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _aggregation(plan, empty, _operator(plan.input, exchanges))
+        case OverWindow():
+            return over_window(plan, empty, _operator(plan.input, exchanges))
         case TopN():
-            return _top_n(plan, empty, _operator(plan.input, exchanges))
+            return top_n(plan, empty, _operator(plan.input, exchanges))
         case HashJoin():
             make = hash_join(plan, empty)
             sides = _operator(plan.left, exchanges), _operator(plan.right, exchanges)
@@ -293,24 +296,6 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: O
                 (input,),
                 wakes=at_start,
             )
-
-
-def _top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
-    types = _types(plan.input)
-    group_types = [types[k] for k in plan.group_key]
-    window = Window(plan.offset, plan.limit, plan.with_ties)
-    return Operator(
-        lambda epoch: TopNExecutor(
-            table=epoch.transaction.state_table(plan.table),
-            group_key=plan.group_key,
-            group_types=group_types,
-            ordered=len(plan.group_key) + len(plan.order),
-            window=window,
-            append_only=plan.input.properties.append_only,
-        ),
-        empty,
-        (input,),
-    )
 
 
 def _conflict_rule(plan: Materialize) -> ConflictRule:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from risingpy.executors.change_chunk import DELETE, INSERT, distinct_rows
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.group_keys import sort_indices
-from risingpy.storage.key_encoding import encode_keys
+from risingpy.storage.key_encoding import canonical, encode_keys
 from risingpy.storage.table_schema import TableSchema
 
 Integers = npt.NDArray[np.int64]
@@ -57,11 +57,16 @@ class KeyedRows:
         tied[runs[last]] = True
         return within | (present & tied[runs])
 
+    def marks(self, present: Mask, ordered: Sequence[int]) -> tuple[Mask, Mask]:
+        """Of the keys that are `present`: which are the first of their group, and of those that agree on `ordered`."""
+        group: Integers = np.cumsum(self.begins)
+        return _steps(group[present]), _steps(self._runs(ordered)[present])
+
     def _runs(self, ordered: Sequence[int]) -> Integers:
         """Numbers that are equal for neighbouring keys that agree on the first columns of the table's key."""
         rows = pa.array(np.where(self.old >= 0, self.old, self.new))
-        keys = encode_keys(self.schema, [self.columns[k].take(rows) for k in ordered], np.zeros(len(rows), np.uint16))
-        return np.cumsum(_differs_from_last(keys)) - 1
+        columns = [canonical(self.columns[k].take(rows)) for k in ordered]
+        return np.cumsum(_differs_from_last(encode_keys(self.schema, columns, np.zeros(len(rows), np.uint16)))) - 1
 
 
 def match_rows(
@@ -94,7 +99,7 @@ def match_rows(
         before,
         old=np.where(kinds[first] != INSERT, first, -1),
         new=np.where(kinds[last] != DELETE, last, -1),
-        begins=np.append(True, group[1:] != group[:-1])[: len(group)],
+        begins=_steps(group),
     )
 
 
@@ -107,6 +112,11 @@ def same_as_before(rows: KeyedRows, keys: Integers) -> Mask:
         left, right = rows.take(old[written]), rows.take(new[written])
         same[written] = ~distinct_rows(left, right, len(written))
     return same
+
+
+def _steps(numbers: Integers) -> Mask:
+    """Which numbers differ from the one before; the first does."""
+    return np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
 
 
 def _differs_from_last(keys: pa.BinaryArray) -> Mask:

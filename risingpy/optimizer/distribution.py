@@ -18,6 +18,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    OverWindow,
     Project,
     SimpleAgg,
     Source,
@@ -55,7 +56,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.properties.distribution
         case Values() | SimpleAgg():
             return SINGLE
-        case Filter() | TopN() | Materialize():
+        case Filter() | TopN() | OverWindow() | Materialize():
             return plan.input.properties.distribution
         case Project():
             positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}

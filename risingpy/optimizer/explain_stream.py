@@ -18,7 +18,7 @@ from risingpy.optimizer.explain_tree import (
     order_text,
     render,
 )
-from risingpy.optimizer.explain_window import sort_texts
+from risingpy.optimizer.explain_window import sort_texts, window_fields
 from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.fragments import children
 from risingpy.optimizer.graph import Fragment, Job
@@ -35,6 +35,7 @@ from risingpy.optimizer.plan import (
     JoinSide,
     LocalAgg,
     Materialize,
+    OverWindow,
     Project,
     SimpleAgg,
     Source,
@@ -108,6 +109,9 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_agg(plan)
         case TopN():
             return _described_top_n(plan)
+        case OverWindow():
+            fields = window_fields(plan.partition_by, plan.order_by, plan.calls, _input_names(plan))
+            return "StreamOverWindow", fields
         case HashJoin():
             return _described_join(plan)
         case Union():
@@ -184,7 +188,7 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
     }
 
 
-def _input_names(plan: Filter | Project | LocalAgg | HashAgg | SimpleAgg | TopN | Exchange) -> list[str]:
+def _input_names(plan: Filter | Project | LocalAgg | HashAgg | SimpleAgg | TopN | OverWindow | Exchange) -> list[str]:
     return column_names(plan.input.properties.schema)
 
 
@@ -211,7 +215,7 @@ def _table_details(plan: StreamPlan) -> list[str]:
         case HashAgg() | SimpleAgg():
             first = len(plan.properties.schema) - len(plan.calls)
             return _agg_details(plan.states, plan.properties.schema[first:]) + _dedup_details(plan)
-        case TopN():
+        case TopN() | OverWindow():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
         case HashJoin():
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]

@@ -21,6 +21,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    OverWindow,
     Project,
     SimpleAgg,
     Source,
@@ -55,7 +56,9 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     match plan:
         case TableScan() | Dml() | Source() | Values():
             return ()
-        case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | TopN() | Exchange() | Materialize():
+        case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | TopN() | OverWindow():
+            return (plan.input,)
+        case Exchange() | Materialize():
             return (plan.input,)
         case HashJoin():
             return (plan.left, plan.right)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer.logical import AggCall, JoinKind, Schema, SortKey
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import SqlType
@@ -257,6 +258,23 @@ class HashJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class OverWindow:
+    """Adds to each row what `calls` give over its partition: the rows that agree on `partition_by`, in `order_by`.
+
+    Output: the input's columns, then one per call. Rows that `order_by` does not tell apart are in the order of the
+    input's stream key. Stream key: the partition's columns and the input's key. State: the output itself,
+    `partition | order | input's stream key → the other columns and the results`, so that what was given out is known.
+    """
+
+    input: StreamPlan
+    partition_by: tuple[ColumnIndex, ...]
+    order_by: tuple[SortKey, ...]
+    calls: tuple[WindowCall, ...]
+    table: TableSchema
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Union:
     """UNION ALL: the changes of all inputs. Adds a hidden last column, the input's ordinal (integer).
 
@@ -309,6 +327,7 @@ StreamPlan = (
     | HashAgg
     | SimpleAgg
     | TopN
+    | OverWindow
     | HashJoin
     | Union
     | Exchange

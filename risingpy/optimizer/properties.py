@@ -16,6 +16,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    OverWindow,
     Project,
     Properties,
     SimpleAgg,
@@ -29,7 +30,8 @@ from risingpy.optimizer.plan import (
 from risingpy.optimizer.stream_key import stream_key
 
 Operator = TypeVar(
-    "Operator", Exchange, Filter, HashAgg, HashJoin, LocalAgg, Materialize, Project, SimpleAgg, TopN, Union, Values
+    "Operator", Exchange, Filter, HashAgg, HashJoin, LocalAgg, Materialize, OverWindow, Project, SimpleAgg, TopN, Union,
+    Values,
 )
 
 
@@ -54,6 +56,8 @@ def append_only(plan: StreamPlan) -> bool:
         case Filter() | Project() | Exchange():
             return plan.input.properties.append_only
         case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
+            return False
+        case OverWindow():  # a row that comes changes its neighbours' results
             return False
         case TopN():  # a row that comes pushes another one out
             return False

@@ -12,6 +12,7 @@ The table ids come from the meta service, through the planner's `allocate`.
     TopN                  rows                      group key | order | input's stream key      the other columns
     HashJoin              row, per side             join key | rest of the input's stream key   other columns
                           degree, where needed      join key | rest of the input's stream key   number of matches
+    OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
 """
 
@@ -34,6 +35,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    OverWindow,
     Project,
     Properties,
     SimpleAgg,
@@ -61,7 +63,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case HashJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
-        case Materialize() | TopN():
+        case Materialize() | TopN() | OverWindow():
             return (plan.table,)
         case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
             return ()

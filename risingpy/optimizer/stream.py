@@ -26,6 +26,7 @@ from risingpy.optimizer.rewrite import walk
 from risingpy.optimizer.state_tables import marker_table, progress_table, relation_table
 from risingpy.optimizer.stream_agg import exchange, plan_aggregate
 from risingpy.optimizer.stream_join import plan_join
+from risingpy.optimizer.stream_over_window import plan_over_window
 from risingpy.optimizer.stream_top_n import TopRows, plan_top_n, row_count
 from risingpy.optimizer.stream_union import plan_union
 from risingpy.storage.table_schema import KeyColumn, TableSchema
@@ -230,7 +231,7 @@ class _StreamPlanner:
             case logical.Limit():
                 return self._limit(query)
             case logical.OverWindow():
-                raise _unsupported("a window function in a materialized view")
+                return plan_over_window(query, self.stream(query.input), self.job, self.allocate)
             case logical.TopN():
                 group, ties = query.group_key, query.with_ties
                 rows = TopRows(query.keys, query.limit, query.offset, with_ties=ties, group_key=group)

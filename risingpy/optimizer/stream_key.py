@@ -20,6 +20,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    OverWindow,
     Project,
     SimpleAgg,
     Source,
@@ -55,6 +56,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return tuple(dict.fromkeys((*plan.group_key, *plan.input.properties.stream_key)))
         case HashJoin():  # both inputs', less what the join key makes equal, and the join key
             return _join_key(plan)
+        case OverWindow():  # the same rows; the partition tells where a row is
+            return tuple(dict.fromkeys((*plan.partition_by, *plan.input.properties.stream_key)))
         case Union():  # whatever tells rows apart within an input, and which input it is
             keys = {index for each in plan.inputs for index in each.properties.stream_key}
             return (*sorted(keys), len(plan.properties.schema) - 1)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from risingpy.executors.aggregate import partial_types
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
+from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.fragments import all_state_tables, children
@@ -57,7 +58,7 @@ def aggregate(query: LogicalPlan, group_key: tuple[int, ...], calls: tuple[AggCa
 
 def draw_query(draw: Draw, bench, made: list, depth: int) -> LogicalPlan:
     """A query whose columns have the types of COLUMNS, in that order."""
-    kinds = ["scan", "filter", "project", "group", "global", "distinct", "union", "sort", "limit", "top"]
+    kinds = ["scan", "filter", "project", "group", "global", "distinct", "union", "sort", "limit", "top", "window"]
     kind = draw(st.sampled_from(kinds))
     if depth == 0 or kind == "scan":
         if draw(st.integers(0, 9)) == 0:
@@ -87,8 +88,19 @@ def draw_query(draw: Draw, bench, made: list, depth: int) -> LogicalPlan:
         case "top":
             groups = draw(st.sampled_from([(), (1,), (0, 2)]))
             return logical.TopN(query, groups, (SortKey(3), SortKey(1)), draw(st.integers(1, 2)), draw(st.booleans()))
+        case "window":
+            return draw_window(draw, query)
         case _:
             return logical.Sort(query, (SortKey(draw(st.integers(0, 3)), descending=draw(st.booleans())),))
+
+
+def draw_window(draw: Draw, query: LogicalPlan) -> LogicalPlan:
+    groups = draw(st.sampled_from([(), (1,), (0, 2)]))
+    lag = WindowCall("lag", (InputRef(0, INTEGER), Literal(2, INTEGER)), INTEGER)
+    number = WindowCall("row_number", (), BIGINT)
+    made = (*query.schema, Field("lag", INTEGER), Field("number", BIGINT))
+    window = logical.OverWindow(query, groups, (SortKey(3), SortKey(1)), (lag, number), made)
+    return logical.Project(window, refs(window, (4, 5, 2, 3)), fields(*COLUMNS))
 
 
 def draw_group(draw: Draw, query: LogicalPlan) -> LogicalPlan:
@@ -148,6 +160,8 @@ def check(node: StreamPlan) -> None:
             check_local_agg(node)
         case plan.TopN():
             check_top_n(node)
+        case plan.OverWindow():
+            check_over_window(node)
         case plan.Union():
             check_union(node)
         case plan.Materialize():
@@ -196,6 +210,17 @@ def check_top_n(node: plan.TopN) -> None:
     assert brings_together(node.input.properties.distribution, node.group_key)
     assert node.table.distribution == node.input.properties.distribution.columns
     assert set(node.table.distribution) <= set(node.group_key)
+
+
+def check_over_window(node: plan.OverWindow) -> None:
+    columns = node.properties.schema
+    assert [column.type for column in node.table.columns] == [column.type for column in columns]
+    assert [column.type for column in columns[len(columns) - len(node.calls) :]] == [c.type for c in node.calls]
+    key = [key.index for key in node.table.key]
+    assert tuple(key[: len(node.partition_by)]) == node.partition_by
+    assert set(node.properties.stream_key) <= set(key)
+    assert brings_together(node.input.properties.distribution, node.partition_by)
+    assert set(node.table.distribution) <= set(node.partition_by)
 
 
 def check_union(node: plan.Union) -> None:

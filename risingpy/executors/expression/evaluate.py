@@ -95,7 +95,7 @@ def _compiled(expr: Expr) -> _Compiled:
     return _Compiled(expr, compile_arrow(expr), sql)
 
 
-def _connection() -> duckdb.DuckDBPyConnection:
+def thread_connection() -> duckdb.DuckDBPyConnection:
     """This thread's connection: made at the first need, kept."""
     if not hasattr(_local, "connection"):
         _local.connection = connect()
@@ -163,7 +163,7 @@ def _tried(compiled: _Compiled, chunk: pa.Table) -> tuple[Column, int]:
 def _query(expressions: Sequence[str], chunk: pa.Table) -> list[pa.ChunkedArray]:
     """One query over `chunk`, which DuckDB finds by its name among this function's variables."""
     named = ", ".join(f"{text} AS e{k}" for k, text in enumerate(expressions))
-    columns: list[pa.ChunkedArray] = _connection().sql(f"SELECT {named} FROM chunk").to_arrow_table().columns
+    columns: list[pa.ChunkedArray] = thread_connection().sql(f"SELECT {named} FROM chunk").to_arrow_table().columns
     return columns
 
 

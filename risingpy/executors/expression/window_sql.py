@@ -10,12 +10,11 @@ import pyarrow as pa
 from risingpy.errors import SqlError
 from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
 from risingpy.executors.expression.duckdb_sql import compile_expression
-from risingpy.executors.expression.nodes import Expr, Literal
+from risingpy.executors.expression.nodes import Literal
 from risingpy.executors.expression.window_calls import (
     DEFAULT_FRAME,
     FRAMELESS,
     VALUE_FUNCTIONS,
-    BoundKind,
     Frame,
     FrameBound,
     FrameExclusion,
@@ -37,9 +36,9 @@ def window_sql(
 
     `partition_by` are SQL expressions; `order_by` too, each with its direction (`DESC NULLS LAST`) and type.
     """
-    _check_argument(call)
+    check_window_call(call)
     args = [compile_expression(arg, column, strict=True) for arg in call.args]
-    over = f" OVER ({_window(call, partition_by, order_by)})"
+    over = f" OVER ({_window(call, column, partition_by, order_by)})"
     condition = "" if call.filter is None else f" FILTER (WHERE {column(call.filter)})"
     if call.function not in FRAMELESS | VALUE_FUNCTIONS:
         types = [arg.type for arg in call.args]
@@ -49,14 +48,16 @@ def window_sql(
     return f"CAST({call.function}({', '.join(args)}{nulls}){over} AS {call.type.duckdb})"
 
 
-def _window(call: WindowCall, partition_by: Sequence[str], order_by: Sequence[tuple[str, str, SqlType]]) -> str:
+def _window(
+    call: WindowCall, column: Column, partition_by: Sequence[str], order_by: Sequence[tuple[str, str, SqlType]]
+) -> str:
     partition = [f"PARTITION BY {', '.join(partition_by)}"] if partition_by else []
     frame = call.frame
     frameless = call.function in FRAMELESS
     by_value = not frameless and frame.units is FrameUnits.RANGE and _has_offset(frame)
     keys = [f"{_widened(text, type_) if by_value else text} {direction}" for text, direction, type_ in order_by]
     order = [f"ORDER BY {', '.join(keys)}"] if keys else []
-    return " ".join([*partition, *order, *([] if frameless or frame == DEFAULT_FRAME else [frame_sql(frame)])])
+    return " ".join([*partition, *order, *([] if frameless or frame == DEFAULT_FRAME else [_frame(frame, column)])])
 
 
 def _has_offset(frame: Frame) -> bool:
@@ -68,27 +69,28 @@ def _widened(text: str, type_: SqlType) -> str:
     return f"CAST({text} AS HUGEINT)" if type_.is_integer else text
 
 
-def frame_sql(frame: Frame) -> str:
+def _frame(frame: Frame, column: Column) -> str:
     """`ROWS BETWEEN … AND … EXCLUDE …`"""
-    start, end = _bound(frame.start, "starting"), _bound(frame.end, "ending")
+    start, end = _bound(frame.start, column), _bound(frame.end, column)
     text = f"{frame.units.value} BETWEEN {start} AND {end}"
     return text if frame.exclusion is FrameExclusion.NO_OTHERS else f"{text} EXCLUDE {frame.exclusion.value}"
 
 
-def _bound(bound: FrameBound, which: str) -> str:
+def _bound(bound: FrameBound, column: Column) -> str:
+    if bound.offset is None:
+        return bound.kind.value
+    return f"{compile_expression(bound.offset, column, strict=True)} {bound.kind.value}"
+
+
+def _check_offset(bound: FrameBound, which: str) -> None:
     match bound.offset:
-        case None:
-            return bound.kind.value
         case Literal(None):
             raise SqlError(f"frame {which} offset must not be null", sqlstate="22004")
-        case Literal(value) if is_negative(value):
-            sqlstate = "22013"
-            raise SqlError(f"frame {which} offset must not be negative", sqlstate=sqlstate)
-    assert bound.kind in (BoundKind.PRECEDING, BoundKind.FOLLOWING)
-    return f"{_constant(bound.offset)} {bound.kind.value}"
+        case Literal(value) if _is_negative(value):
+            raise SqlError(f"frame {which} offset must not be negative", sqlstate="22013")
 
 
-def is_negative(value: object) -> bool:
+def _is_negative(value: object) -> bool:
     """True for an offset below zero: a number, or an interval whose parts are."""
     if isinstance(value, pa.MonthDayNano):
         months, days, nanoseconds = value
@@ -96,15 +98,10 @@ def is_negative(value: object) -> bool:
     return isinstance(value, int | float | Decimal) and value < 0
 
 
-def _constant(offset: Expr) -> str:
-    def no_column(index: int) -> str:
-        raise ValueError(f"a frame's offset reads column {index}")
-
-    return compile_expression(offset, no_column, strict=True)
-
-
-def _check_argument(call: WindowCall) -> None:
-    """ntile and nth_value count from 1."""
+def check_window_call(call: WindowCall) -> None:
+    """Raises PostgreSQL's errors for constants that no row can make right: ntile and nth_value count from 1."""
+    _check_offset(call.frame.start, "starting")
+    _check_offset(call.frame.end, "ending")
     if call.function not in _POSITIVE_ARGUMENT:
         return
     position, sqlstate = _POSITIVE_ARGUMENT[call.function]

@@ -1,0 +1,58 @@
+"""Makes the executors that keep rows in order: TopN and OverWindow."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from risingpy.executors.operator_tree import Operator
+from risingpy.executors.over_window import OverWindowExecutor
+from risingpy.executors.top_n import TopNExecutor, Window
+from risingpy.executors.window_functions import WindowFunctions
+from risingpy.optimizer.plan import OverWindow, TopN
+
+
+def top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of a TopN."""
+    schema = plan.input.properties.schema
+    group_types = [schema[k].type for k in plan.group_key]
+    window = Window(plan.offset, plan.limit, plan.with_ties)
+    return Operator(
+        lambda epoch: TopNExecutor(
+            table=epoch.transaction.state_table(plan.table),
+            group_key=plan.group_key,
+            group_types=group_types,
+            ordered=len(plan.group_key) + len(plan.order),
+            window=window,
+            append_only=plan.input.properties.append_only,
+        ),
+        empty,
+        (input,),
+    )
+
+
+def over_window(plan: OverWindow, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of an OverWindow."""
+    schema = plan.input.properties.schema
+    order = [
+        (
+            key.index,
+            f"{'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}",
+            schema[key.index].type,
+        )
+        for key in plan.order_by
+    ]
+    functions = WindowFunctions(plan.calls, order, len(schema))
+    partition_types = [schema[k].type for k in plan.partition_by]
+    ordered = len({*plan.partition_by, *(key.index for key in plan.order_by)})
+    return Operator(
+        lambda epoch: OverWindowExecutor(
+            table=epoch.transaction.state_table(plan.table),
+            partition_by=plan.partition_by,
+            partition_types=partition_types,
+            ordered=ordered,
+            functions=functions,
+            result_types=[call.type for call in plan.calls],
+        ),
+        empty,
+        (input,),
+    )

@@ -1,0 +1,223 @@
+"""Window functions over partitions that lie in order: what only counts and picks rows by arrays, the rest by DuckDB.
+
+DuckDB gets frames in ROWS wherever peers alone decide: what a default frame sees is then the same from epoch to epoch,
+also of rows that the ORDER BY does not tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.errors import SqlError
+from risingpy.executors.expression.duckdb_connection import translate_error
+from risingpy.executors.expression.evaluate import thread_connection
+from risingpy.executors.expression.nodes import InputRef, Literal
+from risingpy.executors.expression.window_calls import (
+    FRAMELESS,
+    BoundKind,
+    Frame,
+    FrameBound,
+    FrameExclusion,
+    FrameUnits,
+    WindowCall,
+)
+from risingpy.executors.expression.window_sql import window_sql
+from risingpy.storage.column_buffers import whole
+from risingpy.types import BIGINT, SqlType
+
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+OrderColumn = tuple[int, str, SqlType]  # position, direction as SQL, type
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """Rows, partition by partition, each in its order. `begins` and `peers_begin` mark first rows."""
+
+    columns: Sequence[pa.Array]
+    begins: Mask
+    peers_begin: Mask
+
+    @property
+    def rows(self) -> int:
+        return len(self.begins)
+
+    def starts(self, marks: Mask) -> Integers:
+        """For each row, the first row of its run."""
+        starts = np.flatnonzero(marks)
+        return np.repeat(starts, np.diff(np.append(starts, self.rows)))
+
+    def ends(self, marks: Mask) -> Integers:
+        """For each row, the row behind the last one of its run."""
+        starts = np.flatnonzero(marks)
+        ends = np.append(starts[1:], self.rows)
+        return np.repeat(ends, ends - starts)
+
+
+class WindowFunctions:
+    """The calls over one window. `order_by` are the columns that order a partition."""
+
+    def __init__(self, calls: Sequence[WindowCall], order_by: Sequence[OrderColumn], width: int) -> None:
+        self._calls = calls
+        self._by_arrays = [_by_arrays(call) for call in calls]
+        self._sql = {
+            i: _positional_sql(call, order_by, width)
+            for i, call in enumerate(calls)
+            if self._by_arrays[i] is None
+        }
+
+    def results(self, partitions: Partitions) -> tuple[list[pa.Array], int]:
+        """A column for each call, and how many rows have NULL there because the call failed."""
+        if not partitions.rows:
+            return [pa.array([], call.type.arrow) for call in self._calls], 0
+        found: dict[int, pa.Array] = {}
+        errors = 0
+        for i, compute in enumerate(self._by_arrays):
+            if compute is not None:
+                found[i] = compute(partitions).cast(self._calls[i].type.arrow)
+        if self._sql:
+            computed, errors = self._by_duckdb(partitions)
+            found.update(computed)
+        return [found[i] for i in range(len(self._calls))], errors
+
+    def _by_duckdb(self, partitions: Partitions) -> tuple[dict[int, pa.Array], int]:
+        rows = _with_positions(partitions)
+        try:
+            return dict(zip(self._sql, self._query(list(self._sql), rows), strict=True)), 0
+        except (duckdb.Error, SqlError):
+            pass  # one of them fails: which one, single queries tell
+        computed: dict[int, pa.Array] = {}
+        errors = 0
+        for i in self._sql:
+            try:
+                (computed[i],) = self._query([i], rows)
+            except duckdb.Error as error:
+                if not isinstance(error, duckdb.DataError | duckdb.OperationalError):
+                    raise translate_error(error) from error
+                computed[i] = pa.nulls(partitions.rows, self._calls[i].type.arrow)
+                errors += partitions.rows
+        return computed, errors
+
+    def _query(self, calls: Sequence[int], rows: pa.Table) -> list[pa.Array]:
+        listed = ", ".join(f"{self._sql[i]} AS r{i}" for i in calls)
+        answer = thread_connection().sql(f"SELECT t.i, {listed} FROM rows AS t").to_arrow_table()
+        place = np.empty(answer.num_rows, np.int64)
+        place[whole(answer.column(0)).to_numpy()] = np.arange(answer.num_rows)
+        chosen = pa.array(place)
+        return [
+            whole(column).cast(self._calls[i].type.arrow).take(chosen)
+            for i, column in zip(calls, answer.columns[1:], strict=True)
+        ]
+
+
+def _with_positions(partitions: Partitions) -> pa.Table:
+    """The columns c0, c1, …; p, the partition; i, the row; a and b, the number of peers before and behind it."""
+    index = np.arange(partitions.rows)
+    peers = partitions.begins | partitions.peers_begin
+    before, behind = index - partitions.starts(peers), partitions.ends(peers) - 1 - index
+    arrays = [*partitions.columns, *(pa.array(a) for a in (np.cumsum(partitions.begins), index, before, behind))]
+    return pa.table(arrays, names=[*(f"c{k}" for k in range(len(partitions.columns))), "p", "i", "a", "b"])
+
+
+def _positional_sql(call: WindowCall, order_by: Sequence[OrderColumn], width: int) -> str:
+    """The call over the table of `_with_positions`."""
+    names = ["a", "b"]
+
+    def column(index: int) -> str:
+        return f"t.c{index}" if index < width else f"t.{names[index - width]}"
+
+    frame = call.frame if call.function in FRAMELESS else _by_position(call.frame, width, width + 1)
+    if frame is None:
+        return window_sql(call, column, ["t.p"], [(column(k), way, type_) for k, way, type_ in order_by])
+    return window_sql(replace(call, frame=frame), column, ["t.p"], [("t.i", "ASC", BIGINT)])
+
+
+def _by_position(frame: Frame, before: int, behind: int) -> Frame | None:
+    """The frame in ROWS, where the columns `before` and `behind` count peers; None if values or groups must decide."""
+    if frame.exclusion in (FrameExclusion.GROUP, FrameExclusion.TIES):
+        return None
+    if frame.units is FrameUnits.ROWS:
+        return frame
+    if frame.start.offset is not None or frame.end.offset is not None:
+        return None
+    start, end = frame.start, frame.end
+    if start.kind is BoundKind.CURRENT_ROW:
+        start = FrameBound(BoundKind.PRECEDING, InputRef(before, BIGINT))
+    if end.kind is BoundKind.CURRENT_ROW:
+        end = FrameBound(BoundKind.FOLLOWING, InputRef(behind, BIGINT))
+    return Frame(FrameUnits.ROWS, start, end, frame.exclusion)
+
+
+# -- functions that count and pick rows ---------------------------------------------------------------------------
+
+Compute = Callable[[Partitions], pa.Array]
+
+
+def _by_arrays(call: WindowCall) -> Compute | None:
+    if call.function in _NUMBERING:
+        return _NUMBERING[call.function]
+    match call:
+        case WindowCall("lag" | "lead", (InputRef(column),), ignore_nulls=False):
+            return _shift(call, column, 1, None)
+        case WindowCall("lag" | "lead", (InputRef(column), Literal(int(rows))), ignore_nulls=False):
+            return _shift(call, column, rows, None)
+        case WindowCall("lag" | "lead", (InputRef(column), Literal(int(rows)), Literal() as other), ignore_nulls=False):
+            return _shift(call, column, rows, other)
+    return None
+
+
+def _row_number(partitions: Partitions) -> pa.Array:
+    return pa.array(np.arange(1, partitions.rows + 1) - partitions.starts(partitions.begins))
+
+
+def _rank(partitions: Partitions) -> pa.Array:
+    peers = partitions.starts(partitions.begins | partitions.peers_begin)
+    return pa.array(peers + 1 - partitions.starts(partitions.begins))
+
+
+def _dense_rank(partitions: Partitions) -> pa.Array:
+    groups = np.cumsum(partitions.begins | partitions.peers_begin)
+    return pa.array(groups + 1 - groups[partitions.starts(partitions.begins)])
+
+
+def _percent_rank(partitions: Partitions) -> pa.Array:
+    starts, ends = partitions.starts(partitions.begins), partitions.ends(partitions.begins)
+    ranks = partitions.starts(partitions.begins | partitions.peers_begin) - starts
+    return pa.array(ranks / np.maximum(ends - starts - 1, 1))
+
+
+def _cume_dist(partitions: Partitions) -> pa.Array:
+    starts, ends = partitions.starts(partitions.begins), partitions.ends(partitions.begins)
+    return pa.array((partitions.ends(partitions.begins | partitions.peers_begin) - starts) / (ends - starts))
+
+
+_NUMBERING: dict[str, Compute] = {
+    "row_number": _row_number,
+    "rank": _rank,
+    "dense_rank": _dense_rank,
+    "percent_rank": _percent_rank,
+    "cume_dist": _cume_dist,
+}
+
+
+def _shift(call: WindowCall, column: int, rows: int, other: Literal | None) -> Compute:
+    """lag or lead by a constant number of rows; `other` where there is no such row."""
+    distance = -rows if call.function == "lag" else rows
+    absent = pa.scalar(None if other is None else other.value, call.type.arrow)
+
+    def compute(partitions: Partitions) -> pa.Array:
+        source = np.arange(partitions.rows) + np.clip(distance, -partitions.rows, partitions.rows)
+        outside = (source < partitions.starts(partitions.begins)) | (source >= partitions.ends(partitions.begins))
+        taken = partitions.columns[column].take(pa.array(source, mask=outside))
+        if not absent.is_valid or not outside.any():
+            return taken
+        values = pa.concat_arrays([taken, pa.array([absent.as_py()], call.type.arrow)])
+        return values.take(pa.array(np.where(outside, partitions.rows, np.arange(partitions.rows))))
+
+    return compute
