@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from risingpy.connectors.file_source import FileSourceOptions, read_rows
 from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path
+from risingpy.executors.shard_threads import ShardThreads, one_by_one
 from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.graph import StreamGraph
@@ -71,6 +72,7 @@ class EpochWorker:
         self._sources: dict[int, Relation] = {}
         self._stores: dict[int, ShardStore] = {}
         self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
+        self._threads = ShardThreads()
 
     @cached_property
     def _log(self) -> LogReader:
@@ -118,12 +120,14 @@ class EpochWorker:
     def run_all(self, descriptor: EpochDescriptor) -> list[StageReport]:
         """Runs every stage on every shard, one after the other, without a shuffle."""
         shards = range(descriptor.shards)
+        self.logged(descriptor)  # before several threads ask for it
         return run_epoch_in_process(
             self.graph(descriptor.graph_version),
             [self.store(shard, descriptor.shards) for shard in shards],
             descriptor.epoch,
             [LoggedInput(self, descriptor, shard) for shard in shards],
             committed=descriptor.committed,
+            on_shards=self._threads if __import__("os").environ.get("THREADS") else one_by_one,
         )
 
     def purge(self, descriptor: EpochDescriptor, shard: int) -> frozenset[int]:
@@ -144,3 +148,4 @@ class EpochWorker:
         for store in self._stores.values():
             store.close()
         self._stores.clear()
+        self._threads.close()

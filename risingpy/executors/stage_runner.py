@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pyarrow as pa
 from risingpy.executors.build import build_fragment
 from risingpy.executors.change_chunk import empty_chunk
 from risingpy.executors.epoch_input import EpochInput
+from risingpy.executors.shard_threads import OnShards
 from risingpy.executors.exchange import (
     PORTS_PER_FRAGMENT,
     from_payload,
@@ -100,23 +101,35 @@ def run_epoch_in_process(
     epoch_inputs: Sequence[EpochInput],
     *,
     committed: int,
+    on_shards: OnShards,
 ) -> list[StageReport]:
-    """Runs all stages on all shards, one after the other, and commits every shard; one transaction per shard."""
+    """Runs all stages on all shards and commits every shard; one transaction per shard, which stays in one thread.
+
+    `on_shards` says whether the shards take turns or run at once: `one_by_one` or a `ShardThreads`.
+    """
     routes = _routes_of(graph)
-    reports: list[StageReport] = []
+    shards = range(len(stores))
     received: list[Received] = [defaultdict(list) for _ in stores]
-    with ExitStack() as stack:
-        transactions = [stack.enter_context(store.begin(epoch, 0, committed=committed)) for store in stores]
+    transactions = [store.begin(epoch, 0, committed=committed) for store in stores]
+    reports: list[StageReport] = []
+
+    def run(shard: int, stage: int) -> tuple[StageReport, list[tuple[int, int, pa.Table]]]:
+        report = StageReport()
+        sent = _run_fragments(
+            routes, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report
+        )
+        return report, list(sent)
+
+    try:
+        on_shards(lambda shard: transactions[shard].__enter__(), shards)
         for stage in range(graph.depth):
-            for shard, transaction in enumerate(transactions):
-                report = StageReport()
+            for report, sent in on_shards(partial(run, stage=stage), shards):
                 reports.append(report)
-                for target, port, rows in _run_fragments(
-                    routes, stage, shard, transaction, epoch_inputs[shard], received[shard], report
-                ):
+                for target, port, rows in sent:
                     received[target][port].append(rows)
-        for transaction in transactions:
-            transaction.commit()
+        on_shards(lambda shard: transactions[shard].commit(), shards)
+    finally:
+        on_shards(lambda shard: transactions[shard].__exit__(None, None, None), shards)
     return reports
 
 

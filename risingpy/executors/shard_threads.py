@@ -1,0 +1,53 @@
+"""Runs a step of an epoch on every shard: one shard after the other, or at once, in a thread for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class OnShards(Protocol):
+    """Calls a function with each shard's number; returns the results in the shards' order.
+
+    Calls for one shard are always made in the same thread: LMDB wants a write transaction to stay in it.
+    """
+
+    def __call__(self, step: Callable[[int], T], shards: Sequence[int]) -> list[T]: ...
+
+
+def one_by_one(step: Callable[[int], T], shards: Sequence[int]) -> list[T]:
+    """In this thread."""
+    return [step(shard) for shard in shards]
+
+
+class ShardThreads:
+    """A thread for each shard, from its first use on; the first shard runs in the caller's."""
+
+    def __init__(self) -> None:
+        self._threads: dict[int, ThreadPoolExecutor] = {}
+
+    def __call__(self, step: Callable[[int], T], shards: Sequence[int]) -> list[T]:
+        """Ends when all have ended; raises what the first of them raised."""
+        others = [self._start(step, shard) for shard in shards[1:]]
+        first: Future[T] = Future()
+        try:
+            first.set_result(step(shards[0]))
+        except BaseException as error:
+            first.set_exception(error)
+        steps = [first, *others]
+        for other in others:
+            other.exception()  # waits
+        return [done.result() for done in steps]
+
+    def close(self) -> None:
+        for thread in self._threads.values():
+            thread.shutdown()
+        self._threads.clear()
+
+    def _start(self, step: Callable[[int], T], shard: int) -> Future[T]:
+        if shard not in self._threads:
+            self._threads[shard] = ThreadPoolExecutor(1, thread_name_prefix=f"shard-{shard}")
+        return self._threads[shard].submit(step, shard)
