@@ -21,7 +21,8 @@ MAX_DEFAULT_PARALLELISM = 16  # beyond this an embedded server gains nothing and
 MAX_PARALLELISM = 256  # one shard per virtual node
 TASK_TRIES = 4  # plain local[N] gives up at a task's first failure
 LOG_LEVELS = ("debug", "info", "warning", "error")
-ENGINES = ("spark", "inprocess")
+SHUFFLING_ENGINE = "spark-shuffled"  # no epoch in one task: to test the shuffle with small data
+ENGINES = ("spark", SHUFFLING_ENGINE, "inprocess")
 
 
 class ConfigError(Exception):

@@ -9,12 +9,13 @@ import threading
 import time
 from types import FrameType
 
-from risingpy.config import ServeConfig
+from risingpy.config import SHUFFLING_ENGINE, ServeConfig
 from risingpy.errors import SqlError
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.server import WireServer
 from risingpy.meta.database import Database
 from risingpy.meta.epoch_runner import EpochRunner
+from risingpy.meta.epoch_shape import EpochShape
 from risingpy.meta.in_process_runner import InProcessRunner
 from risingpy.storage.meta_store import DataDirectoryInUse
 
@@ -73,7 +74,8 @@ def _make_runner(config: ServeConfig, database: Database) -> EpochRunner:
     from risingpy.meta.spark_runner import SparkRunner
 
     settings = SparkSettings(config.master, database.shards)
-    return SparkRunner(SparkDriver(database.data_dir, settings, database.initial_epoch))
+    shape = EpochShape(always_shuffles=config.engine == SHUFFLING_ENGINE)
+    return SparkRunner(SparkDriver(database.data_dir, settings, database.initial_epoch), shape)
 
 
 def _stop_on_signals() -> threading.Event:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from risingpy.connectors.file_source import FileSourceOptions, read_rows
 from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path
-from risingpy.executors.shard_threads import ShardThreads, one_by_one
+from risingpy.executors.shard_threads import ShardThreads
 from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.graph import StreamGraph
@@ -118,7 +118,7 @@ class EpochWorker:
         return output
 
     def run_all(self, descriptor: EpochDescriptor) -> list[StageReport]:
-        """Runs every stage on every shard, one after the other, without a shuffle."""
+        """Runs every stage on every shard without a shuffle, the shards at once."""
         shards = range(descriptor.shards)
         self.logged(descriptor)  # before several threads ask for it
         return run_epoch_in_process(
@@ -127,7 +127,7 @@ class EpochWorker:
             descriptor.epoch,
             [LoggedInput(self, descriptor, shard) for shard in shards],
             committed=descriptor.committed,
-            on_shards=self._threads if __import__("os").environ.get("THREADS") else one_by_one,
+            on_shards=self._threads,
         )
 
     def purge(self, descriptor: EpochDescriptor, shard: int) -> frozenset[int]:

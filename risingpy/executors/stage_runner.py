@@ -18,7 +18,6 @@ import pyarrow as pa
 from risingpy.executors.build import build_fragment
 from risingpy.executors.change_chunk import empty_chunk
 from risingpy.executors.epoch_input import EpochInput
-from risingpy.executors.shard_threads import OnShards
 from risingpy.executors.exchange import (
     PORTS_PER_FRAGMENT,
     from_payload,
@@ -27,6 +26,7 @@ from risingpy.executors.exchange import (
     table_port,
     to_payloads,
 )
+from risingpy.executors.shard_threads import OnShards
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import ExchangeSource, Fragment, StreamGraph
 from risingpy.optimizer.plan import Exchange, Materialize
@@ -115,9 +115,7 @@ def run_epoch_in_process(
 
     def run(shard: int, stage: int) -> tuple[StageReport, list[tuple[int, int, pa.Table]]]:
         report = StageReport()
-        sent = _run_fragments(
-            routes, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report
-        )
+        sent = _run_fragments(routes, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report)
         return report, list(sent)
 
     try:

@@ -17,6 +17,7 @@ from pathlib import Path
 from risingpy.errors import CannotConnectNow, QueryCanceled, SqlError
 from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path, write_descriptor
 from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.executors.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner
 from risingpy.meta.epochs import next_epoch
@@ -29,9 +30,6 @@ from risingpy.storage.state_store import ReadView, StateStore
 
 LOG = logging.getLogger(__name__)
 
-# Up to here one task for all stages is faster than a shuffle: that costs some 150 ms, and 50,000 rows of an
-# aggregation take one core 45 ms (1 M rows 62 ms; 200,000 rows that are also stored take 150 to 500 ms).
-SMALL_EPOCH_ROWS = 128_000
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
 RETRIES = 20  # of an epoch whose engine failed, some three minutes, before the loop gives up
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles
@@ -225,7 +223,10 @@ class BarrierLoop:
         creating = self._creating(state)
         if not (lsn > state.committed.lsn or splits or creating or state.fresh_jobs or state.purge):
             return
-        backfilling = any(job.relation_id not in state.fresh_jobs for job in creating)
+        # A job reads no snapshot in its first epoch.
+        backfilling = sum(job.relation_id not in state.fresh_jobs for job in creating)
+        rows += source_rows + backfilling * state.shards * BACKFILL_ROWS
+        depth = state.graph().depth
         descriptor = EpochDescriptor(
             epoch=self._next_epoch(),
             committed=state.committed.epoch,
@@ -236,14 +237,15 @@ class BarrierLoop:
             splits=splits,
             fresh_jobs=tuple(sorted(state.fresh_jobs)),
             purge=tuple(sorted(state.purge)),
-            single_task=rows + source_rows <= SMALL_EPOCH_ROWS and not backfilling,
+            single_task=self._runner.shape.is_one_task(rows, shards=state.shards, exchanges=depth - 1),
         )
         write_descriptor(self._data_dir, descriptor)
         try:
-            report = self._runner.run(descriptor, state.graph().depth)
+            report = self._runner.run(descriptor, depth)
         except FragmentFailed as failure:
             self._stop_job(failure)
             return
+        self._runner.shape.measured(rows, report.cpu_seconds)
         self._commit_epoch(descriptor, report, offsets)
 
     def _next_epoch(self) -> int:

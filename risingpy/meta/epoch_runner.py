@@ -9,6 +9,7 @@ from typing import Protocol
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor
 from risingpy.executors.stage_runner import StageReport
+from risingpy.meta.epoch_shape import EpochShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +18,22 @@ class EpochReport:
 
     `errors`: per job, expressions that failed and became NULL. `backfill`: per creating job, the rows read from its
     upstreams in this epoch and whether all of its scans, on all shards, are through.
-    `purged`: dropped tables with no rows left on any shard.
+    `purged`: dropped tables with no rows left on any shard. `cpu_seconds`: of all tasks.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)
     backfill: Mapping[int, tuple[int, bool]] = field(default_factory=dict)
     purged: frozenset[int] = frozenset()
+    cpu_seconds: float = 0.0
 
 
 class EpochRunner(Protocol):
-    """Runs epochs. `run` may be called as soon as `start` has returned; it waits until the engine is warm."""
+    """Runs epochs. `run` may be called as soon as `start` has returned; it waits until the engine is warm.
+
+    `shape` chooses, for each descriptor, whether its epoch is one task.
+    """
+
+    shape: EpochShape
 
     def start(self) -> None: ...
 
@@ -44,7 +51,7 @@ class EpochRunner(Protocol):
         """Lets go of everything; called when no epoch runs any more."""
 
 
-def combined(reports: Iterable[StageReport], purged: frozenset[int]) -> EpochReport:
+def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds: float) -> EpochReport:
     """The report of an epoch from those of its tasks."""
     errors: Counter[int] = Counter()
     backfill: dict[int, tuple[int, bool]] = {}
@@ -53,7 +60,7 @@ def combined(reports: Iterable[StageReport], purged: frozenset[int]) -> EpochRep
         for job_id, (rows, finished) in report.backfill.items():
             known_rows, known_finished = backfill.get(job_id, (0, True))
             backfill[job_id] = (known_rows + rows, known_finished and finished)
-    return EpochReport(dict(errors), backfill, purged)
+    return EpochReport(dict(errors), backfill, purged, cpu_seconds)
 
 
 class EpochFailed(Exception):

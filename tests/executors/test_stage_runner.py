@@ -7,6 +7,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
+from risingpy.executors.shard_threads import ShardThreads, one_by_one
 from risingpy.executors.stage_runner import FragmentFailed, StageReport, run_epoch_in_process, run_stage
 from risingpy.optimizer import logical
 from risingpy.optimizer.catalog import Relation as CatalogRelation
@@ -58,12 +60,21 @@ def grouped(rows: Sequence[Row], column: int) -> list[Row]:
     return [(key, *summed(members)) for key, members in groups.items()]
 
 
+class Way(Enum):
+    """How an epoch runs."""
+
+    IN_TURN = "shard after shard"
+    AT_ONCE = "a thread per shard"
+    BY_STAGE = "by stage, each tried twice"
+
+
 class Database:
     """Tables and views over a few shards; epochs run in one process, or stage by stage with payloads as under Spark."""
 
-    def __init__(self, shards: int, *, by_stage: bool) -> None:
+    def __init__(self, shards: int, way: Way = Way.IN_TURN) -> None:
         self.planner = PlannerBench()
-        self._by_stage = by_stage
+        self._way = way
+        self._threads = ShardThreads()
         self._directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").exists() else None))
         self._stores = [
             ShardStore(self._directory / str(shard), shard=shard, shards=shards, map_size=64 << 20)
@@ -78,6 +89,7 @@ class Database:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._threads.close()
         for store in self._stores:
             store.close()
         shutil.rmtree(self._directory)
@@ -91,11 +103,18 @@ class Database:
         self._seen |= fresh
         logged = {table: chunk(log, TYPES) for table, log in logs.items() if log}
         inputs = [FreshJobs(self._epoch, fresh, logged) for _ in self._stores]
-        self.reports = self._run_stages(inputs) if self._by_stage else self._run_together(inputs)
+        self.reports = self._run_stages(inputs) if self._way is Way.BY_STAGE else self._run_together(inputs)
         return all(finished for report in self.reports for _, finished in report.backfill.values())
 
     def _run_together(self, inputs: Sequence[FreshJobs]) -> list[StageReport]:
-        return run_epoch_in_process(self._graph, self._stores, self._epoch, inputs, committed=self._epoch - 1)
+        return run_epoch_in_process(
+            self._graph,
+            self._stores,
+            self._epoch,
+            inputs,
+            committed=self._epoch - 1,
+            on_shards=self._threads if self._way is Way.AT_ONCE else one_by_one,
+        )
 
     def _run_stages(self, inputs: Sequence[FreshJobs]) -> list[StageReport]:
         reports = []
@@ -176,7 +195,7 @@ writes = st.lists(
 )
 
 
-@pytest.mark.parametrize("by_stage", [False, True], ids=["together", "by stage, each tried twice"])
+@pytest.mark.parametrize("way", Way, ids=lambda way: way.value)
 @given(
     shards=st.integers(1, 3),
     logs=st.lists(st.tuples(writes, writes), min_size=1, max_size=5),
@@ -185,9 +204,9 @@ writes = st.lists(
 )
 @settings(max_examples=20)
 def test_views_equal_their_queries(
-    by_stage: bool, shards: int, logs: list[tuple[Log, Log]], created: int, chunk_rows: int
+    way: Way, shards: int, logs: list[tuple[Log, Log]], created: int, chunk_rows: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch, Database(shards, by_stage=by_stage) as database:
+    with pytest.MonkeyPatch.context() as patch, Database(shards, way) as database:
         patch.setattr(table_scan, "ROWS_PER_EPOCH", chunk_rows)
         a, b = (database.planner.table(name, COLUMNS, ["k"]) for name in ("a", "b"))
         models: tuple[dict[object, Row], dict[object, Row]] = ({}, {})
@@ -231,7 +250,7 @@ def _check(
 
 def test_a_large_delta_travels_in_several_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("risingpy.executors.exchange.MAX_PAYLOAD_BYTES", 1000)
-    with Database(2, by_stage=True) as database:
+    with Database(2, Way.BY_STAGE) as database:
         a = database.planner.table("a", COLUMNS, ["k"])
         view = database.planner.view("by_group", aggregate(database.planner.scan(a), 1))
         rows: list[Row] = [(k, k % 3, None) for k in range(1000)]
@@ -240,7 +259,7 @@ def test_a_large_delta_travels_in_several_payloads(monkeypatch: pytest.MonkeyPat
 
 
 def test_failed_expressions_are_reported_per_job() -> None:
-    with Database(2, by_stage=False) as database:
+    with Database(2) as database:
         a = database.planner.table("a", COLUMNS, ["k"])
         ratio = Call("divide", (Literal(1, BIGINT), InputRef(1, BIGINT)), BIGINT)
         plan = logical.Project(database.planner.scan(a), (ratio,), (Field("r", BIGINT),))
@@ -254,7 +273,7 @@ def test_a_failing_fragment_names_its_job(monkeypatch: pytest.MonkeyPatch) -> No
         raise ValueError("broken")
 
     monkeypatch.setattr("risingpy.executors.hash_agg.HashAggExecutor.execute", broken)
-    with Database(1, by_stage=False) as database:
+    with Database(1) as database:
         a = database.planner.table("a", COLUMNS, ["k"])
         view = database.planner.view("by_group", aggregate(database.planner.scan(a), 1))
         with pytest.raises(FragmentFailed, match="broken") as failure:
@@ -263,7 +282,7 @@ def test_a_failing_fragment_names_its_job(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_nothing_is_done_without_input() -> None:
-    with Database(1, by_stage=False) as database:
+    with Database(1) as database:
         a = database.planner.table("a", COLUMNS, ["k"])
         database.planner.view("by_group", aggregate(database.planner.scan(a), 1))
         database.run({})

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import gc
 import pickle
+import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,12 +35,16 @@ _clients: dict[str, EpochClient] = {}
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """One task's report: the stage runner's, and the dropped tables that have no rows left on its shard."""
+    """One task's report: the stage runner's, and the dropped tables that have no rows left on its shard.
+
+    `cpu_seconds` of a task of all stages are in the first of its reports.
+    """
 
     stage: int
     shard: int
     report: StageReport
     purged: frozenset[int]
+    cpu_seconds: float = 0.0
 
 
 class StaleEpoch(RuntimeError):
@@ -69,12 +74,14 @@ def run_all_stages(data_dir: str, channel: str, epoch: int) -> Iterator[pa.Recor
     worker = worker_of(data_dir)
     descriptor = descriptor_of(data_dir, epoch)
     report: list[TaskReport] | FragmentFailed
+    began = time.process_time()
     try:
         purged = [worker.purge(descriptor, shard) for shard in range(descriptor.shards)]
         report = [
             TaskReport(0, number, stage, purged[number] if number < len(purged) else frozenset())
             for number, stage in enumerate(worker.run_all(descriptor))
         ]
+        report[0] = replace(report[0], cpu_seconds=time.process_time() - began)
     except FragmentFailed as failure:
         report = failure
     if channel not in _clients:
@@ -139,12 +146,13 @@ def _run(
     payloads: Iterable[tuple[int, bytes]],
     purged: frozenset[int],
 ) -> Iterator[pa.RecordBatch]:
+    began = time.process_time()
     try:
         output = worker_of(data_dir).run_stage(descriptor, stage, shard, payloads)
     except FragmentFailed as failure:
         yield _batch([(shard, FAILURE_PORT, pickle.dumps(failure))])
         return
-    report = pickle.dumps(TaskReport(stage, shard, output.report, purged))
+    report = pickle.dumps(TaskReport(stage, shard, output.report, purged, time.process_time() - began))
     for row in output.payloads:
         yield _batch([row])
     yield _batch([(0, REPORT_PORT, report)])

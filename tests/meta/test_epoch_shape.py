@@ -1,0 +1,57 @@
+"""One task or a shuffle: by measured cost."""
+
+from __future__ import annotations
+
+from risingpy.meta.epoch_shape import EpochShape
+
+MILLION = 1 << 20
+
+
+def test_a_first_epoch_is_guessed_by_its_rows() -> None:
+    shape = EpochShape(cores=8)
+    assert shape.is_one_task(1, shards=8, exchanges=1)
+    assert shape.is_one_task(100_000, shards=8, exchanges=1)
+    assert not shape.is_one_task(MILLION, shards=8, exchanges=1)
+
+
+def test_light_work_is_one_task_however_many_rows() -> None:
+    shape = EpochShape(cores=8)
+    shape.measured(MILLION, 0.062)
+    assert shape.is_one_task(MILLION, shards=8, exchanges=1)
+
+
+def test_heavy_work_is_shuffled_however_few_rows() -> None:
+    shape = EpochShape(cores=8)
+    shape.measured(1000, 2.0)
+    assert not shape.is_one_task(1000, shards=8, exchanges=1)
+    assert not shape.is_one_task(100_000, shards=8, exchanges=1)
+    assert shape.is_one_task(1, shards=8, exchanges=1)
+
+
+def test_fewer_cores_and_more_exchanges_make_a_shuffle_dearer() -> None:
+    shape = EpochShape(cores=8)
+    shape.measured(MILLION, 0.6)
+    assert not shape.is_one_task(MILLION, shards=8, exchanges=1)
+    assert shape.is_one_task(MILLION, shards=8, exchanges=4)
+    assert shape.is_one_task(MILLION, shards=2, exchanges=1)
+    assert shape.is_one_task(MILLION, shards=1, exchanges=1)
+    few = EpochShape(cores=1)
+    few.measured(MILLION, 60.0)
+    assert few.is_one_task(MILLION, shards=8, exchanges=1)
+
+
+def test_a_small_epoch_says_little_about_a_large_one_and_a_large_one_bounds_the_smaller() -> None:
+    shape = EpochShape(cores=2)
+    shape.measured(1, 0.012)
+    assert 0.5 < shape.predicted_seconds(MILLION) < 1.5
+    shape.measured(2 * MILLION, 0.1)
+    assert shape.predicted_seconds(MILLION) == 0.1
+
+
+def test_what_the_graph_costs_now_counts_most() -> None:
+    shape = EpochShape(cores=2)
+    for _ in range(10):
+        shape.measured(1000, 0.01)
+    for _ in range(4):
+        shape.measured(1000, 1.0)
+    assert shape.predicted_seconds(1000) > 0.9
