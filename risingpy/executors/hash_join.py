@@ -72,7 +72,7 @@ class HashJoinExecutor:
         joined = []
         for side, changes in enumerate((left, right)):
             rows = Rows(changes.columns, codes[side])
-            went, came = (Changed.of(rows.take(changes.ops == op), keys) for op in (DELETE, INSERT))
+            went, came = (Changed.of(rows.take(changes.ops == op), keys.number) for op in (DELETE, INSERT))
             joined.append(JoinedSide(self._layouts[side], self._tables[side], self._degrees[side], keys, went, came))
         return joined[0], joined[1]
 

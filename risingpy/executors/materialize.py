@@ -28,7 +28,7 @@ class MaterializeExecutor:
         (delta,) = inputs
         if delta.num_rows:
             ordered = deletes_first(delta)  # of an update, the +1 must be written last
-            self._table.apply(ops_of(ordered), columns_of(ordered))
+            self._table.apply_changes(ops_of(ordered), columns_of(ordered))
         return delta
 
 

@@ -24,6 +24,14 @@ class WriteBatch:
     values: pa.BinaryArray
 
 
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What a mem-table held. `new` says which keys were not there before these writes; None: that is not known."""
+
+    batch: WriteBatch
+    new: npt.NDArray[np.bool_] | None
+
+
 class MemTable:
     """Collects writes."""
 
@@ -31,33 +39,46 @@ class MemTable:
         self._keys: list[pa.BinaryArray] = []
         self._values: list[pa.BinaryArray] = []
         self._puts: list[npt.NDArray[np.bool_]] = []
+        self._are_changes = True
         self.size_bytes = 0
 
     def __bool__(self) -> bool:
         return bool(self._keys)
 
-    def add(self, keys: pa.BinaryArray, values: pa.BinaryArray, puts: npt.NDArray[np.bool_]) -> None:
-        """Writes stored keys in this order: puts the value, or deletes the key."""
+    def add(
+        self, keys: pa.BinaryArray, values: pa.BinaryArray, puts: npt.NDArray[np.bool_], *, are_changes: bool = False
+    ) -> None:
+        """Writes stored keys in this order: puts the value, or deletes the key.
+
+        Of changes, a key that is there is deleted before it is put.
+        """
+        self._are_changes = self._are_changes and are_changes
         self._keys.append(keys)
         self._values.append(values)
         self._puts.append(puts)
         self.size_bytes += keys.nbytes + values.nbytes
 
-    def drain(self) -> WriteBatch:
+    def drain(self) -> Drained:
         """The writes, of which there are some; the mem-table forgets them."""
         keys, values = pa.concat_arrays(self._keys), pa.concat_arrays(self._values)
         puts = np.concatenate(self._puts)
         self._keys, self._values, self._puts = [], [], []
+        are_changes, self._are_changes = self._are_changes, True
         self.size_bytes = 0
-        return _last_writes(keys, values, puts)
+        return _last_writes(keys, values, puts, are_changes)
 
 
-def _last_writes(keys: pa.BinaryArray, values: pa.BinaryArray, puts: npt.NDArray[np.bool_]) -> WriteBatch:
+def _last_writes(
+    keys: pa.BinaryArray, values: pa.BinaryArray, puts: npt.NDArray[np.bool_], are_changes: bool
+) -> Drained:
     order = sort_indices(keys)
     if not is_ascending(order):
         keys = keys.take(pa.array(order))
     is_last = np.ones(len(order), np.bool_)
     is_last[:-1] = pc.not_equal(keys[:-1], keys[1:]).to_numpy(zero_copy_only=False)
+    is_first = np.roll(is_last, 1)
+    is_first[:1] = True
+    new = (puts[order] & is_first)[is_last] if are_changes else None
     if not is_last.all():
         keys = keys.filter(pa.array(is_last))
         order = order[is_last]
@@ -66,7 +87,7 @@ def _last_writes(keys: pa.BinaryArray, values: pa.BinaryArray, puts: npt.NDArray
         values = values.take(pa.array(order, mask=~puts))
     elif len(order) < len(values) or not is_ascending(order):
         values = values.take(pa.array(order))
-    return WriteBatch(keys, values)
+    return Drained(WriteBatch(keys, values), new)
 
 
 def is_ascending(order: npt.NDArray[np.int64]) -> bool:

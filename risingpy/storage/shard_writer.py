@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import lmdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,6 +27,8 @@ from risingpy.storage.undo_record import (
     undo_stages,
     write_undo,
 )
+
+Mask = npt.NDArray[np.bool_]
 
 
 class StaleEpoch(SerializationFailure):
@@ -75,16 +78,16 @@ class ShardWriter:
         except lmdb.Error as error:
             raise self._failed(error) from error
 
-    def write(self, batch: WriteBatch, known: WriteBatch | None = None) -> None:
-        """Writes to the store. `known` may tell what is there now under some of the keys."""
+    def write(self, batch: WriteBatch, known: WriteBatch | None = None, new: Mask | None = None) -> None:
+        """Writes to the store. `known` may tell what is there now under some of the keys, `new` which are not there."""
         if len(batch.keys):
-            self._keep(_Written(batch, can_be_undone=True), known)
+            self._keep(_Written(batch, can_be_undone=True), known, new)
 
     def purge(self, table_id: int, keys: list[bytes]) -> None:
         """Deletes rows of a table that is no more, for good."""
         self._purged.add(table_id)
         gone = WriteBatch(pa.array(keys, pa.binary()), pa.nulls(len(keys), pa.binary()))
-        self._keep(_Written(gone, can_be_undone=False), None)
+        self._keep(_Written(gone, can_be_undone=False))
 
     def commit(self) -> None:
         """Makes the writes durable, with what takes them back. Nothing is written if nothing has changed."""
@@ -157,31 +160,31 @@ class ShardWriter:
             try:
                 self._begin()
                 for written in self._written:
-                    self._apply(written, None)
+                    self._apply(written)
                 return
             except lmdb.MapFullError:
                 continue
             except lmdb.Error as error:
                 raise self._failed(error) from error
 
-    def _keep(self, written: _Written, known: WriteBatch | None) -> None:
+    def _keep(self, written: _Written, known: WriteBatch | None = None, new: Mask | None = None) -> None:
         self._written.append(written)
         try:
-            self._apply(written, known)
+            self._apply(written, known, new)
         except lmdb.MapFullError:
             self._begin_again_larger()
         except lmdb.Error as error:
             raise self._failed(error) from error
 
-    def _apply(self, written: _Written, known: WriteBatch | None) -> None:
+    def _apply(self, written: _Written, known: WriteBatch | None = None, new: Mask | None = None) -> None:
         batch = written.batch
         if not written.can_be_undone:
             apply_writes(self.transaction, batch)
             return
         old = None if known is None else _known_values(known, batch.keys)
         if old is None:
-            old = whole(pa.array(list(map(self.transaction.get, batch.keys.to_pylist())), pa.binary()))
-        changed = _differs(old, batch.values)
+            old = self._old_values(batch.keys, new)
+        changed = _differs(old, batch.values) if new is None or not new.all() else None
         if changed is not None:
             batch, old = WriteBatch(batch.keys.filter(changed), batch.values.filter(changed)), old.filter(changed)
             if not len(batch.keys):
@@ -190,6 +193,18 @@ class ShardWriter:
         self._statistics.add(batch.keys, old, -1)
         self._statistics.add(batch.keys, batch.values, +1)
         apply_writes(self.transaction, batch)
+
+    def _old_values(self, keys: pa.BinaryArray, new: Mask | None) -> pa.BinaryArray:
+        """What is there now; the keys that are `new` are not looked for."""
+        if new is None or not new.any():
+            return whole(pa.array(list(map(self.transaction.get, keys.to_pylist())), pa.binary()))
+        if new.all():
+            return pa.nulls(len(keys), pa.binary())
+        present = np.flatnonzero(~new)
+        found = pa.array(list(map(self.transaction.get, keys.take(pa.array(present)).to_pylist())), pa.binary())
+        places = np.zeros(len(keys), np.int64)
+        places[present] = np.arange(len(present))
+        return whole(found).take(pa.array(places, mask=new))
 
     def _commit(self) -> None:
         transaction = self.transaction

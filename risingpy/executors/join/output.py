@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, consolidated, make_chunk
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.join.pairs import ROWS_PER_PIECE, pairs
+from risingpy.executors.join.pairs import ROWS_PER_PIECE
 from risingpy.executors.join.side import Changed, Rows
 from risingpy.types import SqlType
 
@@ -78,16 +78,16 @@ class JoinOutput:
         if not len(rows) or not len(others.rows):
             return np.zeros(len(rows), np.int64)
         if self.shape.condition is None and not self.shape.gives_pairs:
-            own = np.bincount(rows.codes, minlength=len(others.index.counts))
+            own = np.bincount(rows.codes, minlength=others.keys)
             others.matches += own[others.rows.codes]
             return others.index.matches(rows.codes)
         matches = np.zeros(len(rows), np.int64)
-        for i, j in pairs(rows.codes, others.index, ROWS_PER_PIECE):
+        for i, j in others.pairs(rows, ROWS_PER_PIECE):
             i, j = self._matching(side, rows, i, others.rows, j)
             matches += np.bincount(i, minlength=len(rows))
             others.matches += np.bincount(j, minlength=len(others.rows))
             if self.shape.gives_pairs and len(i):
-                self._give_pairs(op, _oriented(side, _taken(rows, i), _taken(others.rows, j)))
+                self._give_pairs(op, _oriented(side, rows.take(i).columns, others.rows.take(j).columns))
         return matches
 
     def _matching(self, side: int, rows: Rows, i: Integers, others: Rows, j: Integers) -> tuple[Integers, Integers]:
@@ -153,11 +153,6 @@ class JoinOutput:
         if self._has_lone_rows and self._has_empty_partners and not self.shape.marks_side:
             return consolidated(output, self.shape.types)  # a row whose partner is all NULL looks like one without
         return output
-
-
-def _taken(rows: Rows, positions: Integers) -> list[pa.Array]:
-    indices = pa.array(positions)
-    return [column.take(indices) for column in rows.columns]
 
 
 def _oriented(side: int, own: Sequence[pa.Array], other: Sequence[pa.Array]) -> list[pa.Array]:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from risingpy.executors.aggregate.grouping import canonical_column, encoded_rows
 from risingpy.executors.change_chunk import DELETE, INSERT
 from risingpy.executors.join.keys import Keys
-from risingpy.executors.join.pairs import Index
+from risingpy.executors.join.pairs import Index, pairs
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import TableSchema
 
@@ -35,7 +35,7 @@ class Rows:
 
     def take(self, rows: Integers | Mask) -> Rows:
         positions = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        if len(positions) == len(self.codes):
+        if len(positions) == len(self.codes) and np.array_equal(positions, np.arange(len(positions))):
             return self
         taken = pa.array(positions)
         return Rows([column.take(taken) for column in self.columns], self.codes[positions])
@@ -43,15 +43,31 @@ class Rows:
 
 @dataclass(slots=True)
 class Changed:
-    """A side's rows that went, or that came: `index` finds them by key, `matches` counts what each has met."""
+    """A side's rows that went, or that came; `keys` is the number of keys, `matches` counts what each row has met."""
 
     rows: Rows
-    index: Index
+    keys: int
     matches: Integers
+    _index: Index | None = None
 
     @classmethod
-    def of(cls, rows: Rows, keys: Keys) -> Changed:
-        return cls(rows, Index.of(rows.codes, keys.number), np.zeros(len(rows), np.int64))
+    def of(cls, rows: Rows, keys: int) -> Changed:
+        return cls(rows, keys, np.zeros(len(rows), np.int64))
+
+    @property
+    def index(self) -> Index:
+        """The rows by key."""
+        if self._index is None:
+            self._index = Index.of(self.rows.codes, self.keys)
+        return self._index
+
+    def pairs(self, rows: Rows, limit: int) -> Iterator[tuple[Integers, Integers]]:
+        """Positions in `rows`, and of those among these rows that have the same key. The smaller side is indexed."""
+        if self._index is not None or len(self.rows) <= len(rows):
+            yield from pairs(rows.codes, self.index, limit)
+            return
+        for j, i in pairs(self.rows.codes, Index.of(rows.codes, self.keys), limit):
+            yield i, j
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +164,7 @@ class JoinedSide:
         """Brings the tables up to date."""
         for changed, op in ((self.went, DELETE), (self.came, INSERT)):
             if len(changed.rows):
-                self.table.apply(np.full(len(changed.rows), op, np.int8), self._table_columns(changed.rows))
+                self.table.apply_changes(np.full(len(changed.rows), op, np.int8), self._table_columns(changed.rows))
         if self.degrees is None:
             return
         had = self.went.matches > 0
