@@ -124,6 +124,34 @@ def strict_columns(expr: Expr) -> frozenset[int]:
             return frozenset()
 
 
+def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
+    """Sets of output columns of which no two rows agree on all. The empty set: there is one row at most."""
+    if at_most_one_row(plan):
+        return frozenset({frozenset()})
+    match plan:
+        case Scan():
+            if not plan.key or not set(plan.key) <= set(plan.columns):
+                return frozenset()
+            return frozenset({frozenset(plan.columns.index(column) for column in plan.key)})
+        case Filter() | Sort() | Limit() | OverWindow():
+            return unique_keys(plan.input)
+        case TopN():
+            is_one = plan.limit <= 1 and not plan.with_ties
+            return unique_keys(plan.input) | (frozenset({frozenset(plan.group_key)}) if is_one else frozenset())
+        case Project():
+            passed = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}
+            keys = (key for key in unique_keys(plan.input) if key <= passed.keys())
+            return frozenset(frozenset(passed[column] for column in key) for key in keys)
+        case Aggregate():
+            return frozenset({frozenset(range(len(plan.group_key)))})
+        case Join() if plan.kind in _ONE_SIDED:
+            return unique_keys(plan.left)
+        case Join() | Apply() | Union() | Values():
+            return frozenset()
+        case _:
+            assert_never(plan)
+
+
 def at_most_one_row(plan: LogicalPlan) -> bool:
     """Whether the plan can give no second row."""
     match plan:

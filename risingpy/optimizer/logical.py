@@ -94,6 +94,7 @@ class Scan:
     version: int = 0
     counts_only: bool = False
     not_null: tuple[int, ...] = ()  # catalog positions of the columns that are never NULL, ascending
+    key: tuple[int, ...] = ()  # catalog positions of columns that tell the rows apart; empty: not known
 
 
 @dataclass(frozen=True, slots=True)

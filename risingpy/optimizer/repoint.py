@@ -44,7 +44,15 @@ def repointed_view(plan: LogicalPlan, after: Relation, positions: Mapping[int, i
         schema = node.schema
         if node.counts_only:
             schema = tuple(logical.Field(after.columns[i].name, after.columns[i].type) for i in columns)
-        return replace(node, name=after.qualified_name, columns=columns, schema=schema, version=after.version)
+        return replace(
+            node,
+            name=after.qualified_name,
+            columns=columns,
+            schema=schema,
+            version=after.version,
+            not_null=tuple(sorted(positions[i] for i in node.not_null if i in positions)),
+            key=tuple(positions[i] for i in node.key) if set(node.key) <= positions.keys() else (),
+        )
 
     return rewrite_plan(plan, change)
 

@@ -249,7 +249,15 @@ def scan(relation: Relation) -> Scan:
     # Of a stored relation only the key never allows NULLs: ALTER TABLE may drop any other NOT NULL.
     not_null = tuple(sorted(relation.primary_key)) if relation.kind is RelationKind.TABLE else ()
     positions = tuple(range(len(fields)))
-    return Scan(relation.relation_id, relation.qualified_name, positions, fields, relation.version, not_null=not_null)
+    return Scan(
+        relation.relation_id,
+        relation.qualified_name,
+        positions,
+        fields,
+        relation.version,
+        not_null=not_null,
+        key=relation.primary_key or relation.stream_key,
+    )
 
 
 def _with_aliases(plan: LogicalPlan, shown: str, alias: exp.TableAlias | None) -> LogicalPlan:

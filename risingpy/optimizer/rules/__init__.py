@@ -11,9 +11,11 @@ from collections.abc import Callable
 from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
+from risingpy.optimizer.rules.common_factors import common_factors
 from risingpy.optimizer.rules.constant_folding import constant_folding
 from risingpy.optimizer.rules.drop_single_row import drop_single_row
 from risingpy.optimizer.rules.filter_merge import filter_merge
+from risingpy.optimizer.rules.join_reorder import join_reorder
 from risingpy.optimizer.rules.null_safe_equality import null_safe_equality
 from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
@@ -28,11 +30,13 @@ PIPELINE: tuple[Rule, ...] = (
     subqueries_to_apply,
     apply_to_join,
     constant_folding,
+    common_factors,
     null_safe_equality,
     predicate_pushdown,
     outer_join_to_inner,
     predicate_pushdown,
     project_merge,
+    join_reorder,
     column_pruning,
     drop_single_row,
     project_merge,

@@ -4,6 +4,7 @@
     Filter(k = 1 AND n > 2; Aggregate(k, count AS n)) =>  Filter(n > 2; Aggregate(k, count AS n; Filter(k = 1; …)))
     Filter(a.x = 1 AND a.y = b.y; Cross(a, b))        =>  Inner(a.y = b.y; Filter(x = 1; a), b)
     Left(a.x = b.x AND b.y = 1; a, b)                 =>  Left(a.x = b.x; a, Filter(y = 1; b))
+    Filter(a.x = 1; Inner(a.x = b.x; a, b))           =>  Inner(a.x = b.x; Filter(x = 1; a), Filter(x = 1; b))
     Filter(p; Union(a, b))                            =>  Union(Filter(p; a), Filter(p; b))
     Filter(k = 1; TopN(per k))                        =>  TopN(per k; Filter(k = 1; …)), and OverWindow likewise
 
@@ -39,6 +40,7 @@ from risingpy.optimizer.rewrite import (
     substituted,
     with_inputs,
 )
+from risingpy.optimizer.rules.transitive_predicates import transitive_predicates
 
 
 def predicate_pushdown(plan: LogicalPlan) -> LogicalPlan:
@@ -49,7 +51,8 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
     """`plan` with the rows filtered by `predicates`, which read its output."""
     match plan:
         case Filter():
-            return _push(plan.input, [*conjuncts(plan.predicate), *predicates])
+            own = conjuncts(plan.predicate)
+            return _push(plan.input, [*own, *(p for p in predicates if p not in own)])
         case Project():
             inner = [substituted(p, plan.expressions) for p in predicates]
             return replace(plan, input=_push(plan.input, inner))
@@ -107,6 +110,7 @@ _CONDITION_RIGHT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
 
 def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:
     split = len(plan.left.schema)
+    predicates = [*predicates, *transitive_predicates(plan, predicates)]
     left: list[Expr] = []
     right: list[Expr] = []
     condition: list[Expr] = []

@@ -1,0 +1,179 @@
+"""Orders inner joins: no products where a condition connects, joins that add no rows first, then the flattest tree.
+
+    Inner(a.x = c.x AND b.y = c.y; Cross(a, b), c)  =>  Project(a, b, c; Inner(c.y = b.y; Inner(a.x = c.x; a, c), b))
+
+Two parts of the tree are joined at a time. First come pairs with an equality, of those the ones where one side has at
+most one row per key, so that nothing multiplies; then the pair that gives the lowest tree, for its height is the number
+of exchanges that a change goes through; then the order of FROM. The same query thus always gives the same plan.
+
+Columns that must be equal, also by way of third ones, form a class: any two parts that have a column of it can be
+joined by it, and an equality that follows from others is not tested again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from risingpy.executors.expression.nodes import Call, Expr, InputRef
+from risingpy.optimizer.facts import unique_keys
+from risingpy.optimizer.logical import Field, Filter, Join, JoinKind, LogicalPlan, Project
+from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, plan_inputs, remapped, with_inputs
+from risingpy.optimizer.rules.equal_columns import EqualColumns, is_column_equality
+from risingpy.types import BOOLEAN
+
+_INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
+_FEWEST = 3  # of two inputs there is nothing to choose
+_EQUALITIES = frozenset({"eq", "is_not_distinct_from"})
+
+
+def join_reorder(plan: LogicalPlan) -> LogicalPlan:
+    if isinstance(plan, Join) and plan.kind in _INNER:
+        group = _JoinGroup()
+        outputs = group.flatten(plan)
+        if len(group.parts) >= _FEWEST:
+            return _selected(group.joined(), outputs, plan)
+    inputs = plan_inputs(plan)
+    ordered = [join_reorder(each) for each in inputs]
+    return plan if all(a is b for a, b in zip(inputs, ordered, strict=True)) else with_inputs(plan, ordered)
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of the tree. Columns are numbered over all inputs of the group: `columns` are its output's.
+
+    `order` is the place of its first input in FROM; `keys` are sets of columns that tell its rows apart.
+    """
+
+    plan: LogicalPlan
+    columns: list[int]
+    order: int
+    height: int
+    keys: list[frozenset[int]]
+
+    @property
+    def has(self) -> frozenset[int]:
+        return frozenset(self.columns)
+
+    def is_unique(self, columns: Iterable[int]) -> bool:
+        given = frozenset(columns)
+        return any(key <= given for key in self.keys)
+
+
+@dataclass(slots=True)
+class _JoinGroup:
+    """Inner joins below one another, as their inputs and all their conditions."""
+
+    parts: list[_Part] = field(default_factory=list)
+    fields: list[Field] = field(default_factory=list)
+    conditions: list[Expr] = field(default_factory=list)
+    equal: EqualColumns = field(default_factory=EqualColumns)
+
+    def flatten(self, plan: LogicalPlan) -> list[int]:
+        """Takes in the inputs and conditions below `plan`; returns the group's column for each of its columns."""
+        match plan:
+            case Join() if plan.kind in _INNER:
+                columns = self.flatten(plan.left) + self.flatten(plan.right)
+                if plan.condition is not None:
+                    condition = remapped(plan.condition, dict(enumerate(columns)))
+                    self.conditions.extend(conjuncts(condition))
+                return columns
+            case Project(input, expressions) if all(isinstance(e, InputRef) for e in expressions):
+                columns = self.flatten(input)
+                return [columns[e.index] for e in expressions if isinstance(e, InputRef)]
+            case _:
+                return self._take(join_reorder(plan))
+
+    def _take(self, plan: LogicalPlan) -> list[int]:
+        columns = list(range(len(self.fields), len(self.fields) + len(plan.schema)))
+        self.fields.extend(plan.schema)
+        keys = [frozenset(columns[i] for i in key) for key in unique_keys(plan)]
+        self.parts.append(_Part(plan, columns, len(self.parts), 0, keys))
+        return columns
+
+    def joined(self) -> _Part:
+        """One part of all."""
+        rest = []
+        for condition in self.conditions:
+            if is_column_equality(condition):
+                self.equal.add(condition)
+            else:
+                rest.append(condition)
+        self.conditions = rest
+        parts = [self._with_own_equalities(part) for part in self.parts]
+        while len(parts) > 1:
+            left, right = min(combinations(parts, 2), key=self._rank())
+            merged = self._join(left, right)
+            parts = sorted([*(p for p in parts if p not in (left, right)), merged], key=lambda part: part.order)
+        return parts[0]
+
+    def _with_own_equalities(self, part: _Part) -> _Part:
+        """An input with the equalities between its own columns as a filter."""
+        own: list[Expr] = []
+        for members in self.equal.classes():
+            inside = [i for i in members if i in part.has]
+            own += [self._equality(inside[0], other) for other in inside[1:]]
+        condition = conjunction(own)
+        if condition is None:
+            return part
+        moved = remapped(condition, {column: i for i, column in enumerate(part.columns)})
+        return _Part(Filter(part.plan, moved), part.columns, part.order, part.height, part.keys)
+
+    def _equality(self, a: int, b: int) -> Expr:
+        return Call("eq", (self._reference(a), self._reference(b)), BOOLEAN)
+
+    def _reference(self, column: int) -> InputRef:
+        return InputRef(column, self.fields[column].type)
+
+    def _rank(self) -> Callable[[tuple[_Part, _Part]], tuple[object, ...]]:
+        """How late two parts are joined: those that rank lowest come first."""
+
+        def rank(pair: tuple[_Part, _Part]) -> tuple[object, ...]:
+            left, right = pair
+            pairs = self._equal_pairs(left, right)
+            spanning = self._spanning(left, right)
+            has_equality = bool(pairs) or any(isinstance(e, Call) and e.function in _EQUALITIES for e in spanning)
+            multiplies = not (left.is_unique(a for a, _ in pairs) or right.is_unique(b for _, b in pairs))
+            return not has_equality, not spanning, multiplies, max(left.height, right.height), left.order, right.order
+
+        return rank
+
+    def _equal_pairs(self, left: _Part, right: _Part) -> list[tuple[int, int]]:
+        """A column of each side for every class that both have."""
+        sides = left.has, right.has
+        both = [[next((i for i in members if i in side), None) for side in sides] for members in self.equal.classes()]
+        return [(a, b) for a, b in both if a is not None and b is not None]
+
+    def _spanning(self, left: _Part, right: _Part) -> list[Expr]:
+        """The other conditions that can be tested as soon as the two are joined."""
+        return [
+            condition
+            for condition in self.conditions
+            if (read := columns_read(condition)) <= left.has | right.has and read & left.has and read & right.has
+        ]
+
+    def _join(self, left: _Part, right: _Part) -> _Part:
+        pairs = self._equal_pairs(left, right)
+        spanning = self._spanning(left, right)
+        columns = left.columns + right.columns
+        condition = conjunction([*(self._equality(a, b) for a, b in pairs), *spanning])
+        if condition is not None:
+            condition = remapped(condition, {column: i for i, column in enumerate(columns)})
+        self.conditions = [each for each in self.conditions if each not in spanning]
+        kind = JoinKind.CROSS if condition is None else JoinKind.INNER
+        schema = (*left.plan.schema, *right.plan.schema)
+        plan = Join(left.plan, right.plan, kind, condition, schema)
+        keys = left.keys if right.is_unique(b for _, b in pairs) else []
+        keys = keys + (right.keys if left.is_unique(a for a, _ in pairs) else [])
+        keys = keys or [a | b for a in left.keys[:2] for b in right.keys[:2]]
+        return _Part(plan, columns, left.order, max(left.height, right.height) + 1, keys)
+
+
+def _selected(part: _Part, outputs: list[int], before: LogicalPlan) -> LogicalPlan:
+    """The columns that the plan had before, in their order."""
+    if part.columns == outputs:
+        return part.plan
+    position = {column: i for i, column in enumerate(part.columns)}
+    columns = tuple(InputRef(position[column], f.type) for column, f in zip(outputs, before.schema, strict=True))
+    return Project(part.plan, columns, before.schema)
