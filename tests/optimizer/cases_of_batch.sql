@@ -112,3 +112,13 @@ select lower(upper(d)) || '-' || coalesce(a::text, 'none') from t order by 1
 select name, length(name), name || '!' from u order by id
 select bool_or(a = 1), min(case when f then b end), sum(case when a > 1 then 1 else 0 end) from t
 select 0.1 + 0.2, 0.1::double precision + 0.2, 1.10, 100::numeric(5,2), 1e-3, .5
+select t.b, u.name, v.n from t, v, u where t.a = u.a and v.a = u.a and t.b > 1
+select t.b, u.name, v.n from v, t, u where t.a = u.a and v.a = u.a and v.a = t.a and t.a = 1
+select t.b, u.name from t, u where (t.a = u.a and t.b > 10) or (t.a = u.a and u.name = 'x')
+select t.b, u.name from t left join u on t.a = u.a where u.id > 0
+select t.b, u.name from t full join u on t.a = u.a where u.id > 0 and t.b > 0
+select t.b, u.name from t full join u on t.a = u.a where u.id > 0
+select t.b, u.name from t full join u on t.a = u.a where coalesce(u.id, 0) >= 0 and t.b is not null
+select t.b, u.name, v.n from t left join u on t.a = u.a left join v on u.a = v.a where v.n > 0 or u.name is null
+select count(*) from t, u, v where t.a = u.a and u.a + 0 = v.a
+select count(*) from t, u, v where t.b < u.id and u.a = v.a

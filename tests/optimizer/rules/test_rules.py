@@ -12,15 +12,26 @@ from risingpy.optimizer.explain import explain_logical
 from risingpy.optimizer.logical import Filter
 from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.rules.column_pruning import column_pruning
+from risingpy.optimizer.rules.common_factors import common_factors
 from risingpy.optimizer.rules.constant_folding import constant_folding
 from risingpy.optimizer.rules.filter_merge import filter_merge
+from risingpy.optimizer.rules.join_reorder import join_reorder
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.types import BOOLEAN
 from tests.frontend.binder.bench import bind
 
 RULES = {
-    rule.__name__: rule for rule in (column_pruning, constant_folding, predicate_pushdown, project_merge, optimize)
+    rule.__name__: rule
+    for rule in (
+        column_pruning,
+        common_factors,
+        join_reorder,
+        constant_folding,
+        predicate_pushdown,
+        project_merge,
+        optimize,
+    )
 }
 FILE = Path(__file__).parent / "cases_of_rules.txt"
 CASES = re.split(r"\n\n", FILE.read_text().strip())
