@@ -146,7 +146,7 @@ def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
             return frozenset({frozenset(range(len(plan.group_key)))})
         case Join() if plan.kind in _ONE_SIDED:
             return unique_keys(plan.left)
-        case Join() | Apply() | Union() | Values():
+        case Join() | Apply() | Union() | Values() | Recursion() | RecursiveScan():
             return frozenset()
         case _:
             assert_never(plan)
