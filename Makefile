@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fuzz clean help
+.PHONY: install run test lint demo bench crash-test fault-test fuzz clean help
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -44,6 +44,9 @@ bench: $(STAMP) ## throughput, freshness, recovery, beside their yardsticks
 
 crash-test: $(STAMP) ## kill -9 at random moments, 100 rounds
 	RISINGPY_CRASH_ROUNDS=100 $(PYTEST) -m 'slow or not slow' tests/crash
+
+fault-test: $(STAMP) ## fail every write, and 100,000 power failures
+	RISINGPY_POWER_STATES=100000 $(PYTEST) -m 'slow or not slow' --timeout 0 tests/faults
 
 fuzz: $(STAMP) ## the property tests with many more examples
 	HYPOTHESIS_PROFILE=fuzz RISINGPY_RANDOM_SUITES=100 $(PYTEST) -m 'slow or not slow' --timeout 0 tests

@@ -246,6 +246,16 @@ class IoError(SqlError):
     sqlstate = "58030"
 
 
+class DiskFailure(IoError):
+    """The disk of the data directory refuses: what was acknowledged is safe, what failed can be tried again."""
+
+
+class DiskFull(DiskFailure):
+    """There is no space left on the disk of the data directory; the operator makes some."""
+
+    sqlstate = "53100"
+
+
 class InternalError(SqlError):
     """A defect of ours."""
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from risingpy.errors import DiskFailure
 from risingpy.executors.build import build_fragment
 from risingpy.executors.change_chunk import empty_chunk
 from risingpy.executors.epoch_input import EpochInput
@@ -217,8 +218,8 @@ def _run_fragment(
     try:
         executor = build_fragment(fragment, transaction, epoch_input, shard, routes.graph.shards, fragment.job_id)
         delta = executor.run(inputs, upstream)
-    except OSError:
-        raise  # the disk's fault, not the job's
+    except (OSError, DiskFailure):
+        raise  # not the job's fault
     except Exception as error:
         raise FragmentFailed(fragment.job_id, fragment.fragment_id, error) from error
     if isinstance(fragment.root, Materialize):

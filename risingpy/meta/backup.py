@@ -15,8 +15,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from risingpy.errors import IoError, SqlError
+from risingpy.errors import SqlError
 from risingpy.meta.state import MetaState
+from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 from risingpy.storage.log_segment import segment_paths
 from risingpy.storage.meta_store import MetaStore, meta_directory
@@ -54,7 +55,7 @@ class PinnedDatabase:
             sync_directory(log_directory(target))
             _write_note(target, {"epoch": self.epoch, "shards": shards, "made_at": int(time.time())})
         except OSError as error:
-            raise IoError(f"cannot write the backup in {target}: {error}") from error
+            raise disk_failure(f"cannot write the backup in {target}", error) from error
 
     def close(self) -> None:
         self._stack.close()
@@ -69,7 +70,7 @@ def check_target(target: Path) -> None:
             raise SqlError(f'"{target}" exists and is not an empty directory', sqlstate="58P02")
         make_directory(target)
     except OSError as error:
-        raise IoError(f"cannot write the backup in {target}: {error}") from error
+        raise disk_failure(f"cannot write the backup in {target}", error) from error
 
 
 def restore(backup: Path, data_dir: Path) -> int:
@@ -86,7 +87,7 @@ def restore(backup: Path, data_dir: Path) -> int:
             _sync(path)
         _sync(data_dir)
     except OSError as error:
-        raise IoError(f"cannot restore to {data_dir}: {error}") from error
+        raise disk_failure(f"cannot restore to {data_dir}", error) from error
     return int(note["epoch"])
 
 

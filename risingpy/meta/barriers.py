@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
-from risingpy.errors import CannotConnectNow, QueryCanceled, SqlError
+from risingpy.errors import CannotConnectNow, DiskFailure, QueryCanceled, SqlError
 from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path, write_descriptor
 from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.executors.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
@@ -26,6 +26,7 @@ from risingpy.meta.state import CommittedEpoch, MetaState
 from risingpy.meta.state_store import MetaStateStore, without_job, without_relation
 from risingpy.optimizer.catalog import JobStatus, Relation
 from risingpy.optimizer.plan_codec import encode
+from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.state_store import ReadView, StateStore
 
 LOG = logging.getLogger(__name__)
@@ -156,7 +157,7 @@ class BarrierLoop:
                 self._apply_changes()
                 self._advance()
                 failures = 0
-            except EpochFailed as error:
+            except (EpochFailed, DiskFailure, OSError) as error:
                 failures += 1
                 if self._stopping:
                     continue
@@ -293,8 +294,11 @@ class BarrierLoop:
         self._commit(old, new)
 
     def _write_graph(self, state: MetaState) -> None:
-        graph_path(self._data_dir, state.graph_version).write_bytes(encode(state.graph()))
-        graph_path(self._data_dir, state.graph_version - 2).unlink(missing_ok=True)
+        try:
+            graph_path(self._data_dir, state.graph_version).write_bytes(encode(state.graph()))
+            graph_path(self._data_dir, state.graph_version - 2).unlink(missing_ok=True)
+        except OSError as error:
+            raise disk_failure("cannot write the stream graph", error) from error
 
     def _cancel_changes(self) -> None:
         while self._changes:

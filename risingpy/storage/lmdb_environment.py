@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,10 +24,12 @@ from weakref import WeakSet
 
 import lmdb
 
-from risingpy.errors import InternalError, IoError, SerializationFailure
+from risingpy.errors import InternalError, SerializationFailure
+from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 
 MAP_BYTES = 1 << 38  # address space only: the file is as large as what is in it; a process has room for 500
+_SMALL_MAP_BYTES = 1 << 20
 MAX_READERS = 2048  # snapshots of all processes together
 
 _open: dict[str, Environment] = {}
@@ -62,17 +65,13 @@ class Environment:
         self._is_parents = False
         self._usable = threading.Condition()
         try:
-            make_directory(path)
-            is_new = not (path / "data.mdb").exists()
-            self.handle = lmdb.open(
-                str(path), map_size=map_size, max_dbs=len(databases), max_readers=MAX_READERS, readahead=False
-            )
+            if not (path / "data.mdb").exists():
+                _make(path, databases)
+            self.handle = _open_handle(path, databases, map_size)
+            self.databases = {name: self.handle.open_db(name) for name in databases}
         except (OSError, lmdb.Error) as error:
-            raise IoError(f"cannot open the store in {path}: {error}") from error
-        self.databases = {name: self.handle.open_db(name) for name in databases}
+            raise disk_failure(f"cannot open the store in {path}", error) from error
         self._default = self.databases[databases[0]]
-        if is_new:
-            sync_directory(path)
 
     def close(self) -> None:
         """Closes the environment when its last user does."""
@@ -115,7 +114,7 @@ class Environment:
                     transaction.abort()
                     self.grow()
                 except lmdb.Error as error:
-                    raise IoError(f"cannot write the store in {self.path}: {error}") from error
+                    raise disk_failure(f"cannot write the store in {self.path}", error) from error
                 finally:
                     transaction.abort()
 
@@ -127,6 +126,8 @@ class Environment:
                     return self.handle.begin(self._default, write=True)
             except lmdb.MapResizedError:
                 self.grow(0)
+            except lmdb.Error as error:
+                raise disk_failure(f"cannot write the store in {self.path}", error) from error
 
     def snapshot(self) -> Snapshot:
         """Pins the newest committed state."""
@@ -138,6 +139,8 @@ class Environment:
                     return snapshot
             except lmdb.MapResizedError:
                 self.grow(0)
+            except lmdb.Error as error:
+                raise disk_failure(f"cannot read the store in {self.path}", error) from error
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -179,6 +182,29 @@ class Environment:
                 self._usable.notify_all()
 
 
+def _open_handle(path: Path, databases: Sequence[bytes], map_size: int) -> lmdb.Environment:
+    return lmdb.open(
+        str(path), map_size=map_size, max_dbs=len(databases), max_readers=MAX_READERS, readahead=False
+    )
+
+
+def _make(path: Path, databases: Sequence[bytes]) -> None:
+    """Makes the environment under another name, whole: reading a file that is half there would kill the process."""
+    unfinished = path.with_name(f"{path.name}.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    make_directory(unfinished)
+    handle = _open_handle(unfinished, databases, _SMALL_MAP_BYTES)
+    try:
+        for name in databases:
+            handle.open_db(name)
+        handle.sync(True)
+    finally:
+        handle.close()
+    sync_directory(unfinished)
+    unfinished.rename(path)
+    sync_directory(path.parent)
+
+
 class Snapshot:
     """A read transaction: the state as it was when it began, whatever is written since."""
 
@@ -210,7 +236,7 @@ class Snapshot:
             try:
                 self.environment.handle.copy(str(directory), compact=True, txn=transaction)
             except lmdb.Error as error:
-                raise IoError(f"cannot copy {self.environment.path} to {directory}: {error}") from error
+                raise disk_failure(f"cannot copy {self.environment.path} to {directory}", error) from error
         sync_directory(directory)
 
     def renew(self, transaction: lmdb.Transaction) -> None:

@@ -15,7 +15,8 @@ from typing import cast
 
 import lmdb
 
-from risingpy.errors import IoError, SqlError
+from risingpy.errors import SqlError
+from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory
 from risingpy.storage.lmdb_environment import Environment, Snapshot, open_environment
 
@@ -44,7 +45,7 @@ class MetaStore:
             make_directory(data_dir)
             self._lock = _lock_directory(data_dir)
         except OSError as error:
-            raise IoError(f"cannot use the data directory {data_dir}: {error}") from error
+            raise disk_failure(f"cannot use the data directory {data_dir}", error) from error
         try:
             self._environment = open_environment(meta_directory(data_dir), databases=[_DATABASE], map_size=map_size)
         except BaseException:

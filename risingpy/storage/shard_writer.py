@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from risingpy.errors import InternalError, IoError, SerializationFailure
 from risingpy.storage.column_buffers import whole
+from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.key_scan import Overlay
 from risingpy.storage.lmdb_environment import Environment, Snapshot
 from risingpy.storage.mem_table import WriteBatch
@@ -218,7 +219,7 @@ class ShardWriter:
         self._transaction = None
 
     def _failed(self, error: lmdb.Error) -> IoError:
-        return IoError(f"cannot write the store in {self._environment.path}: {error}")
+        return disk_failure(f"cannot write the store in {self._environment.path}", error)
 
 
 def _known_values(known: WriteBatch, keys: pa.BinaryArray) -> pa.BinaryArray | None:

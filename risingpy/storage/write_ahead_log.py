@@ -8,6 +8,7 @@ for the disk goes into the next block together. Layout of the files: `log_segmen
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import threading
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from risingpy.errors import IoError
+from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 from risingpy.storage.log_reader import LogReader
 from risingpy.storage.log_segment import (
@@ -34,6 +36,8 @@ from risingpy.storage.log_segment import (
 )
 
 __all__ = ["DamagedLog", "LogReader", "LogRecord", "WriteAheadLog", "log_directory"]
+
+LOG = logging.getLogger(__name__)
 
 SEGMENT_BYTES = 32 << 20  # preallocated: an fsync that need not grow the file takes half the time (measured)
 LARGEST_BLOCK = 256 << 20  # what one fsync takes at most, unless a single group is larger
@@ -62,7 +66,7 @@ class WriteAheadLog:
         try:
             self._open()
         except OSError as error:
-            raise IoError(f"cannot open the write-ahead log in {directory}: {error}") from error
+            raise disk_failure(f"cannot open the write-ahead log in {directory}", error) from error
 
     @property
     def last_lsn(self) -> int:
@@ -94,7 +98,7 @@ class WriteAheadLog:
                 else:
                     self._write_waiting()
         if mine.error is not None:
-            raise IoError(f"cannot write to the write-ahead log: {mine.error}") from mine.error
+            raise disk_failure("cannot write to the write-ahead log", mine.error) from mine.error
         assert mine.last_lsn is not None
         return mine.last_lsn
 
@@ -103,10 +107,18 @@ class WriteAheadLog:
         return LogReader(self.directory).read(after_lsn, up_to_lsn, table_ids)
 
     def truncate(self, up_to_lsn: int) -> None:
-        """Gives back the space of files whose records are all at or before `up_to_lsn`."""
+        """Gives back the space of files whose records are all at or before `up_to_lsn`.
+
+        Oldest first, and no further than the disk lets it: a file that stays must not be followed by a gap.
+        """
         with self._changed:
             while len(self._first_lsns) > 1 and self._first_lsns[1] - 1 <= up_to_lsn:
-                segment_path(self.directory, self._first_lsns.pop(0)).unlink(missing_ok=True)
+                try:
+                    segment_path(self.directory, self._first_lsns[0]).unlink(missing_ok=True)
+                except OSError as error:
+                    LOG.warning("the log keeps a file for now: %s", error)
+                    return
+                self._first_lsns.pop(0)
 
     def close(self) -> None:
         """Waits for appends that are under way."""
@@ -149,7 +161,7 @@ class WriteAheadLog:
     def _write(self, records: Sequence[LogRecord]) -> None:
         """Writes and syncs one block; only the thread that set `_writing` comes here."""
         if self._broken is not None:
-            raise IoError(f"an earlier write failed: {self._broken}")
+            raise IoError(f"an earlier write failed, start the server again: {self._broken}")
         size = block_size(records)
         first_lsn = self._last_lsn + 1
         tail = self._open_tail()

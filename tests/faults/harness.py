@@ -1,0 +1,253 @@
+"""Runs a workload in processes whose disk fails on cue, or whose every write is recorded: they preload `shim.c`.
+
+`python -m tests.faults.harness …` is the preloaded process. It imports everything once and forks for each run, so that
+a run costs a tenth of a second of start. The tests only read what it prints: one JSON document.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import risingpy.frontend.session  # noqa: F401 - imported before forking
+from risingpy.meta import barriers
+from risingpy.meta.check import check
+from risingpy.meta.database import Database
+from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.storage.kernels.compile import load as load_kernels
+from risingpy.storage.write_ahead_log import WriteAheadLog
+from tests.faults.workload import STATEMENTS, Rows, client_of, rows_after, view_of
+
+SOURCE = Path(__file__).with_name("shim.c")
+SMALL_SEGMENT = 1 << 14  # so that the workload fills several
+
+
+def compiled_shim(directory: Path) -> Path | None:
+    """The shim as a library; None if there is no C compiler."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        return None
+    library = directory / "shim.so"
+    subprocess.run(
+        [compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl", "-pthread"], check=True
+    )
+    return library
+
+
+def run_preloaded(library: Path, *arguments: str, timeout: float) -> Any:
+    """What the preloaded process found."""
+    environment = {**os.environ, "LD_PRELOAD": str(library)}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.harness", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+class Shim:
+    """The library that is preloaded into this process."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(None)
+        self._library.shim_operations.restype = ctypes.c_long
+
+    def watch(self, directory: Path, descriptor: int = -1) -> None:
+        """From now on, what happens below `directory` counts, and is recorded to the descriptor."""
+        self._library.shim_watch(str(directory).encode(), descriptor)
+
+    def fail(self, nth: int, number: int, *, lasting: bool) -> None:
+        """The nth operation from now on fails with errno `number`; with `lasting`, all later ones too."""
+        self._library.shim_fail(ctypes.c_long(nth), number, int(lasting))
+
+    def note(self, text: str) -> None:
+        """A line in the record."""
+        self._library.shim_note(text.encode())
+
+    @property
+    def operations(self) -> int:
+        return int(self._library.shim_operations())
+
+
+def prepare() -> None:
+    """Small files and short pauses; everything dear is loaded, and nothing is opened."""
+    load_kernels()
+    WriteAheadLog.__init__.__kwdefaults__["segment_bytes"] = SMALL_SEGMENT
+    barriers.FIRST_PAUSE_SECONDS = 0.001
+    barriers.LONGEST_PAUSE_SECONDS = 0.01
+    logging.disable()  # expected failures would be logged by the dozen
+
+
+def forked(body: Callable[[], Any]) -> Any:
+    """What `body` returns in a child, as JSON; the child ends as after kill -9."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            answer = {"answer": body()}
+        except BaseException:
+            answer = {"error": traceback.format_exc()}
+        with open(writing, "w") as pipe:
+            json.dump(answer, pipe)
+        os._exit(0)
+    os.close(writing)
+    with open(reading) as pipe:
+        text = pipe.read()
+    os.waitpid(process, 0)
+    found = json.loads(text)
+    if "error" in found:
+        raise RuntimeError(found["error"])
+    return found["answer"]
+
+
+def run_with_failure(shim: Shim, directory: Path, nth: int, number: int, lasting: bool) -> dict[str, Any]:
+    """Runs the workload up to the first statement that fails: how many were acknowledged, and why it ended."""
+    shim.watch(directory)
+    shim.fail(nth, number, lasting=lasting)
+    try:
+        database = Database(directory / "data", parallelism=2)
+        runner = InProcessRunner(directory / "data")
+        database.start(runner)
+    except Exception as error:
+        return {"acknowledged": 0, "ended": _told(error), "reads": True, "operations": shim.operations}
+    runner.start()
+    client = client_of(database)
+    acknowledged, ended, reads = 0, None, True
+    for statement in STATEMENTS:
+        try:
+            client(statement)
+        except Exception as error:
+            ended = _told(error)
+            break
+        acknowledged += 1
+    if acknowledged > 2:  # the table and its view are there: the last epoch must be readable, whatever happened
+        client("SET visibility_mode TO checkpoint")
+        try:
+            client("SELECT count(*) FROM t")
+        except Exception as error:
+            reads = database.fatal is not None and _told(error)[0] == "57P03"
+    return {"acknowledged": acknowledged, "ended": ended, "reads": reads, "operations": shim.operations}
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    return getattr(error, "sqlstate", "not an SQL error"), f"{type(error).__name__}: {error}"
+
+
+def reopened(directory: Path) -> tuple[Rows | None, Rows | None, list[str]]:
+    """The table and the view after a restart and the first epoch (None if they are not there), and what check says."""
+    database = Database(directory / "data", parallelism=2)
+    runner = InProcessRunner(directory / "data")
+    database.start(runner)
+    runner.start()
+    client = client_of(database)
+    client("FLUSH")
+    names = {relation.name for relation in database.catalog.relations.values()}
+    table = sorted(client("SELECT * FROM t")) if "t" in names else None
+    view = sorted(client("SELECT * FROM m")) if "m" in names else None
+    database.close()
+    return table, view, list(check(directory / "data").problems)
+
+
+def violation(directory: Path, acknowledged: int) -> str | None:
+    """What is wrong after a restart with so many statements acknowledged; the next one may have happened or not."""
+    table, view, problems = reopened(directory)
+    if problems:
+        return f"check: {problems}"
+    if view is not None and view != view_of(table or []):
+        return f"the view is {view}, its query gives {view_of(table or [])}"
+    for count in (acknowledged, acknowledged + 1):
+        expected_table, expected_view = rows_after(count)
+        if (table, view is not None) == (expected_table, expected_view):
+            return None
+    return f"{acknowledged} statements were acknowledged, and the table is {table}, view there: {view is not None}"
+
+
+def fail_each(numbers: list[int], first: int, step: int, lasting: bool) -> dict[str, Any]:
+    """Fails the first, first + step, … operation of the workload, with each errno, until it ends before that."""
+    shim = Shim()
+    violations: list[str] = []
+    states: dict[str, int] = {}
+    runs = 0
+    for number in numbers:
+        nth = first
+        while True:
+            with tempfile.TemporaryDirectory(dir=_fast_directory()) as scratch:
+                directory = Path(scratch)
+                found = forked(lambda d=directory, n=nth, e=number: run_with_failure(shim, d, n, e, lasting))
+                if nth > found["operations"]:
+                    break
+                runs += 1
+                sqlstate = found["ended"][0] if found["ended"] else "none"
+                states[sqlstate] = states.get(sqlstate, 0) + 1
+                where = f"operation {nth}, {os.strerror(number)}, lasting {lasting}: {found['ended']}"
+                if not found["reads"]:
+                    violations.append(f"{where}: the last epoch could not be read")
+                if sqlstate not in ("none", "58030", "53100", "57P03"):
+                    violations.append(f"{where}: an unexpected error")
+                wrong = forked(lambda d=directory, a=found["acknowledged"]: violation(d, a))
+                if wrong is not None:
+                    violations.append(f"{where}: {wrong}")
+            nth += step
+    return {"runs": runs, "states": states, "violations": violations}
+
+
+def recorded(directory: Path, record: Path) -> int:
+    """Runs the whole workload with every operation recorded; returns how many there were."""
+    shim = Shim()
+
+    def run() -> int:
+        descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        shim.watch(directory, descriptor)
+        database = Database(directory / "data", parallelism=2)
+        runner = InProcessRunner(directory / "data")
+        database.start(runner)
+        runner.start()
+        client = client_of(database)
+        for number, statement in enumerate(STATEMENTS):
+            client(statement)
+            shim.note(str(number + 1))
+            time.sleep(0.01)  # so that most statements have an epoch of their own
+        return shim.operations
+
+    return int(forked(run))
+
+
+def _fast_directory() -> str | None:
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def main(arguments: list[str]) -> None:
+    prepare()
+    what, *rest = arguments
+    if what == "fail":
+        numbers, first, step, lasting = rest
+        found: object = fail_each([int(n) for n in numbers.split(",")], int(first), int(step), lasting == "lasting")
+    else:
+        from tests.faults.power_loss import explore
+
+        seed, states = rest
+        with tempfile.TemporaryDirectory(dir=_fast_directory()) as scratch:
+            directory = Path(scratch) / "run"
+            directory.mkdir()
+            recorded(directory, Path(scratch) / "record")
+            found = explore(Path(scratch) / "record", directory, Path(scratch) / "state", int(seed), int(states))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
