@@ -18,6 +18,7 @@ from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.direct_rows import direct_lookup
+from risingpy.frontend.index_selection import use_indexes
 from risingpy.frontend.key_lookup import KeyLookup, find_key_lookups
 from risingpy.frontend.literal_rows import literal_rows
 from risingpy.frontend.prepared import Parameters
@@ -85,6 +86,8 @@ class BatchRunner:
         snapshot = take_snapshot()
         try:
             _check_versions(plan, snapshot)
+            if not self._transaction.has_changes:  # which lie over the table alone
+                plan = use_indexes(plan, snapshot.catalog)
             direct = None if self._transaction.has_changes else direct_lookup(plan, snapshot.catalog)
             if direct is not None:
                 yield direct.row(snapshot.view)

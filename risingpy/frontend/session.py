@@ -36,6 +36,7 @@ _ABOUT_COMMITTED_ROWS = (
     ast.AlterRelation,
     ast.Backup,
     ast.Flush,
+    ast.CreateIndex,
     ast.CreateTable,
     ast.CreateSource,
     ast.CreateView,

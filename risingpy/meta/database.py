@@ -20,6 +20,7 @@ from risingpy.meta.backup import PinnedDatabase, check_target
 from risingpy.meta.barriers import BarrierLoop, GraphChange
 from risingpy.meta.dml_log import DmlLog, TableChange
 from risingpy.meta.epoch_runner import EpochRunner
+from risingpy.meta.indexes import NewIndex, add_index
 from risingpy.meta.internal_tables import internal_tables
 from risingpy.meta.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.schema_change import NewName, TableReplacement
@@ -238,6 +239,30 @@ class Database:
         if not self._create(view.schema_name, view.name, if_not_exists, add):
             return False, ()
         relation_id, notices = made[0]
+        self._wait_for_job(relation_id, cancelled)
+        # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
+        target = {job: ends for job, ends in self._sources.newest(self.state).items() if job == relation_id}
+        self._loop.wait_until(lambda state: reached(state.committed.offsets, target), cancelled)
+        return True, notices
+
+    def create_index(
+        self, index: NewIndex, *, if_not_exists: bool = False, cancelled: threading.Event | None = None
+    ) -> bool:
+        """Creates an index and returns when it has all rows; False if it exists and `if_not_exists`."""
+        made: list[int] = []
+
+        def add(state: MetaState) -> MetaState:
+            after, index_id = add_index(state, index)
+            made.append(index_id)
+            return after
+
+        created = self._create(index.relation.schema_name, index.name, if_not_exists, add)
+        if created:
+            self._wait_for_job(made[0], cancelled)
+        return created
+
+    def _wait_for_job(self, relation_id: int, cancelled: threading.Event | None) -> None:
+        """Waits until a new job has its upstreams' rows. Cancelled, or if it fails, it leaves nothing behind."""
         try:
             self._loop.wait_until(lambda state: not _creating(state, relation_id), cancelled)
         except BaseException:
@@ -246,10 +271,6 @@ class Database:
         failure = self._loop.failure_of(relation_id)
         if failure is not None:
             raise failure
-        # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
-        target = {job: ends for job, ends in self._sources.newest(self.state).items() if job == relation_id}
-        self._loop.wait_until(lambda state: reached(state.committed.offsets, target), cancelled)
-        return True, notices
 
     def drop(
         self,

@@ -27,6 +27,8 @@ from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.plan import ConflictBehavior
 from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view, plan_table
 
+_ARTICLES = {RelationKind.INDEX: "an"}
+
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
@@ -91,7 +93,7 @@ class DropTarget:
 
 def add_table(state: MetaState, table: NewTable) -> MetaState:
     """`state` with the table and its job."""
-    _check_new_name(state, table.schema_name, table.name)
+    check_new_name(state, table.schema_name, table.name)
     allocate = IdAllocator(state.next_id)
     relation_id = allocate()
     planned = plan_table(
@@ -118,13 +120,13 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
         table=planned.table,
         version=state.catalog.version + 1,
     )
-    return _with_job(state, relation, planned, allocate)
+    return with_job(state, relation, planned, allocate)
 
 
 def add_materialized_view(state: MetaState, view: NewMaterializedView) -> tuple[MetaState, int, tuple[str, ...]]:
     """(`state` with the view and its job in creation, its id, notices)."""
-    _check_new_name(state, view.schema_name, view.name)
-    _check_unchanged(state, view.depends_on)
+    check_new_name(state, view.schema_name, view.name)
+    check_unchanged(state, view.depends_on)
     allocate = IdAllocator(state.next_id)
     planned = plan_materialized_view(
         view.plan, state.catalog, allocate=allocate, name=view.name, output_names=view.column_names
@@ -144,7 +146,7 @@ def add_materialized_view(state: MetaState, view: NewMaterializedView) -> tuple[
         status=JobStatus.CREATING,
         version=state.catalog.version + 1,
     )
-    after = _with_job(state, relation, planned, allocate)
+    after = with_job(state, relation, planned, allocate)
     after = replace(after, fresh_jobs=after.fresh_jobs | {relation.relation_id})
     return after, relation.relation_id, tuple(planned.notices)
 
@@ -160,8 +162,8 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
             )
     else:
         existing = None
-        _check_new_name(state, view.schema_name, view.name)
-    _check_unchanged(state, view.depends_on)
+        check_new_name(state, view.schema_name, view.name)
+    check_unchanged(state, view.depends_on)
     allocate = IdAllocator(state.next_id)
     relation = Relation(
         relation_id=existing.relation_id if existing is not None else allocate(),
@@ -180,7 +182,7 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
 
 def add_source(state: MetaState, source: NewSource) -> MetaState:
     """`state` with an external source; its options are checked here."""
-    _check_new_name(state, source.schema_name, source.name)
+    check_new_name(state, source.schema_name, source.name)
     FileSourceOptions.parse(dict(source.options))
     allocate = IdAllocator(state.next_id)
     relation = Relation(
@@ -245,12 +247,13 @@ def drop_relations(
             continue
         if relation.kind is not target.kind:
             raise WrongObjectType(
-                f'"{relation.name}" is not a {target.kind.value}',
+                f'"{relation.name}" is not {_ARTICLES.get(target.kind, "a")} {target.kind.value}',
                 hint=f"Use DROP {relation.kind.value.upper()} to remove a {relation.kind.value}.",
             )
         dropped.append(relation)
     everything = with_all_readers(state, dropped)
-    readers = [relation for relation in everything if relation not in dropped]
+    # An index goes with what it indexes, without a word, as in PostgreSQL.
+    readers = [r for r in everything if r not in dropped and r.kind is not RelationKind.INDEX]
     if readers and not cascade:
         raise _still_needed(state, dropped, readers)
     notices.extend(f"drop cascades to {r.kind.value} {r.name}" for r in reversed(readers))
@@ -269,6 +272,8 @@ def _undefined(target: DropTarget) -> SqlError:
     name = f"{target.schema_name}.{target.name}" if target.schema_name else target.name
     if target.kind is RelationKind.TABLE:
         return UndefinedTable(f'table "{name}" does not exist')
+    if target.kind is RelationKind.INDEX:
+        return UndefinedObject(f'index "{name}" does not exist')
     return UndefinedTable(f'{target.kind.value} "{name}" does not exist')
 
 
@@ -303,14 +308,16 @@ def with_all_readers(state: MetaState, roots: Sequence[Relation]) -> list[Relati
     return ordered
 
 
-def _check_new_name(state: MetaState, schema_name: str, name: str) -> None:
+def check_new_name(state: MetaState, schema_name: str, name: str) -> None:
+    """Raises DuplicateRelation if the name is taken, UndefinedObject if there is no such schema."""
     if schema_name not in state.catalog.schemas:
         raise UndefinedObject(f'schema "{schema_name}" does not exist', sqlstate="3F000")
     if state.catalog.find(name, schema_name, ()) is not None:
         raise DuplicateRelation(f'relation "{name}" already exists')
 
 
-def _check_unchanged(state: MetaState, bound: Iterable[Relation]) -> None:
+def check_unchanged(state: MetaState, bound: Iterable[Relation]) -> None:
+    """Raises SerializationFailure if a relation is not as it was bound, SqlError if its job has stopped."""
     for relation in bound:
         now = state.catalog.relations.get(relation.relation_id)
         if now is None or now.version != relation.version:
@@ -325,7 +332,8 @@ def _check_unchanged(state: MetaState, bound: Iterable[Relation]) -> None:
             )
 
 
-def _with_job(state: MetaState, relation: Relation, planned: StreamJobPlan, allocate: IdAllocator) -> MetaState:
+def with_job(state: MetaState, relation: Relation, planned: StreamJobPlan, allocate: IdAllocator) -> MetaState:
+    """`state` with a new relation and the job that keeps it."""
     job = cut(relation.relation_id, planned, state.graph(), allocate)
     state = replace(state, jobs={**state.jobs, job.job_id: job}, graph_version=state.graph_version + 1)
     return _with_relation(state, relation, allocate)

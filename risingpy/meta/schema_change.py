@@ -21,15 +21,15 @@ from risingpy.errors import (
     UndefinedTable,
 )
 from risingpy.meta.ddl import with_all_readers
+from risingpy.meta.indexes import index_of_altered, indexes_of
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.meta.state_store import without_relation
 from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
 from risingpy.optimizer.fragments import cut
-from risingpy.optimizer.graph import Job
 from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
 from risingpy.optimizer.stream import plan_table
+from risingpy.optimizer.stream_index import key_column_ids
 from risingpy.optimizer.table_change import column_positions
-from risingpy.storage.table_schema import TableSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,14 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
     )
     after = replace(after, columns=planned.columns, stream_key=planned.stream_key, table=planned.table)
     job = cut(after.relation_id, planned, state.graph(), allocate)
-    jobs = {key: _next_job(each, job, planned.table) for key, each in state.jobs.items()}
+    renewed = {job.job_id: job}
     relations = dict(state.catalog.relations)
     relations[after.relation_id] = after
+    for index in indexes_of(state, after.relation_id):
+        relations[index.relation_id], index_job = index_of_altered(state, index, after, allocate)
+        if index_job is not None:
+            renewed[index.relation_id] = index_job
+    jobs = {key: renewed.get(key) or repointed_job(each, planned.table) for key, each in state.jobs.items()}
     positions = column_positions(before, after)
     relations.update(_repointed_views(state, after, positions))
     catalog = replace(state.catalog, version=state.catalog.version + 1, relations=relations)
@@ -98,6 +103,8 @@ def rename(state: MetaState, change: NewName) -> MetaState:
     renamed = replace(relation, name=name, schema_name=schema)
     renamed = replace(renamed, definition=change.definition(renamed))
     relations = {**state.catalog.relations, relation.relation_id: renamed}
+    for index in indexes_of(state, relation.relation_id):  # they stand in their relation's schema
+        relations[index.relation_id] = replace(index, schema_name=schema)
     same = {i: i for i in range(len(renamed.columns))}
     relations.update(_repointed_views(state, renamed, same))
     return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
@@ -162,6 +169,11 @@ def _refuse_new_type(state: MetaState, before: Relation, after: Relation) -> Non
     }
     for reader, column_id in _users(state, before, frozenset(changed)):
         name = next(column.name for column in before.columns if column.column_id == column_id)
+        if reader.kind is RelationKind.INDEX:
+            raise FeatureNotSupported(
+                f'cannot alter type of column "{name}": index "{reader.name}" is ordered by it',
+                hint="Drop the index, alter the column, and create the index again.",
+            )
         raise FeatureNotSupported(
             "cannot alter type of a column used by a view or rule",
             detail=f'{reader.kind.value} {reader.name} depends on column "{name}"',
@@ -174,7 +186,9 @@ def _users(state: MetaState, table: Relation, columns: frozenset[int]) -> Iterat
     for relation in state.catalog.relations.values():
         read: Iterable[int] = ()
         job = state.jobs.get(relation.relation_id)
-        if job is not None and relation.relation_id != table.relation_id:
+        if relation.index is not None:  # of what it includes it can lose a column
+            read = key_column_ids(relation.index) if relation.index.relation_id == table.relation_id else ()
+        elif job is not None and relation.relation_id != table.relation_id:
             read = columns_of_job(job, table.relation_id)
         elif relation.plan is not None:
             read = columns_of_view(relation.plan, table)
@@ -202,6 +216,3 @@ def _repointed_views(state: MetaState, after: Relation, positions: Mapping[int, 
             changed[view.relation_id] = replace(view, plan=plan)
     return changed
 
-
-def _next_job(job: Job, replacement: Job, table: TableSchema) -> Job:
-    return replacement if job.job_id == replacement.job_id else repointed_job(job, table)

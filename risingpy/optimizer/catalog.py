@@ -23,6 +23,7 @@ class RelationKind(Enum):
     MATERIALIZED_VIEW = "materialized view"
     VIEW = "view"
     SOURCE = "source"
+    INDEX = "index"
     INTERNAL_TABLE = "internal table"
 
 
@@ -52,6 +53,30 @@ class ColumnDesc:
     default: str | None = None
     history: ColumnHistory | None = None
     generated: Generated | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexKey:
+    """What an index is ordered by. The expression's `InputRef`s count by column id of the indexed relation."""
+
+    text: str
+    expression: Expr
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDefinition:
+    """An index of a table or materialized view.
+
+    `include` are ids of columns that it has besides (None: all of them, also those to come). Its rows are spread by
+    the first `distributed_by` keys.
+    """
+
+    relation_id: int
+    keys: tuple[IndexKey, ...]
+    include: tuple[int, ...] | None = None
+    distributed_by: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +114,7 @@ class Relation:
     plan: LogicalPlan | None = None
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
     version_column: int | None = None
+    index: IndexDefinition | None = None
 
     @property
     def never_retracts(self) -> bool:

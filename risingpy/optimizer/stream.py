@@ -111,6 +111,11 @@ def plan_materialized_view(
     return StreamJobPlan(root, table, columns, stream_key, root.properties.append_only, notices)
 
 
+def plan_query(query: logical.LogicalPlan, catalog: Catalog, allocate: Callable[[], int], name: str) -> StreamPlan:
+    """The operators that keep a query's answer, for the job called `name`; nothing stores it."""
+    return _StreamPlanner(catalog, allocate, name).stream(query)
+
+
 @dataclass(frozen=True, slots=True)
 class _OrderedQuery:
     """A query without its outermost ORDER BY, whose `keys` are positions in the query's output.
@@ -260,7 +265,7 @@ class _StreamPlanner:
                     _scan_schema(scan, relation, columns), (columns.index(row_id),), SOME_SHARD, append_only=True
                 )
                 return plan.Source(scan.relation_id, columns, properties)
-            case RelationKind.VIEW | RelationKind.INTERNAL_TABLE:
+            case RelationKind.VIEW | RelationKind.INTERNAL_TABLE | RelationKind.INDEX:
                 raise InternalError(f"{relation.qualified_name} cannot be an input of a view")
 
     def _table_scan(self, scan: logical.Scan, relation: Relation, table: TableSchema) -> plan.TableScan:

@@ -23,10 +23,12 @@ from risingpy.frontend.binder.dml import (
     bind_insert,
     bind_update,
 )
+from risingpy.frontend.binder.index import BoundIndex, bind_index
 from risingpy.frontend.binder.query import BoundQuery, bind_query
 
 __all__ = [
     "BoundAlterTable",
+    "BoundIndex",
     "BoundInsert",
     "BoundQuery",
     "BoundRewrite",
@@ -39,6 +41,7 @@ __all__ = [
     "bind_copy_target",
     "bind_default",
     "bind_delete",
+    "bind_index",
     "bind_insert",
     "bind_query",
     "bind_stored_plan",

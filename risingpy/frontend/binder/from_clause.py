@@ -17,6 +17,7 @@ from risingpy.errors import (
     SyntaxError_,
     UndefinedColumn,
     UndefinedTable,
+    WrongObjectType,
 )
 from risingpy.executors.expression.nodes import Call, Expr
 from risingpy.frontend.binder.coercion import Operand
@@ -240,6 +241,9 @@ def find_relation(context: BindContext, name: str, schema: str | None, position:
     if relation is None or relation.status is JobStatus.CREATING:
         shown = name if schema is None else f"{schema}.{name}"
         raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
+    if relation.kind is RelationKind.INDEX:
+        detail = "This operation is not supported for indexes."
+        raise WrongObjectType(f'cannot open relation "{relation.name}"', detail=detail, position=position)
     return relation
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.frontend.catalog.index_text import index_definition_text, key_text
 from risingpy.frontend.catalog.oids import (
     constraint_oid,
     index_oid,
@@ -45,6 +46,9 @@ def _objects(state: SystemState) -> Iterable[Row]:
             shown = name if visible else f"{quote_name(found.schema_name)}.{name}"
             yield index_oid(found), shown, visible, index_definition(found)
             yield constraint_oid(found), name, visible, key_definition(found)
+    for index, indexed in state.indexes:
+        text = index_definition_text(index, indexed)
+        yield relation_oid(index), state.display_name(index), state.is_visible(index), text
     for system in RELATIONS.values():
         found_by_name = system.schema in IMPLICIT_SCHEMAS
         shown = system.name if found_by_name else f"{system.schema}.{system.name}"
@@ -91,6 +95,10 @@ def _columns(state: SystemState) -> Iterable[Row]:
             yield relation_oid(found), number, quote_name(column.name)
         for number, position in enumerate(found.primary_key, start=1):
             yield index_oid(found), number, quote_name(found.columns[position].name)
+    for index, indexed in state.indexes:
+        assert index.index is not None
+        for number, key in enumerate(index.index.keys, start=1):
+            yield relation_oid(index), number, key_text(key, indexed)
 
 
 def _schemas(state: SystemState) -> Iterable[Row]:

@@ -44,6 +44,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
     # The registry knows this module: it is asked for only when rows are wanted.
     from risingpy.frontend.catalog.registry import RELATIONS
 
+    indexed = {of.relation_id for _, of in state.indexes}
     for found in state.relations:
         kind = RELATION_KINDS[found.kind]
         yield _row(
@@ -53,11 +54,15 @@ def _rows(state: SystemState) -> Iterable[Row]:
             kind,
             len(visible_columns(found)),
             access_method=HEAP_OID if kind in ("r", "m") else 0,
-            has_index=bool(found.primary_key),
+            has_index=bool(found.primary_key) or found.relation_id in indexed,
         )
         if found.primary_key:
             key = len(found.primary_key)
             yield _row(index_oid(found), index_name(found), found.schema_name, "i", key, access_method=BTREE_OID)
+    for index, _ in state.indexes:
+        assert index.index is not None
+        keys = len(index.index.keys)
+        yield _row(relation_oid(index), index.name, index.schema_name, "i", keys, access_method=BTREE_OID)
     for system in RELATIONS.values():
         kind = "r" if system.schema == "pg_catalog" else "v"
         yield _row(

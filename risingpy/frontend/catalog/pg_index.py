@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.executors.expression.nodes import InputRef
+from risingpy.frontend.catalog.index_text import index_definition_text
 from risingpy.frontend.catalog.oids import constraint_oid, index_oid, relation_oid, schema_oid
 from risingpy.frontend.catalog.pg_class import index_name
 from risingpy.frontend.catalog.system_relation import Row, SystemState, quote_name, relation
@@ -40,6 +42,24 @@ def _indexes(state: SystemState) -> Iterable[Row]:
         )
 
 
+    for index, indexed in state.indexes:
+        yield _secondary(index, indexed)
+
+
+def _secondary(index: Relation, indexed: Relation) -> Row:
+    assert index.index is not None
+    numbers = {column.column_id: number for number, column in enumerate(indexed.columns, 1)}
+    keys = index.index.keys
+    attnums = [numbers[k.expression.index] if isinstance(k.expression, InputRef) else 0 for k in keys]
+    options = [k.descending + 2 * k.nulls_first for k in keys]
+    zeros = [0] * len(keys)
+    expressions = ", ".join(k.text for k in keys if not isinstance(k.expression, InputRef)) or None
+    return (
+        *(relation_oid(index), relation_oid(indexed), len(keys), len(keys), False, False, False, False, True, False),
+        *(True, False, True, True, False, attnums, zeros, zeros, options, expressions, None),
+    )
+
+
 def _constraints(state: SystemState) -> Iterable[Row]:
     for found in _keyed(state):
         yield (
@@ -52,6 +72,8 @@ def _constraints(state: SystemState) -> Iterable[Row]:
 def _pg_indexes(state: SystemState) -> Iterable[Row]:
     for found in _keyed(state):
         yield found.schema_name, found.name, index_name(found), None, index_definition(found)
+    for index, indexed in state.indexes:
+        yield index.schema_name, indexed.name, index.name, None, index_definition_text(index, indexed)
 
 
 PG_INDEX = relation(

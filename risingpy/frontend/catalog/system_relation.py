@@ -10,7 +10,7 @@ from enum import Enum
 import pyarrow as pa
 
 from risingpy.frontend.catalog.oids import relation_oid
-from risingpy.optimizer.catalog import Catalog, Relation
+from risingpy.optimizer.catalog import Catalog, JobStatus, Relation, RelationKind
 from risingpy.storage.table_statistics import TableStatistics
 
 Row = tuple[object, ...]
@@ -102,8 +102,18 @@ class SystemState:
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """All relations, in the order in which they were created."""
-        return tuple(self.catalog.relations.values())
+        """All relations but indexes, in the order in which they were created."""
+        return tuple(r for r in self.catalog.relations.values() if r.kind is not RelationKind.INDEX)
+
+    @property
+    def indexes(self) -> tuple[tuple[Relation, Relation], ...]:
+        """The indexes that are there to be used, each with what it indexes."""
+        relations = self.catalog.relations
+        return tuple(
+            (r, relations[r.index.relation_id])
+            for r in relations.values()
+            if r.index is not None and r.status is not JobStatus.CREATING
+        )
 
     def is_visible(self, relation: Relation) -> bool:
         """Whether the relation's bare name finds it on the search path."""

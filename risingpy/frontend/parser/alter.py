@@ -71,6 +71,8 @@ def _parse_kind(cursor: Cursor) -> RelationKind:
         return RelationKind.VIEW
     if cursor.accept("SOURCE"):
         return RelationKind.SOURCE
+    if cursor.accept("INDEX"):
+        return RelationKind.INDEX
     return cursor.unsupported(f"ALTER {cursor.word}")
 
 

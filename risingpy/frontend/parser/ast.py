@@ -69,6 +69,27 @@ class CreateMaterializedView:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexElement:
+    """A key of an index; `nulls_first` is None unless said."""
+
+    expression: Expression
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateIndex:
+    """`name` is None where the index is to be named for what it indexes; `include` is None unless said: all columns."""
+
+    name: ObjectName | None
+    table: ObjectName
+    keys: tuple[IndexElement, ...]
+    include: tuple[ColumnName, ...] | None = None
+    distributed_by: tuple[Expression, ...] = ()
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSchema:
     name: str
     if_not_exists: bool = False
@@ -286,6 +307,7 @@ Statement = (
     | CreateSource
     | CreateView
     | CreateMaterializedView
+    | CreateIndex
     | CreateSchema
     | DropSchema
     | Drop

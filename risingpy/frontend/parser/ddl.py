@@ -18,12 +18,13 @@ from risingpy.frontend.parser.ast import (
     TypeName,
 )
 from risingpy.frontend.parser.cursor import Cursor
+from risingpy.frontend.parser.index import parse_create_index
 from risingpy.optimizer.catalog import RelationKind
 from risingpy.optimizer.plan import ConflictBehavior
 
 _OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
 _OTHER_OBJECTS = """
-    AGGREGATE CAST COLLATION CONNECTION DATABASE DOMAIN EVENT EXTENSION FOREIGN FUNCTION INDEX LANGUAGE OPERATOR POLICY
+    AGGREGATE CAST COLLATION CONNECTION DATABASE DOMAIN EVENT EXTENSION FOREIGN FUNCTION LANGUAGE OPERATOR POLICY
     PROCEDURE PUBLICATION ROLE RULE SECRET SEQUENCE SERVER SINK STATISTICS SUBSCRIPTION TRIGGER TYPE UNIQUE USER
 """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 
@@ -43,6 +44,8 @@ def parse_create(cursor: Cursor) -> Statement:
         return _parse_create_materialized_view(cursor)
     if cursor.accept("SOURCE"):
         return _parse_create_source(cursor)
+    if cursor.accept("INDEX"):
+        return parse_create_index(cursor)
     if cursor.accept("SCHEMA"):
         if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
         name = cursor.name()
@@ -213,6 +216,10 @@ def parse_drop(cursor: Cursor) -> Statement:
         kind = RelationKind.VIEW
     elif cursor.accept("SOURCE"):
         kind = RelationKind.SOURCE
+    elif cursor.accept("INDEX"):
+        if cursor.word == "CONCURRENTLY":
+            cursor.unsupported("DROP INDEX CONCURRENTLY")
+        kind = RelationKind.INDEX
     elif cursor.word in _OTHER_OBJECTS or cursor.word == "OWNED":
         cursor.unsupported(f"DROP {cursor.word}")
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from risingpy.errors import WrongObjectType
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import (
+    CreateIndex,
     CreateMaterializedView,
     CreateSource,
     CreateTable,
@@ -52,8 +53,19 @@ def prepare(
 def _definition(renamed: Relation) -> str:
     """The relation's CREATE statement with its new name in place of the one that stands there."""
     [parsed] = parse(renamed.definition)
+    if isinstance(parsed.statement, CreateIndex):
+        return _index_definition(renamed, parsed.statement)
     assert isinstance(parsed.statement, CreateTable | CreateView | CreateMaterializedView | CreateSource)
     start = parsed.statement.name.position - 1
     end = end_of_name(renamed.definition, start)
     schema = "" if renamed.schema_name == DEFAULT_SCHEMA else f"{quoted(renamed.schema_name)}."
     return f"{renamed.definition[:start]}{schema}{quoted(renamed.name)}{renamed.definition[end:]}"
+
+
+def _index_definition(renamed: Relation, statement: CreateIndex) -> str:
+    text = renamed.definition
+    if statement.name is None:
+        before = text.upper().index("ON", text.upper().index("INDEX"))
+        return f"{text[:before]}{quoted(renamed.name)} {text[before:]}"
+    start = statement.name.position - 1
+    return f"{text[:start]}{quoted(renamed.name)}{text[end_of_name(text, start):]}"

@@ -15,6 +15,7 @@ from risingpy.frontend.statements import (
     alter_table,
     backup,
     copy,
+    create_index,
     create_schema,
     create_table,
     create_view,
@@ -43,6 +44,7 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.Begin: transaction_control.prepare_begin,
     ast.Commit: transaction_control.prepare_commit,
     ast.Copy: copy.prepare,
+    ast.CreateIndex: create_index.prepare,
     ast.CreateMaterializedView: create_view.prepare_materialized,
     ast.CreateSchema: create_schema.prepare,
     ast.CreateSource: create_table.prepare_source,
@@ -69,6 +71,7 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
 _WITHOUT_SYSTEM_RELATIONS = (
     ast.AlterRelation,
     ast.AlterTable,
+    ast.CreateIndex,
     ast.CreateMaterializedView,
     ast.CreateView,
     ast.Delete,

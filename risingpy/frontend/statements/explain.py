@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_table, bind_update, bind_view
+from risingpy.frontend.index_selection import use_indexes
 from risingpy.frontend.parser.ast import (
     CreateMaterializedView,
     CreateTable,
@@ -60,7 +61,8 @@ def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain
     plan = _batch_plan(session, explain)
     if explain.kind is ExplainKind.LOGICAL:
         return explain_logical(plan, explain_format=explain.format)
-    return explain_batch(optimize(plan), explain_format=explain.format)
+    plan = use_indexes(optimize(plan), session.database.catalog)
+    return explain_batch(plan, explain_format=explain.format)
 
 
 def _batch_plan(session: ClientSession, statement: Explain) -> LogicalPlan:

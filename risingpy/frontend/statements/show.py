@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from risingpy.errors import WrongObjectType
+from risingpy.frontend.catalog.index_text import included_names, key_text, ordered_text
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, Show, ShowKind
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.describe import named_relation, prepare_columns
@@ -61,6 +62,8 @@ def prepare(
 
 
 def _rows(session: ClientSession, statement: Show, like: Like) -> Rows:
+    if statement.kind is ShowKind.INDEXES:
+        return _indexes(session, statement, like)
     if statement.kind in _RELATIONS:
         return _relations(session, _RELATIONS[statement.kind], statement.schema, like)
     return [row for row in _others(session, statement.kind) if like(row[0])]
@@ -80,6 +83,23 @@ def _others(session: ClientSession, kind: ShowKind) -> Rows:
         case ShowKind.INTERNAL_TABLES:
             return sorted((table.name,) for table in database.catalog.internal_tables.values())
     return []  # kinds of objects that cannot be made here: there are none
+
+
+def _indexes(session: ClientSession, statement: Show, like: Like) -> Rows:
+    """The indexes of a relation, or of all relations on the search path."""
+    catalog, path = session.database.catalog, session.search_path()
+    only = None if statement.name is None else named_relation(session, statement.name)
+    rows: Rows = []
+    for index in catalog.relations.values():
+        if index.index is None or not like(index.name):
+            continue
+        indexed = catalog.relations[index.index.relation_id]
+        if indexed == only if only is not None else indexed.schema_name in path:
+            keys = [ordered_text(key, indexed, ascending=" ASC") for key in index.index.keys]
+            spread = [key_text(key, indexed) for key in index.index.keys[: index.index.distributed_by]]
+            cells = (", ".join(keys), ", ".join(included_names(index, indexed)), ", ".join(spread))
+            rows.append((index.name, indexed.name, *cells))
+    return sorted(rows)
 
 
 def _relations(session: ClientSession, kind: RelationKind, schema: str | None, like: Like) -> Rows:

@@ -1,0 +1,101 @@
+"""Reads an index instead of its relation where a query narrows the index's first columns to constants.
+
+    Filter(a = 5; Scan t(a, c))   =>   Filter(a = 5; Scan i(a, c))          with an index i on t (a) that has c
+
+Only an index that has every column that the scan reads is used, and only if it fixes more leading columns than the
+relation's own key does. `key_lookup` then reads just those rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from risingpy.executors.expression.nodes import Expr, InputRef
+from risingpy.frontend.key_lookup import find_key_lookups
+from risingpy.optimizer.catalog import Catalog, JobStatus, Relation, RelationKind
+from risingpy.optimizer.logical import Field, Filter, LogicalPlan, Project, Scan
+from risingpy.optimizer.rewrite import columns_read, remapped, rewrite_plan, transform
+from risingpy.optimizer.stream_index import FIRST_EXPRESSION_ID
+
+_last: list[tuple[Catalog, dict[int, list[Relation]]]] = []  # of the catalog asked for last
+
+
+def use_indexes(plan: LogicalPlan, catalog: Catalog) -> LogicalPlan:
+    """The plan with the best index for each scan that has one. It gives the same rows."""
+    by_relation = _indexes(catalog)
+    if not by_relation:
+        return plan
+
+    def change(node: LogicalPlan) -> LogicalPlan:
+        if not isinstance(node, Filter) or not isinstance(node.input, Scan):
+            return node
+        candidates = by_relation.get(node.input.relation_id)
+        return node if candidates is None else _best(node, node.input, candidates, catalog)
+
+    return rewrite_plan(plan, change)
+
+
+def _indexes(catalog: Catalog) -> dict[int, list[Relation]]:
+    """The indexes that can be used, by what they index."""
+    if not _last or _last[0][0] is not catalog:
+        found: dict[int, list[Relation]] = {}
+        for relation in catalog.relations.values():
+            if relation.kind is RelationKind.INDEX and relation.status is JobStatus.CREATED:
+                assert relation.index is not None
+                found.setdefault(relation.index.relation_id, []).append(relation)
+        _last[:] = [(catalog, found)]
+    return _last[0][1]
+
+
+def _best(filter_: Filter, scan: Scan, candidates: Sequence[Relation], catalog: Catalog) -> LogicalPlan:
+    relation = catalog.relations[scan.relation_id]
+    best: LogicalPlan = filter_
+    own = find_key_lookups(filter_, catalog).values()
+    if any(lookup.is_whole for lookup in own):  # one row at most: no index finds it faster
+        return filter_
+    fixed = _fixed_columns(filter_, catalog)
+    for index in candidates:
+        other = _over(filter_, scan, relation, index)
+        if other is not None:
+            count = _fixed_columns(other, catalog)
+            if count > fixed:
+                best, fixed = other, count
+    return best
+
+
+def _fixed_columns(plan: LogicalPlan, catalog: Catalog) -> int:
+    """How many leading key columns the plan's only scan has constants for."""
+    return max((len(lookup.key) for lookup in find_key_lookups(plan, catalog).values()), default=0)
+
+
+def _over(filter_: Filter, scan: Scan, relation: Relation, index: Relation) -> LogicalPlan | None:
+    """The filter over the index; None if the index lacks a column."""
+    assert index.index is not None
+    places = {column.column_id: i for i, column in enumerate(index.columns)}
+    ids = [relation.columns[i].column_id for i in scan.columns]
+    if any(column_id not in places for column_id in ids):
+        return None
+    columns = [places[column_id] for column_id in ids]
+    schema = list(scan.schema)
+    predicate = filter_.predicate
+    positions = {column_id: position for position, column_id in enumerate(ids)}
+    for number, key in enumerate(index.index.keys):
+        if isinstance(key.expression, InputRef) or columns_read(key.expression) - positions.keys():
+            continue
+        stored = InputRef(len(columns), key.expression.type)
+        replaced = _replaced(predicate, remapped(key.expression, positions), stored)
+        if replaced != predicate:
+            predicate = replaced
+            columns.append(places[FIRST_EXPRESSION_ID + number])
+            schema.append(Field(key.text, stored.type, hidden=True))
+    chosen = Scan(index.relation_id, index.qualified_name, tuple(columns), tuple(schema), index.version)
+    narrowed = Filter(chosen, predicate)
+    if len(columns) == len(scan.columns):
+        return narrowed
+    kept = tuple(InputRef(i, field.type) for i, field in enumerate(scan.schema))
+    return Project(narrowed, kept, scan.schema)
+
+
+def _replaced(predicate: Expr, computed: Expr, stored: InputRef) -> Expr:
+    """The predicate with what the index has computed taken from there."""
+    return transform(predicate, lambda part: stored if part == computed else None)

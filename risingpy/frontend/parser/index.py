@@ -1,0 +1,39 @@
+"""CREATE INDEX."""
+
+from __future__ import annotations
+
+from risingpy.frontend.parser.ast import CreateIndex, Expression, IndexElement
+from risingpy.frontend.parser.cursor import Cursor
+
+
+def parse_create_index(cursor: Cursor) -> CreateIndex:
+    """`CREATE INDEX` has been taken."""
+    if cursor.word == "CONCURRENTLY":
+        cursor.unsupported("CREATE INDEX CONCURRENTLY")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = None if cursor.word == "ON" and not if_not_exists else cursor.object_name()
+    cursor.expect("ON")
+    cursor.accept("ONLY")
+    table = cursor.object_name()
+    if cursor.accept("USING") and cursor.any_word() != "btree":
+        cursor.unsupported("an index of another kind than btree")
+    keys = cursor.in_parentheses(lambda: _parse_element(cursor))
+    include = cursor.in_parentheses(cursor.name) if cursor.accept("INCLUDE") else None
+    distributed_by: tuple[Expression, ...] = ()
+    if cursor.accept("DISTRIBUTED", "BY"):
+        distributed_by = cursor.in_parentheses(cursor.expression)
+    for word in ("WITH", "WHERE", "TABLESPACE", "NULLS"):
+        if cursor.word == word:
+            cursor.unsupported(f"CREATE INDEX … {word}")
+    return CreateIndex(name, table, keys, include, distributed_by, if_not_exists)
+
+
+def _parse_element(cursor: Cursor) -> IndexElement:
+    expression = cursor.expression()
+    descending = cursor.accept("DESC")
+    if not descending:
+        cursor.accept("ASC")
+    nulls_first = None
+    if cursor.accept("NULLS"):
+        nulls_first = cursor.one_of("FIRST", "LAST") == "FIRST"
+    return IndexElement(expression, descending, nulls_first)

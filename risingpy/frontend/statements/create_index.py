@@ -1,0 +1,33 @@
+"""CREATE INDEX: returns when the index has all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.frontend.binder import bind_index
+from risingpy.frontend.parser.ast import CreateIndex, ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.meta.indexes import NewIndex
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: CreateIndex, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        catalog = session.database.catalog
+        bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
+        index = NewIndex(bound.name, bound.relation, bound.definition, parsed.text)
+        created = session.database.create_index(
+            index, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
+        )
+        if not created:
+            session.notice(f'relation "{bound.name}" already exists, skipping')
+        return Result("CREATE INDEX")
+
+    return PreparedStatement(run)

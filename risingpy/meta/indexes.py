@@ -1,0 +1,91 @@
+"""Indexes as functions from one `MetaState` to the next: they come, and follow their relation when it is altered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from risingpy.meta.ddl import check_new_name, check_unchanged, with_job
+from risingpy.meta.state import IdAllocator, MetaState
+from risingpy.optimizer.catalog import IndexDefinition, JobStatus, Relation, RelationKind
+from risingpy.optimizer.fragments import cut
+from risingpy.optimizer.graph import Job
+from risingpy.optimizer.stream_index import plan_index
+
+
+@dataclass(frozen=True, slots=True)
+class NewIndex:
+    """CREATE INDEX: what it indexes, as it was bound. An index stands in its relation's schema."""
+
+    name: str
+    relation: Relation
+    definition: IndexDefinition
+    text: str
+
+
+def add_index(state: MetaState, index: NewIndex) -> tuple[MetaState, int]:
+    """(`state` with the index and its job in creation, its id)."""
+    check_new_name(state, index.relation.schema_name, index.name)
+    check_unchanged(state, (index.relation,))
+    allocate = IdAllocator(state.next_id)
+    index_id = allocate()
+    indexed = state.catalog.relations[index.relation.relation_id]
+    planned = plan_index(indexed, index.definition, table_id=index_id, name=index.name, allocate=allocate)
+    relation = Relation(
+        relation_id=index_id,
+        schema_name=indexed.schema_name,
+        name=index.name,
+        kind=RelationKind.INDEX,
+        columns=planned.columns,
+        definition=index.text,
+        stream_key=planned.stream_key,
+        table=planned.table,
+        depends_on=(indexed.relation_id,),
+        status=JobStatus.CREATING,
+        version=state.catalog.version + 1,
+        index=index.definition,
+    )
+    after = with_job(state, relation, planned, allocate)
+    return replace(after, fresh_jobs=after.fresh_jobs | {index_id}), index_id
+
+
+def indexes_of(state: MetaState, relation_id: int) -> Iterator[Relation]:
+    """The indexes of a relation."""
+    return (r for r in state.catalog.dependents(relation_id) if r.kind is RelationKind.INDEX)
+
+
+def index_of_altered(
+    state: MetaState, index: Relation, indexed: Relation, allocate: IdAllocator
+) -> tuple[Relation, Job | None]:
+    """An index over its relation's new form, and its job (None if it has stopped).
+
+    Columns that are gone are no longer included; one that includes all gets what was added. The stored rows stay.
+    """
+    assert index.index is not None
+    definition = index.index
+    if definition.include is not None:
+        # A column of a new type is the same column to the index, under its new id.
+        renewed = {
+            column.history.earlier.column_id: column.column_id
+            for column in indexed.columns
+            if column.history is not None and column.history.earlier is not None
+        }
+        there = {column.column_id for column in indexed.columns}
+        moved = (column_id if column_id in there else renewed.get(column_id) for column_id in definition.include)
+        definition = replace(definition, include=tuple(i for i in moved if i is not None))
+    job = state.jobs.get(index.relation_id)
+    if job is None:
+        return replace(index, index=definition), None
+    (progress,) = job.state_tables
+    planned = plan_index(
+        indexed, definition, table_id=index.relation_id, name=index.name, allocate=lambda: progress.table_id
+    )
+    relation = replace(
+        index,
+        index=definition,
+        columns=planned.columns,
+        stream_key=planned.stream_key,
+        table=planned.table,
+        version=indexed.version,
+    )
+    return relation, cut(index.relation_id, planned, state.graph(), allocate)

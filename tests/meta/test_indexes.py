@@ -1,0 +1,69 @@
+"""Indexes: the same answers as without them, whatever happens to the table."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.meta.conftest import Client, Server
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_index_gives_what_the_table_gives(server: Server, seed: int) -> None:
+    chance = random.Random(seed)
+    client = server.client()
+    client.run("CREATE TABLE t (id int PRIMARY KEY, a int, b varchar)")
+    client.run("CREATE TABLE plain (id int PRIMARY KEY, a int, b varchar)")
+    client.run("CREATE INDEX i ON t (a DESC, b)")
+    client.run("CREATE INDEX j ON t (lower(b)) INCLUDE (a, b)")
+    for step in range(25):
+        statement = _statement(chance)
+        for table in ("t", "plain"):
+            client.run(statement.format(table))
+        if step == 12:
+            client.run("CREATE INDEX late ON t (b, a)")
+        _compare(client, chance)
+    server.restart()
+    _compare(server.client(), chance)
+
+
+def _statement(chance: random.Random) -> str:
+    pick, a, b = chance.random(), chance.choice(["NULL", *range(4)]), chance.choice("xyXY")
+    if pick < 0.5:
+        rows = [f"({chance.randrange(40)}, {chance.randrange(4)}, '{chance.choice('xyXY')}')" for _ in range(4)]
+        return f"INSERT INTO {{}} VALUES {', '.join(rows)}"
+    if pick < 0.8:
+        return f"UPDATE {{}} SET a = {a}, b = '{b}' WHERE id % 5 = {chance.randrange(5)}"
+    return f"DELETE FROM {{}} WHERE id % 7 = {chance.randrange(7)}"
+
+
+def _compare(client: Client, chance: random.Random) -> None:
+    a, b = chance.randrange(4), chance.choice("xyXY")
+    for condition in (f"a = {a}", f"a = {a} AND b = '{b}'", f"lower(b) = '{b.lower()}'", f"b = '{b}'"):
+        query = "SELECT id, a, b FROM {} WHERE " + condition
+        assert sorted(client.run(query.format("t"))) == sorted(client.run(query.format("plain"))), condition
+
+
+def test_explain_shows_the_index(server: Server) -> None:
+    client = server.client()
+    client.run("CREATE TABLE t (id int PRIMARY KEY, a int, b int)")
+    client.run("CREATE INDEX i ON t (a)")
+    assert "public.i," in str(client.run("EXPLAIN SELECT * FROM t WHERE a = 1"))
+    assert "public.t," in str(client.run("EXPLAIN SELECT * FROM t WHERE b = 1"))
+    assert "public.t," in str(client.run("EXPLAIN SELECT * FROM t WHERE id = 1 AND a = 1"))
+    client.run("CREATE SCHEMA s; ALTER TABLE t SET SCHEMA s")
+    assert "s.i," in str(client.run("EXPLAIN SELECT * FROM s.t WHERE a = 1"))
+
+
+def test_show_indexes(server: Server) -> None:
+    client = server.client()
+    client.run("CREATE TABLE t (id int PRIMARY KEY, a int, b int)")
+    client.run("CREATE INDEX i ON t (a DESC, b) INCLUDE (b) DISTRIBUTED BY (a)")
+    client.run("CREATE INDEX ON t (b NULLS FIRST)")
+    expected = [("i", "t", "a DESC, b ASC", "", "a"), ("t_b_idx", "t", "b ASC NULLS FIRST", "id, a", "b")]
+    assert client.run("SHOW INDEXES FROM t") == expected
+    client.run("ALTER INDEX i RENAME TO j")
+    assert [row[0] for row in client.run("SHOW INDEXES")] == ["j", "t_b_idx"]
+    client.run("DROP TABLE t")
+    assert client.run("SHOW INDEXES") == []
