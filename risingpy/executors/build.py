@@ -13,7 +13,7 @@ import pyarrow as pa
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.build_join import hash_join
-from risingpy.executors.build_ordered import over_window, top_n
+from risingpy.executors.build_ordered import dedup, over_window, top_n
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.conflicts import ConflictRule
 from risingpy.executors.dml import DmlExecutor
@@ -45,6 +45,7 @@ from risingpy.executors.values import ValuesExecutor
 from risingpy.optimizer.graph import Fragment
 from risingpy.optimizer.plan import (
     ConflictBehavior,
+    Dedup,
     Dml,
     Exchange,
     Filter,
@@ -144,6 +145,8 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
             return _row_operator(plan, empty, exchanges)
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _aggregation(plan, empty, _operator(plan.input, exchanges))
+        case Dedup():
+            return dedup(plan, empty, _operator(plan.input, exchanges))
         case OverWindow():
             return over_window(plan, empty, _operator(plan.input, exchanges))
         case TopN():

@@ -1,14 +1,15 @@
-"""Makes the executors that keep rows in order: TopN and OverWindow."""
+"""Makes the executors that choose and number the rows of groups: TopN, OverWindow, Dedup."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
+from risingpy.executors.dedup import DedupExecutor
 from risingpy.executors.operator_tree import Operator
 from risingpy.executors.over_window import OverWindowExecutor
 from risingpy.executors.top_n import TopNExecutor, Window
 from risingpy.executors.window_functions import WindowFunctions
-from risingpy.optimizer.plan import OverWindow, TopN
+from risingpy.optimizer.plan import Dedup, OverWindow, TopN
 
 
 def top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
@@ -52,6 +53,21 @@ def over_window(plan: OverWindow, empty: pa.Table, input: Operator) -> Operator:
             ordered=ordered,
             functions=functions,
             result_types=[call.type for call in plan.calls],
+        ),
+        empty,
+        (input,),
+    )
+
+
+def dedup(plan: Dedup, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of a Dedup."""
+    types = [column.type for column in plan.input.properties.schema]
+    return Operator(
+        lambda epoch: DedupExecutor(
+            table=epoch.transaction.state_table(plan.table),
+            key=plan.key,
+            stream_key=plan.input.properties.stream_key,
+            types=types,
         ),
         empty,
         (input,),

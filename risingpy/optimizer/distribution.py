@@ -9,6 +9,7 @@ from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
     ColumnIndex,
+    Dedup,
     Distribution,
     DistributionKind,
     Dml,
@@ -56,7 +57,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.properties.distribution
         case Values() | SimpleAgg():
             return SINGLE
-        case Filter() | TopN() | OverWindow() | Materialize():
+        case Filter() | TopN() | Dedup() | OverWindow() | Materialize():
             return plan.input.properties.distribution
         case Project():
             positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}

@@ -25,6 +25,7 @@ from risingpy.optimizer.graph import Fragment, Job
 from risingpy.optimizer.logical import Schema
 from risingpy.optimizer.plan import (
     AggState,
+    Dedup,
     Distribution,
     DistributionKind,
     Dml,
@@ -109,6 +110,9 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_agg(plan)
         case TopN():
             return _described_top_n(plan)
+        case Dedup():
+            columns = _input_names(plan)
+            return "StreamDedup [append_only]", {"key": [columns[i] for i in plan.key]}
         case OverWindow():
             fields = window_fields(plan.partition_by, plan.order_by, plan.calls, _input_names(plan))
             return "StreamOverWindow", fields
@@ -188,7 +192,9 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
     }
 
 
-def _input_names(plan: Filter | Project | LocalAgg | HashAgg | SimpleAgg | TopN | OverWindow | Exchange) -> list[str]:
+def _input_names(
+    plan: Filter | Project | LocalAgg | HashAgg | SimpleAgg | TopN | Dedup | OverWindow | Exchange,
+) -> list[str]:
     return column_names(plan.input.properties.schema)
 
 
@@ -215,6 +221,8 @@ def _table_details(plan: StreamPlan) -> list[str]:
         case HashAgg() | SimpleAgg():
             first = len(plan.properties.schema) - len(plan.calls)
             return _agg_details(plan.states, plan.properties.schema[first:]) + _dedup_details(plan)
+        case Dedup():
+            return [f"table {plan.table.table_id} values seen: {table_text(plan.table)}"]
         case TopN() | OverWindow():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
         case HashJoin():

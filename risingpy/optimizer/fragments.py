@@ -14,6 +14,7 @@ from typing import assert_never
 from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.optimizer.plan import (
+    Dedup,
     Dml,
     Exchange,
     Filter,
@@ -56,7 +57,7 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     match plan:
         case TableScan() | Dml() | Source() | Values():
             return ()
-        case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | TopN() | OverWindow():
+        case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | TopN() | Dedup() | OverWindow():
             return (plan.input,)
         case Exchange() | Materialize():
             return (plan.input,)

@@ -258,6 +258,19 @@ class HashJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class Dedup:
+    """Of an append-only input, the first row for every value of `key`; within an epoch the first by stream key.
+
+    Stream key: `key`. Append-only. State: the values that have been seen, `key → ()`.
+    """
+
+    input: StreamPlan
+    key: tuple[ColumnIndex, ...]
+    table: TableSchema
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class OverWindow:
     """Adds to each row what `calls` give over its partition: the rows that agree on `partition_by`, in `order_by`.
 
@@ -327,6 +340,7 @@ StreamPlan = (
     | HashAgg
     | SimpleAgg
     | TopN
+    | Dedup
     | OverWindow
     | HashJoin
     | Union

@@ -9,6 +9,7 @@ from risingpy.optimizer.distribution import SOME_SHARD, distribution
 from risingpy.optimizer.logical import JoinKind, Schema
 from risingpy.optimizer.plan import (
     ConflictBehavior,
+    Dedup,
     Dml,
     Exchange,
     Filter,
@@ -30,7 +31,19 @@ from risingpy.optimizer.plan import (
 from risingpy.optimizer.stream_key import stream_key
 
 Operator = TypeVar(
-    "Operator", Exchange, Filter, HashAgg, HashJoin, LocalAgg, Materialize, OverWindow, Project, SimpleAgg, TopN, Union,
+    "Operator",
+    Dedup,
+    Exchange,
+    Filter,
+    HashAgg,
+    HashJoin,
+    LocalAgg,
+    Materialize,
+    OverWindow,
+    Project,
+    SimpleAgg,
+    TopN,
+    Union,
     Values,
 )
 
@@ -57,6 +70,8 @@ def append_only(plan: StreamPlan) -> bool:
             return plan.input.properties.append_only
         case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
             return False
+        case Dedup():
+            return True
         case OverWindow():  # a row that comes changes its neighbours' results
             return False
         case TopN():  # a row that comes pushes another one out

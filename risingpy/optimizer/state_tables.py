@@ -12,6 +12,7 @@ The table ids come from the meta service, through the planner's `allocate`.
     TopN                  rows                      group key | order | input's stream key      the other columns
     HashJoin              row, per side             join key | rest of the input's stream key   other columns
                           degree, where needed      join key | rest of the input's stream key   number of matches
+    Dedup                 values seen               key                                         (none)
     OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
 """
@@ -27,6 +28,7 @@ from risingpy.optimizer.logical import AggCall, Field, Schema, SortKey
 from risingpy.optimizer.plan import (
     AggState,
     ColumnIndex,
+    Dedup,
     DedupState,
     Dml,
     Exchange,
@@ -63,7 +65,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case HashJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
-        case Materialize() | TopN() | OverWindow():
+        case Materialize() | TopN() | Dedup() | OverWindow():
             return (plan.table,)
         case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
             return ()
@@ -189,6 +191,16 @@ def dedup_state(
     name = f"{job}_distinct_{table_id}"
     table = _internal_table(table_id, name, columns, key, distribution, read_prefix=len(key))
     return DedupState(table, args, filters)
+
+
+def seen_values(
+    table_id: int, job: str, input: Properties, key: tuple[ColumnIndex, ...], distribution: tuple[ColumnIndex, ...]
+) -> TableSchema:
+    """`key → ()`: the values of `key` that have been seen."""
+    columns = [(input.schema[i].name, input.schema[i].type) for i in key]
+    positions = tuple(key.index(i) for i in distribution)
+    keys = tuple(KeyColumn(i) for i in range(len(key)))
+    return _internal_table(table_id, f"{job}_dedup_{table_id}", columns, keys, positions)
 
 
 def ordered_rows(

@@ -25,6 +25,7 @@ from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import walk
 from risingpy.optimizer.state_tables import marker_table, progress_table, relation_table
 from risingpy.optimizer.stream_agg import exchange, plan_aggregate
+from risingpy.optimizer.stream_dedup import plan_distinct
 from risingpy.optimizer.stream_join import plan_join
 from risingpy.optimizer.stream_over_window import plan_over_window
 from risingpy.optimizer.stream_top_n import TopRows, plan_top_n, row_count
@@ -221,7 +222,7 @@ class _StreamPlanner:
             case logical.Project():
                 return self._project(query)
             case logical.Aggregate():
-                return plan_aggregate(query, self.stream(query.input), self.job, self.allocate)
+                return self._aggregate(query)
             case logical.Union():
                 return plan_union([self.stream(each) for each in query.inputs], query.schema)
             case logical.Sort():  # below the top the order of rows means nothing
@@ -288,6 +289,12 @@ class _StreamPlanner:
         rows = tuple((*row, Literal(number, BIGINT)) for number, row in enumerate(values.rows))
         schema = (*values.schema, Field("_row_id", BIGINT, hidden=True))
         return derived(plan.Values(rows, underived(schema), marker_table(self.allocate(), self.job)))
+
+    def _aggregate(self, query: logical.Aggregate) -> StreamPlan:
+        input = self.stream(query.input)
+        if query.group_key and not query.calls and input.properties.append_only:
+            return plan_distinct(input, query.group_key, self.job, self.allocate)
+        return plan_aggregate(query, input, self.job, self.allocate)
 
     def _limit(self, limit: logical.Limit) -> StreamPlan:
         """The first rows in the order of the Sort below, also of one whose columns are projected; else in any order."""

@@ -13,6 +13,7 @@ from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
     ColumnIndex,
+    Dedup,
     Dml,
     Exchange,
     Filter,
@@ -56,6 +57,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return tuple(dict.fromkeys((*plan.group_key, *plan.input.properties.stream_key)))
         case HashJoin():  # both inputs', less what the join key makes equal, and the join key
             return _join_key(plan)
+        case Dedup():  # one row per value
+            return plan.key
         case OverWindow():  # the same rows; the partition tells where a row is
             return tuple(dict.fromkeys((*plan.partition_by, *plan.input.properties.stream_key)))
         case Union():  # whatever tells rows apart within an input, and which input it is

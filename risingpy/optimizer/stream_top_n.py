@@ -22,6 +22,7 @@ from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import walk
 from risingpy.optimizer.state_tables import ordered_rows
 from risingpy.optimizer.stream_agg import exchange
+from risingpy.optimizer.stream_dedup import plan_dedup
 from risingpy.types import BOOLEAN
 
 LARGEST_WINDOW = 1 << 62  # more rows than there can be: offset + limit stays a 64-bit number
@@ -47,6 +48,8 @@ def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[]
         return input
     group_key = tuple(dict.fromkeys(rows.group_key))
     order = _needed_order(rows.keys, group_key)
+    if input.properties.append_only and group_key and (rows.limit, rows.offset, order) == (1, 0, ()):
+        return plan_dedup(input, group_key, job, allocate)
     if not brings_together(input.properties.distribution, group_key):
         input = exchange(input, group_key)
     distribution = input.properties.distribution.columns

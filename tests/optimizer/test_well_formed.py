@@ -162,6 +162,10 @@ def check(node: StreamPlan) -> None:
             check_top_n(node)
         case plan.OverWindow():
             check_over_window(node)
+        case plan.Dedup():
+            assert node.input.properties.append_only
+            assert brings_together(node.input.properties.distribution, node.key)
+            assert len(node.table.distribution) == len(node.properties.distribution.columns)
         case plan.Union():
             check_union(node)
         case plan.Materialize():

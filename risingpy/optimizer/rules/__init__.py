@@ -18,6 +18,7 @@ from risingpy.optimizer.rules.filter_merge import filter_merge
 from risingpy.optimizer.rules.join_reorder import join_reorder
 from risingpy.optimizer.rules.null_safe_equality import null_safe_equality
 from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
+from risingpy.optimizer.rules.over_window_to_top_n import over_window_to_top_n
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
@@ -35,6 +36,7 @@ PIPELINE: tuple[Rule, ...] = (
     predicate_pushdown,
     outer_join_to_inner,
     predicate_pushdown,
+    over_window_to_top_n,
     project_merge,
     join_reorder,
     column_pruning,

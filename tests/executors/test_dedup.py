@@ -1,0 +1,43 @@
+"""Dedup: after every epoch the output has one row for each value that has come, the first that came."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from risingpy.optimizer.plan import Dedup
+from risingpy.optimizer.state_tables import seen_values
+from risingpy.types import BIGINT, DOUBLE, VARCHAR
+from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties
+from tests.executors.histories import doubles, groups, texts
+
+TYPES = [BIGINT, BIGINT, DOUBLE, VARCHAR]
+epochs = st.lists(st.lists(st.tuples(groups, doubles, texts), max_size=8), min_size=1, max_size=5)
+
+
+def dedup(key: tuple[int, ...]) -> Dedup:
+    input = leaf(TYPES, append_only=True)
+    return Dedup(input, key, seen_values(1, "job", input.properties, key, ()), properties(TYPES, key))
+
+
+@given(epochs=epochs, key=st.sampled_from([(1,), (2, 1), (3,), (1, 2, 3)]))
+@settings(max_examples=200)
+def test_dedup(epochs: list[list[tuple[object, ...]]], key: tuple[int, ...]) -> None:
+    plan = dedup(key)
+    history: list[Relation] = [{}]
+    for number, values in enumerate(epochs):
+        added = {(number, k): (number * 100 + k, *row) for k, row in enumerate(values)}
+        history.append({**history[-1], **added})
+    first: dict[object, Row] = {}
+    with FragmentBench(plan, [plan.table]) as bench:
+        output = Output(key)
+        for before, after in pairwise(history):
+            for name in sorted(set(after) - set(before)):
+                row = after[name]
+                first.setdefault(comparable(tuple(row[k] for k in key)), row)
+            output.take(bench.run(delta(before, after, TYPES, random.Random(1))))
+            assert set(output.rows) == {comparable(row) for row in first.values()}
+        assert bench.state() == [{comparable(tuple(row[k] for k in key)) for row in first.values()}]
