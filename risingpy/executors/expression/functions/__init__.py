@@ -10,8 +10,12 @@ from risingpy.executors.expression.functions.aggregates import AGGREGATES
 from risingpy.executors.expression.functions.byte_strings import BYTE_STRINGS
 from risingpy.executors.expression.functions.calling import Function, call
 from risingpy.executors.expression.functions.dates_and_times import DATES_AND_TIMES
+from risingpy.executors.expression.functions.datetime_input import DATETIME_INPUT
+from risingpy.executors.expression.functions.datetime_output import DATETIME_OUTPUT
 from risingpy.executors.expression.functions.intervals import INTERVALS
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
+from risingpy.executors.expression.functions.number_input import NUMBER_INPUT
+from risingpy.executors.expression.functions.number_output import NUMBER_OUTPUT
 from risingpy.executors.expression.functions.numeric_analysis import NUMERIC_ANALYSIS
 from risingpy.executors.expression.functions.regular_expressions import REGULAR_EXPRESSIONS
 from risingpy.executors.expression.functions.text import TEXT
@@ -25,6 +29,10 @@ FUNCTIONS: dict[str, Function] = {
     **BYTE_STRINGS,
     **DATES_AND_TIMES,
     **INTERVALS,
+    **DATETIME_OUTPUT,
+    **DATETIME_INPUT,
+    **NUMBER_OUTPUT,
+    **NUMBER_INPUT,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]
