@@ -65,6 +65,18 @@ def write_descriptor(data_dir: Path, descriptor: EpochDescriptor) -> None:
     os.replace(scratch, path)
 
 
+class StaleEpoch(RuntimeError):
+    """The task belongs to an epoch that is over: a leftover of a server that was killed."""
+
+
+def descriptor_of(data_dir: Path, epoch: int) -> EpochDescriptor:
+    """The descriptor of `epoch`. StaleEpoch if another is running."""
+    descriptor = read_descriptor(data_dir)
+    if descriptor.epoch != epoch:
+        raise StaleEpoch(f"epoch {epoch} is over")
+    return descriptor
+
+
 def read_descriptor(data_dir: Path) -> EpochDescriptor:
     """The descriptor of the running epoch."""
     fields = json.loads((run_directory(data_dir) / "epoch.json").read_text())

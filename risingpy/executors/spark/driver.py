@@ -25,9 +25,9 @@ from pyspark.sql import functions as spark_functions
 from risingpy.executors.epoch_descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
-from risingpy.executors.spark.epoch_source import EpochSource
+from risingpy.executors.spark.epoch_source import ROW_SCHEMA, EpochSource
 from risingpy.executors.spark.session import SparkSettings, socket_directory, start_session
-from risingpy.executors.spark.stage_task import FAILURE_PORT, ROW_SCHEMA, TaskReport, pass_on, stage_function
+from risingpy.executors.spark.stage_task import FAILURE_PORT, TaskReport, pass_on, stage_function
 
 LOG = logging.getLogger(__name__)
 
@@ -108,15 +108,13 @@ class SparkDriver:
     def _start(self) -> None:
         try:
             session = start_session(self._settings, run_directory(self._data_dir))
+            # The workers' daemon imports for a second or two, meanwhile.
+            threading.Thread(target=_start_workers, args=(session,), name="spark-workers", daemon=True).start()
             session.dataSource.register(EpochSource)
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._narrow.ensure_started(session, self._data_dir, self._scratch, self._committed)
-            # Forks the Python workers and loads the classes of a stage before the first epoch needs them.
-            session.range(1).selectExpr("0 AS shard", "0 AS port", "CAST('' AS binary) AS payload").repartitionById(
-                self._settings.parallelism, spark_functions.col("shard")
-            ).mapInArrow(pass_on, ROW_SCHEMA).collect()
             self._warm.set_result(session)
-            LOG.info("Spark is warm")
+            LOG.info("Spark has started")
         except Exception as error:
             LOG.error("Spark did not start: %s", error)
             self._warm.set_exception(QueryFailed(f"Spark did not start: {error}"))
@@ -150,6 +148,11 @@ class SparkDriver:
         if len(reports) != depth * descriptor.shards:
             raise QueryFailed(f"{len(reports)} of {depth * descriptor.shards} tasks of the epoch ran")
         return reports
+
+
+def _start_workers(session: SparkSession) -> None:
+    with contextlib.suppress(Exception):  # whatever is wrong, the first epoch says so
+        session.range(1).mapInArrow(pass_on, "id long").collect()
 
 
 def _reports(rows: Sequence[Row]) -> list[TaskReport]:

@@ -55,6 +55,7 @@ class EpochQuery:
             .option("data_dir", str(data_dir))
             .option("channel", str(self._channel.path))
             .option("committed", str(committed))
+            .option("start", str(committed if self._run_batch else committed - 1))
             .load()
         )
         name = f"{self._name}-{self._starts}"

@@ -1,34 +1,42 @@
 """The source of the streaming queries: its offsets are epochs, and reading it runs stage 0.
 
-Spark asks `latestOffset` and `partitions` in one long-lived process, and `read` in the tasks' workers.
+Spark asks `latestOffset` and `partitions` in one long-lived process, and `read` in the tasks' workers. It starts four
+more processes, only to make the source and have it pickled: so this module imports nothing that takes long.
+
+The narrow query begins before the committed epoch: the task of that micro-batch does nothing, but Spark has loaded its
+classes then, and forked a worker, when the first epoch comes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from risingpy.executors.epoch_descriptor import descriptor_of
 from risingpy.executors.spark.epoch_channel import EpochClient
-from risingpy.executors.spark.stage_task import ROW_SCHEMA, descriptor_of, run_all_stages, run_first_stage
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMAT = "risingpy_epochs"
+ROW_SCHEMA = "shard int, port int, payload binary"
 
 
 @dataclass
 class EpochPartition(InputPartition):
-    """One task of stage 0; `shard` None: the whole epoch in this task."""
+    """One task of stage 0; `shard` None: the whole epoch in this task, or, for the committed epoch, nothing."""
 
     epoch: int
     shard: int | None
 
 
 class EpochSource(DataSource):
-    """Options: `data_dir`, `channel` (the socket's path), `committed` (the epoch to start from)."""
+    """Options: `data_dir`, `channel` (the socket's path), `committed`, `start` (the epochs to start from)."""
 
     @classmethod
     def name(cls) -> str:
@@ -38,38 +46,51 @@ class EpochSource(DataSource):
         return ROW_SCHEMA
 
     def streamReader(self, schema: StructType) -> EpochStreamReader:
-        return EpochStreamReader(self.options["data_dir"], self.options["channel"], int(self.options["committed"]))
+        options = self.options
+        return EpochStreamReader(
+            options["data_dir"], options["channel"], int(options["committed"]), int(options["start"])
+        )
 
 
 class EpochStreamReader(DataSourceStreamReader):
     """See the module's docstring."""
 
-    def __init__(self, data_dir: str, channel: str, committed: int) -> None:
+    def __init__(self, data_dir: str, channel: str, committed: int, start: int) -> None:
         self._data_dir = data_dir
         self._channel = channel
         self._committed = committed
+        self._start = start
         self._client: EpochClient | None = None
 
     def initialOffset(self) -> dict[str, int]:
-        return {"epoch": self._committed}
+        return {"epoch": self._start}
 
     def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, int]:
         if self._client is None:
             self._client = EpochClient(self._channel)
-        seen = int(start["epoch"]) if start else self._committed
+        seen = int(start["epoch"]) if start else self._start
+        if seen < self._committed:
+            return {"epoch": self._committed}
         return {"epoch": self._client.newest(seen)}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         epoch = int(end["epoch"])
         if epoch == int(start["epoch"]):
             return []
-        descriptor = descriptor_of(self._data_dir, epoch)
+        if epoch == self._committed:
+            return [EpochPartition(epoch, None)]
+        descriptor = descriptor_of(Path(self._data_dir), epoch)
         if descriptor.single_task:
             return [EpochPartition(epoch, None)]
         return [EpochPartition(epoch, shard) for shard in range(descriptor.shards)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        # With the engine behind it: where tasks run, the workers' daemon has it imported.
+        from risingpy.executors.spark.stage_task import run_all_stages, run_first_stage
+
         assert isinstance(partition, EpochPartition)
+        if partition.epoch == self._committed:
+            return iter(())
         if partition.shard is None:
             return run_all_stages(self._data_dir, self._channel, partition.epoch)
         return run_first_stage(self._data_dir, partition.epoch, partition.shard)

@@ -17,12 +17,11 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark import TaskContext
 
-from risingpy.executors.epoch_descriptor import EpochDescriptor, read_descriptor
+from risingpy.executors.epoch_descriptor import EpochDescriptor, descriptor_of
 from risingpy.executors.epoch_task import EpochWorker
 from risingpy.executors.spark.epoch_channel import EpochClient
 from risingpy.executors.stage_runner import FragmentFailed, StageReport
 
-ROW_SCHEMA = "shard int, port int, payload binary"
 REPORT_PORT = -1
 FAILURE_PORT = -2
 
@@ -47,10 +46,6 @@ class TaskReport:
     cpu_seconds: float = 0.0
 
 
-class StaleEpoch(RuntimeError):
-    """The task belongs to an epoch that is over: a leftover of a server that was killed."""
-
-
 _settled_graphs: set[tuple[str, int]] = set()
 
 
@@ -61,18 +56,10 @@ def worker_of(data_dir: str) -> EpochWorker:
     return _workers[data_dir]
 
 
-def descriptor_of(data_dir: str, epoch: int) -> EpochDescriptor:
-    """The descriptor of `epoch`, which must be the running one."""
-    descriptor = read_descriptor(Path(data_dir))
-    if descriptor.epoch != epoch:
-        raise StaleEpoch(f"epoch {epoch} is over")
-    return descriptor
-
-
 def run_all_stages(data_dir: str, channel: str, epoch: int) -> Iterator[pa.RecordBatch]:
     """A small epoch: all stages of all shards, in this task, which sends the report itself."""
     worker = worker_of(data_dir)
-    descriptor = descriptor_of(data_dir, epoch)
+    descriptor = descriptor_of(Path(data_dir), epoch)
     report: list[TaskReport] | FragmentFailed
     began = time.process_time()
     try:
@@ -93,7 +80,7 @@ def run_all_stages(data_dir: str, channel: str, epoch: int) -> Iterator[pa.Recor
 
 def run_first_stage(data_dir: str, epoch: int, shard: int) -> Iterator[pa.RecordBatch]:
     """Stage 0 on one shard: reads the epoch's input itself."""
-    descriptor = descriptor_of(data_dir, epoch)
+    descriptor = descriptor_of(Path(data_dir), epoch)
     purged = worker_of(data_dir).purge(descriptor, shard)
     yield from _run(data_dir, descriptor, 0, shard, [], purged)
 
@@ -133,7 +120,8 @@ def stage_function(
         if any(port == FAILURE_PORT for _, port, _ in passed_on):
             return
         payloads = [(port, payload.as_buffer()) for port, payload in rows if port >= 0]
-        yield from _run(data_dir, descriptor_of(data_dir, epoch), stage, context.partitionId(), payloads, frozenset())
+        descriptor = descriptor_of(Path(data_dir), epoch)
+        yield from _run(data_dir, descriptor, stage, context.partitionId(), payloads, frozenset())
 
     return run
 
