@@ -18,6 +18,7 @@ from risingpy.executors.change_chunk import column_names, empty_chunk, make_chun
 from risingpy.executors.conflicts import ConflictRule
 from risingpy.executors.dml import DmlExecutor
 from risingpy.executors.epoch_input import EpochInput
+from risingpy.executors.expand import ExpandExecutor
 from risingpy.executors.expression.evaluate import Evaluator, evaluate_constants
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.filter import FilterExecutor
@@ -48,6 +49,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     Exchange,
+    Expand,
     Filter,
     HashAgg,
     HashJoin,
@@ -155,6 +157,9 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
             make = hash_join(plan, empty)
             sides = _operator(plan.left, exchanges), _operator(plan.right, exchanges)
             return Operator(lambda epoch: make(epoch.transaction), empty, sides)
+        case Expand():
+            expand = _operator(plan.input, exchanges)
+            return Operator(lambda epoch: ExpandExecutor(copies=plan.copies), empty, (expand,))
         case Union():
             inputs = tuple(_operator(each, exchanges) for each in plan.inputs)
             return Operator(lambda epoch: UnionExecutor(), empty, inputs)
@@ -251,9 +256,7 @@ def _constant_rows(rows: tuple[tuple[Expr, ...], ...], empty: pa.Table) -> tuple
 def _row_operator(plan: Filter | Project, empty: pa.Table, exchanges: count[int]) -> Operator:
     if isinstance(plan, Filter):
         predicate = Evaluator(plan.predicate, None)
-        return Operator(
-            lambda epoch: FilterExecutor(predicate=predicate), empty, (_operator(plan.input, exchanges),)
-        )
+        return Operator(lambda epoch: FilterExecutor(predicate=predicate), empty, (_operator(plan.input, exchanges),))
     below = plan.input
     fused = below.predicate if isinstance(below, Filter) else None
     source = below.input if isinstance(below, Filter) else below

@@ -21,6 +21,7 @@ from risingpy.optimizer.batch_aggregates import aggregate_sql
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
+    Expand,
     Filter,
     Join,
     JoinKind,
@@ -85,6 +86,9 @@ class _Writer:
                 return self._join(plan)
             case Union():
                 return " UNION ALL ".join(f"({self.write(input_plan)})" for input_plan in plan.inputs)
+            case Expand():
+                copies = f"(SELECT CAST(range AS BIGINT) AS c{len(plan.schema) - 1} FROM range({plan.copies})) AS n"
+                return f"SELECT * FROM {self._input(plan.input)} CROSS JOIN {copies}"
             case Sort() | Limit():
                 return f"SELECT * FROM {self._ordered(plan)}"
             case TopN():

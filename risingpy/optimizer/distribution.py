@@ -14,6 +14,7 @@ from risingpy.optimizer.plan import (
     DistributionKind,
     Dml,
     Exchange,
+    Expand,
     Filter,
     HashAgg,
     HashJoin,
@@ -57,7 +58,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.properties.distribution
         case Values() | SimpleAgg():
             return SINGLE
-        case Filter() | TopN() | Dedup() | OverWindow() | Materialize():
+        case Filter() | Expand() | TopN() | Dedup() | OverWindow() | Materialize():
             return plan.input.properties.distribution
         case Project():
             positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}

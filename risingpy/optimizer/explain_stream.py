@@ -30,6 +30,7 @@ from risingpy.optimizer.plan import (
     DistributionKind,
     Dml,
     Exchange,
+    Expand,
     Filter,
     HashAgg,
     HashJoin,
@@ -120,6 +121,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_join(plan)
         case Union():
             return "StreamUnion", {"all": "true"}
+        case Expand():
+            return "StreamExpand", {"copies": str(plan.copies)}
         case Exchange():
             return "StreamExchange", {"dist": distribution_text(plan.properties.distribution, _input_names(plan))}
         case Materialize():
@@ -229,7 +232,7 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
-        case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
+        case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Expand() | Exchange():
             return []
         case _:
             assert_never(plan)

@@ -8,6 +8,7 @@ from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Lite
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
+    Expand,
     Filter,
     Join,
     JoinKind,
@@ -49,6 +50,8 @@ def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
             below, keys = not_null_columns(plan.input), len(plan.group_key)
             counts = {keys + i for i, call in enumerate(plan.calls) if call.function == "count"}
             return frozenset(i for i, key in enumerate(plan.group_key) if key in below) | counts
+        case Expand():
+            return not_null_columns(plan.input) | {len(plan.schema) - 1}
         case Union():
             return frozenset.intersection(*(not_null_columns(each) for each in plan.inputs))
         case Join() | Apply():
@@ -144,6 +147,8 @@ def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
             return frozenset(frozenset(passed[column] for column in key) for key in keys)
         case Aggregate():
             return frozenset({frozenset(range(len(plan.group_key)))})
+        case Expand():
+            return frozenset(key | {len(plan.schema) - 1} for key in unique_keys(plan.input))
         case Join() if plan.kind in _ONE_SIDED:
             return unique_keys(plan.left)
         case Join() | Apply() | Union() | Values() | Recursion() | RecursiveScan():
@@ -171,6 +176,8 @@ def at_most_one_row(plan: LogicalPlan) -> bool:
             return at_most_one_row(plan.left)
         case Join() | Apply():
             return at_most_one_row(plan.left) and at_most_one_row(plan.right) and plan.kind is not JoinKind.FULL
+        case Expand():
+            return plan.copies <= 1 and at_most_one_row(plan.input)
         case Union():
             return len(plan.inputs) == 1 and at_most_one_row(plan.inputs[0])
         case Scan() | Recursion() | RecursiveScan():

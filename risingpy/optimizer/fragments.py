@@ -17,6 +17,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     Exchange,
+    Expand,
     Filter,
     HashAgg,
     HashJoin,
@@ -59,7 +60,7 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             return ()
         case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | TopN() | Dedup() | OverWindow():
             return (plan.input,)
-        case Exchange() | Materialize():
+        case Expand() | Exchange() | Materialize():
             return (plan.input,)
         case HashJoin():
             return (plan.left, plan.right)

@@ -175,6 +175,15 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
+class Expand:
+    """`copies` copies of every row, each with its number, a bigint from 0, as a last column."""
+
+    input: LogicalPlan
+    copies: int
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
 class Sort:
     """Orders the rows."""
 
@@ -267,6 +276,7 @@ LogicalPlan = (
     | Join
     | Apply
     | Union
+    | Expand
     | Sort
     | Limit
     | TopN

@@ -299,6 +299,18 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
+class Expand:
+    """`copies` copies of every change, each with its number, from 0, as a last column (bigint).
+
+    Stream key: the input's and that number.
+    """
+
+    input: StreamPlan
+    copies: int
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """Moves rows to the shards of `properties.distribution`. A fragment border."""
 
@@ -344,6 +356,7 @@ StreamPlan = (
     | OverWindow
     | HashJoin
     | Union
+    | Expand
     | Exchange
     | Materialize
 )

@@ -12,6 +12,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     Exchange,
+    Expand,
     Filter,
     HashAgg,
     HashJoin,
@@ -34,6 +35,7 @@ Operator = TypeVar(
     "Operator",
     Dedup,
     Exchange,
+    Expand,
     Filter,
     HashAgg,
     HashJoin,
@@ -66,7 +68,7 @@ def append_only(plan: StreamPlan) -> bool:
             return plan.properties.append_only
         case Values():
             return True
-        case Filter() | Project() | Exchange():
+        case Filter() | Project() | Expand() | Exchange():
             return plan.input.properties.append_only
         case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
             return False

@@ -21,6 +21,7 @@ from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
+    Expand,
     Filter,
     Join,
     Limit,
@@ -138,7 +139,7 @@ def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
             return ()
         case Recursion():
             return (plan.start, plan.step)
-        case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN() | OverWindow():
+        case Filter() | Project() | Aggregate() | Expand() | Sort() | Limit() | TopN() | OverWindow():
             return (plan.input,)
         case Join() | Apply():
             return (plan.left, plan.right)
@@ -155,7 +156,7 @@ def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan
             return plan
         case Recursion():
             return replace(plan, start=inputs[0], step=inputs[1])
-        case Filter() | Project() | Aggregate() | Sort() | Limit() | TopN() | OverWindow():
+        case Filter() | Project() | Aggregate() | Expand() | Sort() | Limit() | TopN() | OverWindow():
             return replace(plan, input=inputs[0])
         case Join() | Apply():
             return replace(plan, left=inputs[0], right=inputs[1])
@@ -193,7 +194,7 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
             return replace(plan, limit=limit, offset=offset)
         case OverWindow():
             return replace(plan, calls=tuple(map_window_call(call, change) for call in plan.calls))
-        case Scan() | Aggregate() | Union() | Sort() | TopN() | Recursion() | RecursiveScan():
+        case Scan() | Aggregate() | Union() | Expand() | Sort() | TopN() | Recursion() | RecursiveScan():
             return plan
         case _:
             assert_never(plan)

@@ -32,6 +32,7 @@ from risingpy.optimizer.plan import (
     DedupState,
     Dml,
     Exchange,
+    Expand,
     Filter,
     HashAgg,
     HashJoin,
@@ -67,7 +68,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | TopN() | Dedup() | OverWindow():
             return (plan.table,)
-        case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Exchange():
+        case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Expand() | Exchange():
             return ()
         case _:
             assert_never(plan)

@@ -225,6 +225,8 @@ class _StreamPlanner:
                 return self._aggregate(query)
             case logical.Union():
                 return plan_union([self.stream(each) for each in query.inputs], query.schema)
+            case logical.Expand():
+                return self._expand(query)
             case logical.Sort():  # below the top the order of rows means nothing
                 return self.stream(query.input)
             case logical.Join():
@@ -312,6 +314,14 @@ class _StreamPlanner:
             with_ties=limit.with_ties,
         )
         return plan_top_n(self.stream(input), rows, self.job, self.allocate)
+
+    def _expand(self, expand: logical.Expand) -> StreamPlan:
+        input = self.stream(expand.input)
+        width = len(expand.input.schema)
+        number = expand.schema[-1]
+        copies = derived(plan.Expand(input, expand.copies, underived((*input.properties.schema, number))))
+        hidden = range(width, len(input.properties.schema))
+        return select_columns(copies, [*range(width), len(input.properties.schema), *hidden])
 
     def _project(self, project: logical.Project) -> StreamPlan:
         _check_expressions(project.expressions)

@@ -16,6 +16,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     Exchange,
+    Expand,
     Filter,
     HashAgg,
     HashJoin,
@@ -43,6 +44,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return (len(plan.properties.schema) - 1,)
         case Filter() | Exchange() | Materialize():  # the same rows
             return plan.input.properties.stream_key
+        case Expand():  # the input's, and which copy it is
+            return (*plan.input.properties.stream_key, len(plan.properties.schema) - 1)
         case Project():  # the input's, which must have been selected
             return tuple(_position(plan.expressions, index) for index in plan.input.properties.stream_key)
         case HashAgg():  # one row per group

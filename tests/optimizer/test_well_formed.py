@@ -58,7 +58,10 @@ def aggregate(query: LogicalPlan, group_key: tuple[int, ...], calls: tuple[AggCa
 
 def draw_query(draw: Draw, bench, made: list, depth: int) -> LogicalPlan:
     """A query whose columns have the types of COLUMNS, in that order."""
-    kinds = ["scan", "filter", "project", "group", "global", "distinct", "union", "sort", "limit", "top", "window"]
+    kinds = [
+        *("scan", "filter", "project", "group", "global", "distinct", "union", "sort", "limit", "top", "window"),
+        "expand",
+    ]
     kind = draw(st.sampled_from(kinds))
     if depth == 0 or kind == "scan":
         if draw(st.integers(0, 9)) == 0:
@@ -81,6 +84,9 @@ def draw_query(draw: Draw, bench, made: list, depth: int) -> LogicalPlan:
             return aggregate(query, (0, 1, 2, 3), ())
         case "union":
             return logical.Union((query, draw_query(draw, bench, made, depth - 1)), query.schema)
+        case "expand":
+            copies = logical.Expand(query, draw(st.integers(1, 3)), (*query.schema, Field("copy", BIGINT)))
+            return logical.Project(copies, (*refs(copies, (0, 4, 2, 3)),), query.schema)
         case "limit":
             sorted_ = logical.Sort(query, (SortKey(draw(st.integers(0, 3))), SortKey(draw(st.integers(0, 3)))))
             limit, offset = (draw(st.sampled_from([None, Literal(n, BIGINT)])) for n in (draw(st.integers(0, 2)), 1))
@@ -166,6 +172,9 @@ def check(node: StreamPlan) -> None:
             assert node.input.properties.append_only
             assert brings_together(node.input.properties.distribution, node.key)
             assert len(node.table.distribution) == len(node.properties.distribution.columns)
+        case plan.Expand():
+            assert properties.schema == (*node.input.properties.schema, properties.schema[-1])
+            assert properties.stream_key == (*node.input.properties.stream_key, width - 1)
         case plan.Union():
             check_union(node)
         case plan.Materialize():

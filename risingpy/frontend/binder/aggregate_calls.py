@@ -18,13 +18,15 @@ from risingpy.frontend.binder.aggregates import AggregateCall, OrderKey, make_ag
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.grouping import GROUPING
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
-from risingpy.types import BOOLEAN
+from risingpy.types import BOOLEAN, INTEGER
 
 ORDERED_SET = frozenset({"mode", "percentile_cont", "percentile_disc"})  # sorted by WITHIN GROUP
 _BY_ORDER = frozenset({"string_agg", "array_agg", "jsonb_agg", "jsonb_object_agg", "first_value", "last_value"})
 _EXTREME_OF_ANOTHER = {"arg_min": False, "arg_max": True}  # → whether the largest comes first
 _WRONG_KIND = "42809"
+_MAX_GROUPING_ARGS = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,18 @@ def _pair_count(call: AggregateCall, written: WrittenCall) -> AggregateCall:
         present: Expr = Call("is_not_null", (arg,), BOOLEAN)
         condition = present if condition is None else Call("and", (condition, present), BOOLEAN)
     return replace(call, function="count", args=(), filter=condition, order_by=())
+
+
+def bind_grouping(binder: ExpressionBinder, args: Sequence[Operand], position: int) -> Expr:
+    """GROUPING(a, b): which of the expressions the row's grouping set has not, as a number of bits."""
+    if binder.aggregates is None:
+        message = f"grouping operations are not allowed in {binder.clause}"
+        raise GroupingError(message, position=position)
+    if not 0 < len(args) <= _MAX_GROUPING_ARGS:
+        raise SqlError("GROUPING must have fewer than 32 arguments", sqlstate="54023", position=position)
+    binder.aggregates.has_grouping = True
+    coercer = binder.context.coercer
+    return Call(GROUPING, tuple(coercer.settled(arg) for arg in args), INTEGER)
 
 
 def _within_group(binder: ExpressionBinder, tree: exp.WithinGroup) -> Expr:

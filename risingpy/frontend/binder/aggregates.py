@@ -39,6 +39,7 @@ class AggregateCalls:
 
     def __init__(self) -> None:
         self.calls: list[AggregateCall] = []
+        self.has_grouping = False  # a GROUPING(…) is there
         # Where each column reference stands, for the error about one that is not grouped. References are kept
         # alive so that their ids stay theirs.
         self.references: dict[int, tuple[InputRef, int, str]] = {}
@@ -49,6 +50,11 @@ class AggregateCalls:
         if call not in self.calls:
             self.calls.append(call)
         return InputRef(-1 - self.calls.index(call), call.type)
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the SELECT is over groups even without a GROUP BY."""
+        return bool(self.calls) or self.has_grouping
 
     def note(self, reference: InputRef, position: int, shown: str, *, outer: bool = False) -> None:
         self.references[id(reference)] = (reference, position, shown)

@@ -7,9 +7,10 @@ from sqlglot import exp
 from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
-from risingpy.frontend.binder.aggregate_calls import bind_aggregate
+from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.grouping import GROUPING
 from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.types import VARCHAR
@@ -59,6 +60,8 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
             message = f"{word} specified, but {name} is not an aggregate function"
             raise SqlError(message, sqlstate="42809", position=position)
     args = [binder.bind(argument) for argument in in_order(name, tree.expressions, position)]
+    if name == GROUPING:
+        return bind_grouping(binder, args, position)
     special = SPECIAL.get(name)
     if special is not None:
         return special(binder, name, args, position)

@@ -15,6 +15,7 @@ from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.from_clause import FromBinder, Queries
 from risingpy.frontend.binder.grouping import Grouping
+from risingpy.frontend.binder.grouping_sets import grouping_sets
 from risingpy.frontend.binder.names import output_name
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.scope import Scope
@@ -62,13 +63,13 @@ class SelectBinder:
         having_binder = ExpressionBinder(self._context, scope, "HAVING", collected)
         condition = None if having is None else having_binder.condition(having.this, "HAVING")
         check_definitions(binder, windows)
-        keys = self._group_keys(tree.args.get("group"), scope, items)
+        sets = self._grouping_sets(tree.args.get("group"), scope, items)
         sort_exprs, sort_keys = self._order(tree, binder, items)
         on = distinct_on(tree, binder, items, sort_exprs, sort_keys)
         exprs = [item.operand.expr for item in items]
         below: Callable[[Expr], Expr] = _itself
-        if keys is not None or condition is not None or collected.calls:
-            grouping = Grouping(plan, keys or (), collected)
+        if sets is not None or condition is not None or collected.is_grouped:
+            grouping = Grouping(plan, sets or [()], collected)
             plan, below = grouping.plan, grouping.over_groups
             exprs, sort_exprs = ([below(expr) for expr in group] for group in (exprs, sort_exprs))
             if condition is not None:
@@ -91,19 +92,8 @@ class SelectBinder:
             items += expand(column, binder)
         return items
 
-    def _group_keys(self, group: exp.Group | None, scope: Scope, items: list[Item]) -> list[Expr] | None:
-        if group is None:
-            return None
-        refuse_unknown(
-            group,
-            ("expressions",),
-            {"cube": "CUBE", "rollup": "ROLLUP", "grouping_sets": "GROUPING SETS", "all": "GROUP BY ALL"},
-        )
-        keys: list[Expr] = []
-        for tree in group.expressions:
-            for part in tree.expressions if isinstance(tree, exp.Tuple) else [tree]:
-                keys.append(self._group_key(part, scope, items))
-        return keys
+    def _grouping_sets(self, group: exp.Group | None, scope: Scope, items: list[Item]) -> list[tuple[Expr, ...]] | None:
+        return None if group is None else grouping_sets(group, lambda tree: self._group_key(tree, scope, items))
 
     def _group_key(self, tree: exp.Expr, scope: Scope, items: list[Item]) -> Expr:
         position = begin_of(tree)

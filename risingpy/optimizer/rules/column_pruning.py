@@ -17,6 +17,7 @@ from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
+    Expand,
     Filter,
     Join,
     JoinKind,
@@ -66,6 +67,11 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _prune_join(plan, needed)
         case Union():
             return Union(tuple(_prune(i, needed) for i in plan.inputs), _pick(plan.schema, needed))
+        case Expand():
+            number = len(plan.schema) - 1
+            kept = tuple(i for i in needed if i != number)
+            pruned_copies = replace(plan, input=_prune(plan.input, kept), schema=_pick(plan.schema, (*kept, number)))
+            return _exactly(pruned_copies, (*kept, number), needed)
         case Sort():
             below = _sorted({*needed, *(key.index for key in plan.keys)})
             positions = _positions(below)

@@ -20,6 +20,7 @@ from dataclasses import replace
 from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.logical import (
     Aggregate,
+    Expand,
     Filter,
     Join,
     JoinKind,
@@ -60,6 +61,8 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
             return replace(plan, input=_push(plan.input, predicates))
         case Union():
             return replace(plan, inputs=tuple(_push(i, predicates) for i in plan.inputs))
+        case Expand():
+            return _push_into_copies(plan, predicates)
         case Aggregate():
             return _push_into_aggregate(plan, predicates)
         case Join():
@@ -76,6 +79,14 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
 def _filtered(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
     condition = conjunction(predicates)
     return plan if condition is None else Filter(plan, condition)
+
+
+def _push_into_copies(plan: Expand, predicates: Sequence[Expr]) -> LogicalPlan:
+    """What does not read the number of the copy goes below."""
+    number = len(plan.schema) - 1
+    below = [predicate for predicate in predicates if number not in columns_read(predicate)]
+    above = [predicate for predicate in predicates if number in columns_read(predicate)]
+    return _filtered(replace(plan, input=_push(plan.input, below)), above)
 
 
 def _push_into_aggregate(plan: Aggregate, predicates: Sequence[Expr]) -> LogicalPlan:

@@ -18,6 +18,7 @@ from risingpy.optimizer.logical import (
     AggCall,
     Aggregate,
     Apply,
+    Expand,
     Filter,
     Join,
     JoinKind,
@@ -103,6 +104,8 @@ class Domain:
             case Union():
                 inputs = tuple(self.pushed(each) for each in plan.inputs)
                 return Union(inputs, self.plan.schema + plan.schema)
+            case Expand():
+                return Expand(self.pushed(plan.input), plan.copies, self.plan.schema + plan.schema)
             case Sort():
                 return self.pushed(plan.input)
             case Values():
