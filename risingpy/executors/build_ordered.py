@@ -5,17 +5,31 @@ from __future__ import annotations
 import pyarrow as pa
 
 from risingpy.executors.dedup import DedupExecutor
+from risingpy.executors.first_of_group import FirstOfGroupExecutor
 from risingpy.executors.operator_tree import Operator
 from risingpy.executors.over_window import OverWindowExecutor
 from risingpy.executors.top_n import TopNExecutor, Window
 from risingpy.executors.window_functions import WindowFunctions
 from risingpy.optimizer.plan import Dedup, OverWindow, TopN
+from risingpy.optimizer.state_tables import ordered_rows
 
 
 def top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
     """The operator of a TopN."""
     schema = plan.input.properties.schema
     group_types = [schema[k].type for k in plan.group_key]
+    if plan.keeps_one_row:
+        order = ordered_rows(0, "", "", plan.input.properties, plan.group_key, plan.order, ())
+        return Operator(
+            lambda epoch: FirstOfGroupExecutor(
+                table=epoch.transaction.state_table(plan.table),
+                group_key=plan.group_key,
+                group_types=group_types,
+                order=order,
+            ),
+            empty,
+            (input,),
+        )
     window = Window(plan.offset, plan.limit, plan.with_ties)
     return Operator(
         lambda epoch: TopNExecutor(

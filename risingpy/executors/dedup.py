@@ -35,7 +35,7 @@ class DedupExecutor:
         groups = group_by([columns[k] for k in self._key], [self._types[k] for k in self._key], inputs[0].num_rows)
         seen, _ = self._table.get_rows(groups.keys)
         fresh = pa.array(~seen)
-        self._table.apply(np.ones(int((~seen).sum()), np.int8), [key.filter(fresh) for key in groups.keys])
+        self._table.apply_changes(np.ones(int((~seen).sum()), np.int8), [key.filter(fresh) for key in groups.keys])
         firsts = self._first_rows(groups.codes, groups.number, columns)[~seen]
         ops = pa.array(np.ones(len(firsts), np.int8))
         return make_chunk(ops, [column.take(pa.array(firsts)) for column in columns])

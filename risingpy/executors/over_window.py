@@ -49,7 +49,7 @@ class OverWindowExecutor:
         unknown = [pa.nulls(len(ops), type_.arrow) for type_ in self._result_types]
         rows = match_rows(self._table.schema, stored, [*columns, *unknown], ops, groups.codes)
         changed = self._changed(rows, len(columns))
-        self._table.apply(ops_of(changed), columns_of(changed))
+        self._table.apply_changes(ops_of(changed), columns_of(changed))
         return changed
 
     def _changed(self, rows: KeyedRows, width: int) -> pa.Table:

@@ -108,13 +108,13 @@ class TopNExecutor:
 
     def _write(self, rows: KeyedRows, kept: Mask, ops: npt.NDArray[np.int8], columns: Sequence[pa.Array]) -> None:
         if not self._append_only:
-            self._table.apply(ops, columns)
+            self._table.apply_changes(ops, columns)
             return
         gone = rows.old[(rows.old >= 0) & ~kept]
         come = rows.new[(rows.new >= rows.stored) & kept]
         written = np.concatenate([gone, come])
         signs = np.concatenate([np.full(len(gone), DELETE, np.int8), np.full(len(come), INSERT, np.int8)])
-        self._table.apply(signs, rows.take(written))
+        self._table.apply_changes(signs, rows.take(written))
 
     def _difference(self, rows: KeyedRows, was: Mask, is_: Mask) -> pa.Table:
         same = was & is_

@@ -205,7 +205,8 @@ class TopN:
     With an empty `group_key` the whole input is one group. `with_ties`: rows that are equal to the last one by
     `order` come too. Stream key: the group key where a group has at most one row, else the group key and the
     input's. State: the input's rows, `group key | order | input's stream key → the other columns`; of an append-only
-    input only the first `offset + limit` of each group, for the others can never come back.
+    input only the first `offset + limit` of each group, for the others can never come back; if that is one row,
+    `group key → the other columns`.
     """
 
     input: StreamPlan
@@ -216,6 +217,11 @@ class TopN:
     with_ties: bool
     table: TableSchema
     properties: Properties
+
+    @property
+    def keeps_one_row(self) -> bool:
+        """Whether one row per group is all that is ever needed of the input."""
+        return self.input.properties.append_only and (self.limit, self.offset, self.with_ties) == (1, 0, False)
 
 
 @dataclass(frozen=True, slots=True)

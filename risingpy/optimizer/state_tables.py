@@ -12,6 +12,7 @@ The table ids come from the meta service, through the planner's `allocate`.
     TopN                  rows                      group key | order | input's stream key      the other columns
     HashJoin              row, per side             join key | rest of the input's stream key   other columns
                           degree, where needed      join key | rest of the input's stream key   number of matches
+                          one row                   group key                                   the other columns
     Dedup                 values seen               key                                         (none)
     OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
@@ -279,6 +280,13 @@ def degree_table(table_id: int, job: str, table: TableSchema) -> TableSchema:
         tuple(key.index(i) for i in table.distribution),
         read_prefix=table.read_prefix,
     )
+
+
+def one_row_per_group(table: TableSchema) -> TableSchema:
+    """`group key → the other columns`, of an `ordered_rows`: where a better row takes the place of the last one."""
+    key = table.key[: table.read_prefix]
+    positions = {column.index for column in key if not table.columns[column.index].type.is_float}
+    return replace(table, key=key, value_columns=tuple(i for i in range(len(table.columns)) if i not in positions))
 
 
 def _internal_table(

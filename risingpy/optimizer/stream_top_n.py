@@ -9,7 +9,7 @@ would do, but they must be the same ones in every epoch and after every recovery
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
 from risingpy.executors.expression.evaluate import evaluate_constants
@@ -20,7 +20,7 @@ from risingpy.optimizer.logical import SortKey
 from risingpy.optimizer.plan import ColumnIndex, StreamPlan
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import walk
-from risingpy.optimizer.state_tables import ordered_rows
+from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows
 from risingpy.optimizer.stream_agg import exchange
 from risingpy.optimizer.stream_dedup import plan_dedup
 from risingpy.types import BOOLEAN
@@ -56,7 +56,8 @@ def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[]
     table = ordered_rows(allocate(), job, "top_n", input.properties, group_key, order, distribution)
     limit = None if rows.limit is None else min(rows.limit, LARGEST_WINDOW)
     offset = min(rows.offset, LARGEST_WINDOW)
-    return derived(plan.TopN(input, group_key, order, limit, offset, rows.with_ties, table, underived(schema)))
+    top = plan.TopN(input, group_key, order, limit, offset, rows.with_ties, table, underived(schema))
+    return derived(replace(top, table=one_row_per_group(table)) if top.keeps_one_row else top)
 
 
 def _needed_order(keys: tuple[SortKey, ...], group_key: tuple[ColumnIndex, ...]) -> tuple[SortKey, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from risingpy.optimizer.logical import SortKey
 from risingpy.optimizer.plan import TopN
-from risingpy.optimizer.state_tables import ordered_rows
+from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties
 from tests.executors.histories import doubles, groups, histories, texts
@@ -45,7 +46,8 @@ def top_n(
     input = leaf(TYPES, append_only=append_only)
     table = ordered_rows(1, "job", "top_n", input.properties, group_key, order, ())
     key = group_key if limit == 1 and not with_ties else (*group_key, KEY)
-    return TopN(input, group_key, order, limit, offset, with_ties, table, properties(TYPES, key))
+    plan = TopN(input, group_key, order, limit, offset, with_ties, table, properties(TYPES, key))
+    return replace(plan, table=one_row_per_group(table)) if plan.keeps_one_row else plan
 
 
 def sort_value(value: Any, key: SortKey) -> Any:

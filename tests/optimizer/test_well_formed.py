@@ -218,8 +218,11 @@ def check_top_n(node: plan.TopN) -> None:
     key = [key.index for key in node.table.key]
     assert [column.type for column in node.table.columns] == [column.type for column in columns]
     ordered = [*node.group_key, *(key.index for key in node.order)]
-    assert key[: len(ordered)] == ordered
-    assert set(node.input.properties.stream_key) <= set(key)
+    if node.keeps_one_row:
+        assert key == list(node.group_key)
+    else:
+        assert key[: len(ordered)] == ordered
+        assert set(node.input.properties.stream_key) <= set(key)
     assert brings_together(node.input.properties.distribution, node.group_key)
     assert node.table.distribution == node.input.properties.distribution.columns
     assert set(node.table.distribution) <= set(node.group_key)
