@@ -33,12 +33,13 @@ _MONTHS = {
 }  # fmt: skip
 _TOKEN = re.compile(
     r"(?P<clock>[+-]?\d+:\d{1,2}(?::\d{1,2})?(?:\.\d*)?)"
-    r"|(?P<years>[+-]?\d+-\d{1,2}(?!\d))"
+    r"|(?P<years>[+-]?\d+-\d{1,2}(?![\d-]))"
     r"|(?P<number>(?:[+-]\s*)?(?:\d+\.?\d*|\.\d+))"
     r"|(?P<word>[A-Za-z]+)"
     r"|(?P<blank>[\s@,]+)",
     re.ASCII,
 )
+_DATE = re.compile(r"\d+-\d+-\d")
 _ISO = re.compile(r"P(?:[^T]+)?(?:T.+)?", re.ASCII)
 _ISO_FIELD = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([A-Z])", re.ASCII)
 _ISO_DATE = {"Y": "year", "M": "month", "W": "week", "D": "day"}
@@ -100,6 +101,8 @@ def parse(type_: SqlType, text: str, time_zone: str) -> pa.MonthDayNano:
 
 
 def _read(total: _Sum, text: str) -> bool:
+    if _DATE.match(text):
+        return False
     at = 0
     pending: Fraction | None = None
     ago = False
@@ -142,6 +145,8 @@ def _add_clock(total: _Sum, value: str) -> bool:
     parts = value.lstrip("+-").split(":")
     if len(parts) == 2 and "." in parts[1]:
         parts.insert(0, "0")
+    if any(float(part.removesuffix(".") or "0") >= 60 + position for position, part in enumerate(parts[1:])):
+        raise SqlError(f'interval field value out of range: "{value}"', sqlstate="22008")
     for part, unit in zip(parts, ("hour", "minute", "second"), strict=False):
         if not total.add(sign * Fraction(part.removesuffix(".") or "0"), unit):
             return False

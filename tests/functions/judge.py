@@ -170,8 +170,8 @@ def _normal(answer: str | None, result: SqlType) -> str | None:
     if result.kind is TypeKind.NUMERIC:
         try:
             return format_text(result, parse_text(result, text))
-        except SqlError as error:  # NaN, or more digits than there are
-            return f"error {error.sqlstate}"
+        except SqlError as error:  # NaN, infinite, or more digits than there are
+            return "error 22003" if error.sqlstate == "0A000" else f"error {error.sqlstate}"
     if result.kind in _CALENDAR and not _ORDINARY_YEAR.match(text):
         return "error 22008"  # ours end at the years 1 and 9999
     return text

@@ -6,6 +6,7 @@ that `duckdb_functions` registers; doubles become numerics by their shortest dec
 
 from __future__ import annotations
 
+from risingpy.executors.expression.sql_text import quoted, raised
 from risingpy.types import MAX_PRECISION, SqlType, TypeKind
 
 _EXACT_IN_DOUBLE = 15  # digits
@@ -29,6 +30,9 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
             return f"CAST({shown} AS {target.duckdb})"
         case TypeKind.NUMERIC, TypeKind.REAL | TypeKind.DOUBLE if (source.precision or 0) > _EXACT_IN_DOUBLE:
             return f"CAST(CAST({value} AS VARCHAR) AS {target.duckdb})"
+        case TypeKind.DOUBLE, TypeKind.REAL:
+            underflow = raised("22003", quoted("value out of range: underflow"), target)
+            return f"CASE WHEN {plain} = 0 AND {value} <> 0 THEN {underflow} ELSE {plain} END"
         case TypeKind.TIMESTAMPTZ, TypeKind.TIME:
             return f"CAST(CAST({value} AS TIMESTAMP) AS TIME)"
         case TypeKind.TIME, TypeKind.INTERVAL:

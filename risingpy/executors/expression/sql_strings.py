@@ -23,6 +23,10 @@ def _in(call: Call, args: list[str]) -> str:
     return f"({args[0]} IN ({', '.join(args[1:])}))"
 
 
+def _count_nulls(test: str) -> Callable[[Call, list[str]], str]:
+    return lambda call, args: f"({' + '.join(f'CAST({arg} {test} AS INTEGER)' for arg in args)})"
+
+
 def _concat(call: Call, args: list[str]) -> str:
     return f"concat({', '.join(_texts(call, args))})"
 
@@ -175,6 +179,8 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "greatest": _variadic("greatest"),
     "least": _variadic("least"),
     "in": _in,
+    "num_nulls": _count_nulls("IS NULL"),
+    "num_nonnulls": _count_nulls("IS NOT NULL"),
     "concat": _concat,
     "concat_ws": _concat_ws,
     "overlay": _overlay,
