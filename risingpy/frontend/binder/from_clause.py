@@ -14,7 +14,6 @@ from risingpy.errors import (
     AmbiguousColumn,
     FeatureNotSupported,
     SqlError,
-    SyntaxError_,
     UndefinedColumn,
     UndefinedTable,
     WrongObjectType,
@@ -34,6 +33,7 @@ from risingpy.types import BOOLEAN
 
 Item: TypeAlias = tuple[LogicalPlan, Scope]
 
+_UNNAMED = ""  # of a subquery without an alias: no name in SQL is empty
 _JOIN_PARTS = ("this", "on", "using", "method", "side", "kind")
 _JOIN_KINDS = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
 
@@ -131,20 +131,13 @@ class FromBinder:
                 for column, name in zip_longest(visible, names)
             )
             return plan, Scope((ScopeTable(name_of(alias.this), None, columns),), columns)
-        if alias is None or alias.this is None:
-            what = "VALUES" if isinstance(tree, exp.Values) else "subquery"
-            raise SyntaxError_(
-                f"{what} in FROM must have an alias",
-                position=begin_of(tree),
-                hint="For example, FROM (VALUES ...) [AS] foo."
-                if what == "VALUES"
-                else "For example, FROM (SELECT ...) [AS] foo.",
-            )
+        # As in PostgreSQL since 16, and in RisingWave: without an alias there is only no name for its columns.
+        shown = _UNNAMED if alias is None or alias.this is None else name_of(alias.this)
         query: exp.Expr = tree
         if isinstance(tree, exp.Subquery) and not any(tree.args.get(k) for k in ("order", "limit", "offset", "with_")):
             query = tree.this
-        plan = _with_aliases(self._queries.bind(query), name_of(alias.this), alias)
-        return plan, relation_scope(name_of(alias.this), None, plan.schema)
+        plan = _with_aliases(self._queries.bind(query), shown, alias)
+        return plan, relation_scope(shown, None, plan.schema)
 
     def _lateral(self, tree: exp.Lateral, left: Item | None) -> tuple[Item, tuple[Expr, ...]]:
         """A subquery that may read columns of `left`, and which of its values it reads."""
@@ -289,7 +282,8 @@ def _renamed_scan(plan: Scan, names: Sequence[str]) -> Scan:
 def _side_by_side(left: Item, right: Item) -> Scope:
     moved = mapped(right[1], lambda e: shifted(e, len(left[0].schema)))
     for table in moved.tables:
-        if any(t.alias == table.alias and t.schema == table.schema for t in left[1].tables):
+        named = table.alias != _UNNAMED
+        if named and any(t.alias == table.alias and t.schema == table.schema for t in left[1].tables):
             message = f'table name "{table.alias}" specified more than once'
             raise SqlError(message, sqlstate="42712")
     return Scope(left[1].tables + moved.tables, left[1].columns + moved.columns)
