@@ -80,8 +80,6 @@ select a from t offset true
 select * from t join u on t.a
 select * from t join u using (nope)
 select * from t join u on count(*) > 1
-select * from (select 1)
-select * from (values (1))
 select * from (values (1), (2, 3)) x
 select * from (select 1 as a, 2 as a) x where a = 1
 select x.a from (select 1 as a, 2 as a) x
