@@ -32,7 +32,8 @@ class EpochDescriptor:
     """One epoch. `committed` is the epoch before it; log records in (`log_after`, `log_up_to`] belong to it.
 
     `fresh_jobs` are the jobs for which it is the first epoch. `purge` are dropped tables whose rows are to be
-    deleted on the way. `single_task` epochs run every stage in one task.
+    deleted on the way; `compact` are tables whose rows are to be rewritten without dropped columns, each with the
+    version that this is for. `single_task` epochs run every stage in one task.
     """
 
     epoch: int
@@ -44,6 +45,7 @@ class EpochDescriptor:
     splits: tuple[SplitRange, ...] = ()
     fresh_jobs: tuple[int, ...] = ()
     purge: tuple[int, ...] = ()
+    compact: tuple[tuple[int, int], ...] = ()
     single_task: bool = True
 
 
@@ -83,4 +85,5 @@ def read_descriptor(data_dir: Path) -> EpochDescriptor:
     fields["splits"] = tuple(SplitRange(**split) for split in fields["splits"])
     fields["fresh_jobs"] = tuple(fields["fresh_jobs"])
     fields["purge"] = tuple(fields["purge"])
+    fields["compact"] = tuple((table_id, target) for table_id, target in fields["compact"])
     return EpochDescriptor(**fields)

@@ -24,6 +24,7 @@ from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.write_ahead_log import log_directory
 
 PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
+COMPACTED_ROWS_PER_EPOCH = 20_000  # looked at, per shard: some 20 ms
 PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own
 
 
@@ -131,9 +132,9 @@ class EpochWorker:
         )
 
     def purge(self, descriptor: EpochDescriptor, shard: int) -> frozenset[int]:
-        """Deletes rows of dropped tables; returns the tables that have none left on `shard`."""
+        """Deletes rows of dropped tables, rewrites rows with dropped columns; returns the tables through on `shard`."""
         purged: set[int] = set()
-        if not descriptor.purge:
+        if not (descriptor.purge or descriptor.compact):
             return frozenset()
         store = self.store(shard, descriptor.shards)
         with store.begin(descriptor.epoch, PURGE_STAGE, committed=descriptor.committed) as transaction:
@@ -141,6 +142,12 @@ class EpochWorker:
                 if not transaction.purge(table_id, PURGE_ROWS_PER_EPOCH):
                     break
                 purged.add(table_id)
+            tables = {job.table.table_id: job.table for job in self.graph(descriptor.graph_version).jobs}
+            for table_id, target in descriptor.compact:
+                schema = tables.get(table_id)
+                if schema is not None and not transaction.compact(schema, target, COMPACTED_ROWS_PER_EPOCH):
+                    break
+                purged.add(table_id)  # also one whose job has stopped: nothing is rewritten there
             transaction.commit()
         return frozenset(purged)
 

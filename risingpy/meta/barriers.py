@@ -183,6 +183,7 @@ class BarrierLoop:
             or self._creating(state)
             or state.fresh_jobs
             or state.purge
+            or state.compactions
             or self._sources.available(state)
         )
 
@@ -222,7 +223,8 @@ class BarrierLoop:
         lsn, rows = self.log.next_epoch(LARGEST_EPOCH_ROWS)
         splits, offsets, source_rows = self._sources.next_ranges(state, LARGEST_EPOCH_ROWS)
         creating = self._creating(state)
-        if not (lsn > state.committed.lsn or splits or creating or state.fresh_jobs or state.purge):
+        cleaning = state.purge or state.compactions
+        if not (lsn > state.committed.lsn or splits or creating or state.fresh_jobs or cleaning):
             return
         # A job reads no snapshot in its first epoch.
         backfilling = sum(job.relation_id not in state.fresh_jobs for job in creating)
@@ -238,6 +240,7 @@ class BarrierLoop:
             splits=splits,
             fresh_jobs=tuple(sorted(state.fresh_jobs)),
             purge=tuple(sorted(state.purge)),
+            compact=tuple(sorted(state.compactions.items())),
             single_task=self._runner.shape.is_one_task(rows, shards=state.shards, exchanges=depth - 1),
         )
         write_descriptor(self._data_dir, descriptor)
@@ -261,6 +264,7 @@ class BarrierLoop:
             committed=CommittedEpoch(descriptor.epoch, descriptor.log_up_to, offsets),
             fresh_jobs=frozenset(),
             purge=old.purge - report.purged,
+            compactions={k: v for k, v in old.compactions.items() if k not in report.purged},
             errors=_added(old.errors, report.errors),
         )
         for relation in self._creating(old):

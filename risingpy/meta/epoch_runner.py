@@ -18,7 +18,8 @@ class EpochReport:
 
     `errors`: per job, expressions that failed and became NULL. `backfill`: per creating job, the rows read from its
     upstreams in this epoch and whether all of its scans, on all shards, are through.
-    `purged`: dropped tables with no rows left on any shard. `cpu_seconds`: of all tasks.
+    `purged`: dropped tables with no rows left on any shard, and tables that are through with their compaction.
+    `cpu_seconds`: of all tasks.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)

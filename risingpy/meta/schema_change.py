@@ -24,12 +24,13 @@ from risingpy.meta.ddl import with_all_readers
 from risingpy.meta.indexes import index_of_altered, indexes_of
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.meta.state_store import without_relation
-from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
+from risingpy.optimizer.catalog import ColumnDesc, JobStatus, Relation, RelationKind
 from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
 from risingpy.optimizer.stream import plan_table
 from risingpy.optimizer.stream_index import key_column_ids
 from risingpy.optimizer.table_change import column_positions
+from risingpy.storage.table_schema import TableColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +81,31 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
     jobs = {key: renewed.get(key) or repointed_job(each, planned.table) for key, each in state.jobs.items()}
     positions = column_positions(before, after)
     relations.update(_repointed_views(state, after, positions))
-    catalog = replace(state.catalog, version=state.catalog.version + 1, relations=relations)
-    graph_version = state.graph_version + 1
-    return replace(state, catalog=catalog, jobs=jobs, graph_version=graph_version, next_id=allocate.next_id), notices
+    state = replace(
+        state,
+        catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations),
+        jobs=jobs,
+        graph_version=state.graph_version + 1,
+        next_id=allocate.next_id,
+        compactions=_compactions(state, before, after),
+    )
+    return state, notices
+
+
+def _compactions(state: MetaState, before: Relation, after: Relation) -> Mapping[int, int]:
+    """With the table and its indexes, if stored rows may have columns now that nobody can read."""
+    kept = {column_id for column in after.columns for column_id in _ids(column)}
+    if all(column.column_id in kept for column in before.columns):
+        return state.compactions
+    stored = [after.relation_id, *(index.relation_id for index in indexes_of(state, after.relation_id))]
+    return {**state.compactions, **dict.fromkeys(stored, after.version)}
+
+
+def _ids(column: ColumnDesc | TableColumn) -> Iterator[int]:
+    """The column's id, and those of its earlier forms."""
+    yield column.column_id
+    if column.history is not None and column.history.earlier is not None:
+        yield from _ids(column.history.earlier)
 
 
 def rename(state: MetaState, change: NewName) -> MetaState:

@@ -32,7 +32,8 @@ class MetaState:
     """The meta service's state after a commit.
 
     `graph_version` grows with every change of `jobs`. `fresh_jobs` have not run an epoch yet. `purge` are ids of
-    dropped tables with rows left. `errors` counts, per relation, expressions that failed and became NULL.
+    dropped tables with rows left. `compactions`: tables that lost columns which stored rows may still have, with the
+    version at which that was. `errors` counts, per relation, expressions that failed and became NULL.
     `wanted_shards` is what the next start is to rescale to (0: as it is).
     """
 
@@ -43,6 +44,7 @@ class MetaState:
     committed: CommittedEpoch = field(default_factory=CommittedEpoch)
     fresh_jobs: frozenset[int] = frozenset()
     purge: frozenset[int] = frozenset()
+    compactions: Mapping[int, int] = field(default_factory=dict)
     errors: Mapping[int, int] = field(default_factory=dict)
     next_id: int = FIRST_USER_ID
     wanted_shards: int = 0

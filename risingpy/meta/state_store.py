@@ -59,6 +59,7 @@ class MetaStateStore:
                 ),
                 fresh_jobs=frozenset(counters["fresh_jobs"]),
                 purge=frozenset(_json(txn, "purge")),
+                compactions={int(k): v for k, v in counters.get("compactions", {}).items()},
                 errors={int(k): v for k, v in counters["errors"].items()},
                 next_id=counters["next_id"],
                 wanted_shards=counters["wanted_shards"],
@@ -80,6 +81,7 @@ class MetaStateStore:
                     "graph_version": new.graph_version,
                     "fresh_jobs": sorted(new.fresh_jobs),
                     "errors": dict(new.errors),
+                    "compactions": dict(new.compactions),
                     "next_id": new.next_id,
                     "wanted_shards": new.wanted_shards,
                 },
@@ -141,6 +143,7 @@ def without_relation(state: MetaState, relation: Relation) -> MetaState:
         fresh_jobs=state.fresh_jobs - {relation.relation_id},
         errors={k: v for k, v in state.errors.items() if k != relation.relation_id},
         purge=purge,
+        compactions={k: v for k, v in state.compactions.items() if k != relation.relation_id},
     )
 
 

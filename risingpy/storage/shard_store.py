@@ -14,6 +14,7 @@ from types import TracebackType
 import lmdb
 
 from risingpy.errors import InternalError, IoError
+from risingpy.storage.compaction import CompactionProgress, compact_rows, note_key
 from risingpy.storage.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
 from risingpy.storage.key_scan import prefix_end
 from risingpy.storage.lmdb_environment import MAP_BYTES, Environment, Snapshot, open_environment
@@ -194,6 +195,22 @@ class EpochTransaction:
         if keys:
             self._writer.purge(table_id, keys[:limit])
         return len(keys) <= limit
+
+    def compact(self, schema: TableSchema, target: int, limit: int) -> bool:
+        """Rewrites rows without dropped columns, going through at most `limit` of them; True if it is through.
+
+        It begins anew for a later `target`, the version of the table when it last lost a column.
+        """
+        noted = self._writer.transaction.get(note_key(schema.table_id), db=self._environment.databases[META])
+        progress = CompactionProgress(target) if noted is None else CompactionProgress.decode(bytes(noted))
+        if progress.target != target:
+            progress = CompactionProgress(target)
+        if not progress.finished:
+            batch, progress = compact_rows(self._writer.transaction, schema, progress, limit)
+            if batch is not None:
+                self._writer.rewrite(batch)
+            self._writer.note(note_key(schema.table_id), progress.encode())
+        return progress.finished
 
     def commit(self) -> None:
         """Makes everything durable: all tables' writes, their undo record and the epoch they are at.

@@ -19,7 +19,7 @@ from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.key_scan import Overlay
 from risingpy.storage.lmdb_environment import Environment, Snapshot
 from risingpy.storage.mem_table import WriteBatch
-from risingpy.storage.table_statistics import StatisticsChange
+from risingpy.storage.table_statistics import META, StatisticsChange
 from risingpy.storage.undo_record import (
     UndoRecord,
     apply_writes,
@@ -38,10 +38,14 @@ class StaleEpoch(SerializationFailure):
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A batch that went to the store; purged rows cannot be taken back."""
+    """A batch that went to the store; purged and rewritten rows cannot be taken back.
+
+    `is_purge`: the statistics do not follow, for nobody asks for a table that is no more.
+    """
 
     batch: WriteBatch
     can_be_undone: bool
+    is_purge: bool = False
 
 
 class ShardWriter:
@@ -58,6 +62,7 @@ class ShardWriter:
         self._has_undone = False
         self._statistics = StatisticsChange()
         self._purged: set[int] = set()
+        self._notes: dict[bytes, bytes] = {}
         self._before: tuple[Snapshot, dict[int, UndoRecord]] | None = None
 
     @property
@@ -88,11 +93,20 @@ class ShardWriter:
         """Deletes rows of a table that is no more, for good."""
         self._purged.add(table_id)
         gone = WriteBatch(pa.array(keys, pa.binary()), pa.nulls(len(keys), pa.binary()))
-        self._keep(_Written(gone, can_be_undone=False))
+        self._keep(_Written(gone, can_be_undone=False, is_purge=True))
+
+    def rewrite(self, batch: WriteBatch) -> None:
+        """Stores rows in another form that means the same, for good."""
+        self._keep(_Written(batch, can_be_undone=False))
+
+    def note(self, key: bytes, value: bytes) -> None:
+        """Notes something beside the rows, for good, at the commit."""
+        self._notes[key] = value
 
     def commit(self) -> None:
         """Makes the writes durable, with what takes them back. Nothing is written if nothing has changed."""
-        if not (self._undo or self._has_undone or any(not written.can_be_undone for written in self._written)):
+        for_good = self._notes or any(not written.can_be_undone for written in self._written)
+        if not (self._undo or self._has_undone or for_good):
             return
         while True:
             try:
@@ -180,6 +194,9 @@ class ShardWriter:
     def _apply(self, written: _Written, known: WriteBatch | None = None, new: Mask | None = None) -> None:
         batch = written.batch
         if not written.can_be_undone:
+            if not written.is_purge:
+                self._statistics.add(batch.keys, self._old_values(batch.keys, None), -1)
+                self._statistics.add(batch.keys, batch.values, +1)
             apply_writes(self.transaction, batch)
             return
         old = None if known is None else _known_values(known, batch.keys)
@@ -215,6 +232,8 @@ class ShardWriter:
         for table_id in self._purged:
             self._statistics.forget(table_id)
         self._statistics.write(self._environment, transaction)
+        for key, value in self._notes.items():
+            transaction.put(key, value, db=self._environment.databases[META])
         transaction.commit()
         self._transaction = None
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from weakref import WeakSet
 
 from risingpy.errors import InternalError
+from risingpy.storage import compaction
+from risingpy.storage.compaction import CompactionProgress, read_progress
 from risingpy.storage.lmdb_environment import MAP_BYTES, Snapshot
 from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.table_statistics import TableStatistics, added_up, read_statistics
@@ -95,6 +97,14 @@ class ReadView:
             with snapshot.use() as transaction:
                 parts.append(read_statistics(snapshot.environment, transaction))
         return added_up(parts)
+
+    def compactions(self) -> dict[int, CompactionProgress]:
+        """How far the compaction of each altered table has come, by its id."""
+        parts = []
+        for snapshot in self.snapshots:
+            with snapshot.use() as transaction:
+                parts.append(read_progress(snapshot.environment, transaction))
+        return compaction.added_up(parts)
 
     def acquire(self) -> ReadView:
         """Holds the view; only while somebody holds it already."""

@@ -13,6 +13,7 @@ from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.storage.compaction import CompactionProgress
 from risingpy.storage.table_statistics import TableStatistics
 
 if TYPE_CHECKING:
@@ -112,8 +113,17 @@ class SystemCatalog:
             errors=database.job_errors(),
             sessions=(this,),
             statistics=self._statistics,
+            compactions=self._compactions,
             views=tuple(PinnedView(view.epoch, view.holders, view.age) for view in database.read_views()),
         )
+
+    def _compactions(self) -> Mapping[int, CompactionProgress]:
+        """Of the tables that have lost columns, as of the newest epoch."""
+        view = self._session.database.snapshot().view
+        try:
+            return view.compactions()
+        finally:
+            view.release()
 
     def _statistics(self) -> Mapping[int, TableStatistics]:
         """Of the epoch that the session's next query would read."""

@@ -29,6 +29,16 @@ def _read_views(state: SystemState) -> Iterable[Row]:
         yield view.epoch, view.holders, view.age_seconds
 
 
+def _compactions(state: SystemState) -> Iterable[Row]:
+    statistics = state.statistics()
+    for table_id, progress in sorted(state.compactions().items()):
+        found = state.catalog.relations.get(table_id)
+        if found is not None:
+            rows = statistics[table_id].rows if table_id in statistics else 0
+            status = "FINISHED" if progress.finished else "RUNNING"
+            yield table_id, found.name, progress.target, status, progress.examined, rows, progress.rewritten
+
+
 def _by_oid(state: SystemState) -> Iterable[Row]:
     statistics = state.statistics()
     for found in state.relations:
@@ -51,5 +61,11 @@ RW_STATE_STORE = relation(
 )
 RW_READ_VIEWS = relation(
     "rw_catalog", "rw_read_views", "epoch int8, holders int4, age_seconds float4", _read_views
+)
+RW_COMPACTIONS = relation(
+    "rw_catalog",
+    "rw_compactions",
+    "id int4, name text, target_version int8, status text, examined_rows int8, total_rows int8, rewritten_rows int8",
+    _compactions,
 )
 STATISTICS = relation("risingpy", "rp_statistics", "rp_oid oid, rp_bytes int8, rp_digest text", _by_oid)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from risingpy.frontend.catalog.oids import relation_oid
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation, RelationKind
+from risingpy.storage.compaction import CompactionProgress
 from risingpy.storage.table_statistics import TableStatistics
 
 Row = tuple[object, ...]
@@ -98,6 +99,7 @@ class SystemState:
     errors: Mapping[int, int] = field(default_factory=dict)
     sessions: tuple[ActiveSession, ...] = ()
     statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
+    compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise
     views: tuple[PinnedView, ...] = ()
 
     @property

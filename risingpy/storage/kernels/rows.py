@@ -196,3 +196,22 @@ def locate_column(
         store_i64(positions + 8 * i, found)
         store_i64(lengths + 8 * i, length)
     return malformed
+
+
+@kernel
+def find_foreign_ids(data: int, offsets: int, n: int, known: int, known_count: int, found: int) -> None:
+    """Sets `found[i]` (uint8) to whether a row has a column that is not among the `known` ids (int64, ascending)."""
+    for i in range(n):
+        start = load_i32(offsets + 4 * i)
+        id_code = (load_u8(data + start) >> 2) & 3
+        count = _load_unit(data + start + 1, id_code)
+        ids = data + start + 1 + _unit(id_code)
+        place = 0
+        foreign = 0
+        for k in range(count):
+            column_id = _load_unit(ids + _unit(id_code) * k, id_code)
+            while place < known_count and load_i64(known + 8 * place) < column_id:
+                place += 1
+            if place == known_count or load_i64(known + 8 * place) != column_id:
+                foreign = 1
+        store_u8(found + i, foreign)
