@@ -316,6 +316,9 @@ def numeric_of(sql_type: SqlType) -> SqlType:
     return NUMERIC if digits is None else numeric(digits, 0)
 
 
+_PRODUCT_SCALE = 6
+
+
 def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
     """The result type of a numeric operation. Precision is cut at 38 digits, never the larger input's scale."""
     numbers = [a for a in args if a.is_numeric]
@@ -325,9 +328,10 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
         case NumericRule.ADD:
             return _clamped(max(wholes) + 1, max(scales))
         case NumericRule.MULTIPLY:
-            # Beyond 38 digits the decimals that only the product has make room for the digits before the point.
+            # Beyond 38 digits the decimals that only the product has make room for the digits before the point,
+            # down to six: prices times discounts times taxes stay exact, and 32 digits are left for the amount.
             room = MAX_PRECISION - sum(wholes)
-            return _clamped(sum(wholes), min(sum(scales), max(room, *scales)))
+            return _clamped(sum(wholes), min(sum(scales), max(room, _PRODUCT_SCALE, *scales)))
         case NumericRule.DIVIDE:
             return numeric(MAX_PRECISION, max(UNDECLARED_SCALE, *scales))
         case NumericRule.LARGER:
