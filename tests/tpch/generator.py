@@ -73,8 +73,8 @@ class Generator:
     def part(self, key: int) -> tuple[str, ...]:
         choice = self.random.choice
         return (
-            *(str(key), text(choice(NAMES)), text(f"Manufacturer#{key % 5}"), text(choice(BRANDS)), text(choice(TYPES))),
-            *(str(choice(SIZES)), text(choice(CONTAINERS)), money(self.random, 900, 1500), "''"),
+            *(str(key), text(choice(NAMES)), text(f"Manufacturer#{key % 5}"), text(choice(BRANDS))),
+            *(text(choice(TYPES)), str(choice(SIZES)), text(choice(CONTAINERS)), money(self.random, 900, 1500), "''"),
         )
 
     def supplies(self, part: int) -> Iterator[tuple[str, ...]]:

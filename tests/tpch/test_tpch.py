@@ -34,7 +34,7 @@ def history() -> Iterator[str]:
     yield "DELETE FROM lineitem WHERE l_orderkey % 7 = 0"
     yield "UPDATE lineitem SET l_quantity = l_quantity + 9, l_receiptdate = l_commitdate + 3 WHERE l_partkey % 3 = 0"
     yield "UPDATE partsupp SET ps_supplycost = ps_supplycost / 2, ps_availqty = ps_availqty + 30 WHERE ps_suppkey < 6"
-    yield "UPDATE supplier SET s_nationkey = (s_nationkey + 1) % 8, s_comment = 'Customer Complaints' WHERE s_suppkey > 9"
+    yield "UPDATE supplier SET s_nationkey = 7 - s_nationkey, s_comment = 'Customer Complaints' WHERE s_suppkey > 9"
     yield "DELETE FROM orders WHERE o_custkey IN (SELECT c_custkey FROM customer WHERE c_nationkey = 3)"
     yield "UPDATE customer SET c_acctbal = c_acctbal * 2, c_nationkey = 6 WHERE c_custkey % 4 = 1"
     yield insert("part", [more.part(i) for i in range(PARTS + 1, PARTS + 6)])
