@@ -48,7 +48,9 @@ crash-test: $(STAMP) ## kill -9 at random moments, 100 rounds
 fault-test: $(STAMP) ## fail every write, and 100,000 power failures
 	RISINGPY_POWER_STATES=100000 $(PYTEST) -m 'slow or not slow' --timeout 0 tests/faults
 
-fuzz: $(STAMP) ## the property tests with many more examples
+SEEDS ?= 500
+fuzz: $(STAMP) ## random queries (SEEDS=500), and the property tests with many more examples
+	RISINGPY_FUZZ_SEEDS=$(SEEDS) $(PYTEST) --timeout 0 tests/fuzz
 	HYPOTHESIS_PROFILE=fuzz RISINGPY_RANDOM_SUITES=100 $(PYTEST) -m 'slow or not slow' --timeout 0 tests
 
 clean: ## forget .venv and every cache

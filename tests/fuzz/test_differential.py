@@ -1,0 +1,24 @@
+"""Random queries have four equal answers; `make fuzz SEEDS=500` asks for more of them."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.fuzz.differential import QUERIES, run_seed
+from tests.postgres_oracle import PostgresOracle
+
+SEEDS = int(os.environ.get("RISINGPY_FUZZ_SEEDS", "4"))
+
+
+@pytest.mark.timeout(0 if SEEDS > 100 else 300)
+def test_four_answers_agree(postgres_oracle: PostgresOracle) -> None:
+    asked = 0
+    with postgres_oracle.connect() as postgres:
+        for seed in range(SEEDS):
+            outcome = run_seed(seed, postgres)
+            asked += outcome.queries
+            assert not outcome.differences, f"seed {seed}: {min(outcome.differences, key=len)}"
+            assert not outcome.refused, f"seed {seed}: {dict(outcome.refused)}"
+    assert asked >= SEEDS * QUERIES // 2
