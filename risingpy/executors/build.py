@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.build_aggregate import local_calls, state_calls
-from risingpy.executors.build_join import hash_join
+from risingpy.executors.build_join import as_of_join, hash_join
 from risingpy.executors.build_ordered import dedup, over_window, top_n
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.conflicts import ConflictRule
@@ -45,6 +45,7 @@ from risingpy.executors.union import UnionExecutor
 from risingpy.executors.values import ValuesExecutor
 from risingpy.optimizer.graph import Fragment
 from risingpy.optimizer.plan import (
+    AsOfJoin,
     ConflictBehavior,
     Dedup,
     Dml,
@@ -153,8 +154,8 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
             return over_window(plan, empty, _operator(plan.input, exchanges))
         case TopN():
             return top_n(plan, empty, _operator(plan.input, exchanges))
-        case HashJoin():
-            make = hash_join(plan, empty)
+        case HashJoin() | AsOfJoin():
+            make = as_of_join(plan, empty) if isinstance(plan, AsOfJoin) else hash_join(plan, empty)
             sides = _operator(plan.left, exchanges), _operator(plan.right, exchanges)
             return Operator(lambda epoch: make(epoch.transaction), empty, sides)
         case Expand():

@@ -1,4 +1,4 @@
-"""Makes join executors from the plan's nodes."""
+"""Makes join executors of plan nodes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from risingpy.executors.as_of_join import AsOfJoinExecutor
 from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.hash_join import HashJoinExecutor
+from risingpy.executors.join.changes import JoinSides
 from risingpy.executors.join.output import JoinShape, Shows
 from risingpy.executors.join.side import SideLayout
 from risingpy.optimizer.logical import JoinKind
-from risingpy.optimizer.plan import HashJoin, JoinSide, StreamPlan
+from risingpy.optimizer.plan import AsOfJoin, HashJoin, JoinSide, StreamPlan
 from risingpy.optimizer.rewrite import columns_read, remapped
 from risingpy.storage.shard_store import EpochTransaction
+from risingpy.storage.state_table import StateTable
+from risingpy.storage.table_schema import TableSchema
 
 _SHOWS: dict[JoinKind, tuple[Shows, Shows]] = {
     JoinKind.INNER: (Shows.NONE, Shows.NONE),
@@ -28,23 +32,40 @@ _SHOWS: dict[JoinKind, tuple[Shows, Shows]] = {
 
 def hash_join(plan: HashJoin, empty: pa.Table) -> Callable[[EpochTransaction], HashJoinExecutor]:
     """What makes an epoch's executor of `plan`."""
-    shape = _shape(plan)
+    shape, sides = _shape(plan), _sides(plan)
+    return lambda transaction: HashJoinExecutor(shape=shape, sides=sides(transaction), empty=empty)
+
+
+def as_of_join(plan: AsOfJoin, empty: pa.Table) -> Callable[[EpochTransaction], AsOfJoinExecutor]:
+    """What makes an epoch's executor of `plan`."""
+    sides = _sides(plan)
+    right_types = [field.type for field in plan.right.properties.schema]
+    return lambda transaction: AsOfJoinExecutor(
+        sides=sides(transaction),
+        left_column=plan.left_column,
+        comparison=plan.comparison,
+        right_column=plan.right_column,
+        value_type=right_types[plan.right_column],
+        right_types=right_types,
+        is_outer=plan.is_outer,
+        empty=empty,
+    )
+
+
+def _sides(plan: HashJoin | AsOfJoin) -> Callable[[EpochTransaction], JoinSides]:
     layouts = _layout(plan.left, plan.left_side), _layout(plan.right, plan.right_side)
     key_types = [plan.left.properties.schema[i].type for i in plan.left_side.key]
 
-    def make(transaction: EpochTransaction) -> HashJoinExecutor:
-        left, right = ((transaction.state_table(s.table), s.degree) for s in (plan.left_side, plan.right_side))
-        return HashJoinExecutor(
-            shape=shape,
+    def make(transaction: EpochTransaction) -> JoinSides:
+        def table(schema: TableSchema | None) -> StateTable | None:
+            return None if schema is None else transaction.state_table(schema)
+
+        return JoinSides(
             layouts=layouts,
             key_types=key_types,
             null_safe=plan.null_safe,
-            tables=(left[0], right[0]),
-            degrees=(
-                None if left[1] is None else transaction.state_table(left[1]),
-                None if right[1] is None else transaction.state_table(right[1]),
-            ),
-            empty=empty,
+            tables=(transaction.state_table(plan.left_side.table), transaction.state_table(plan.right_side.table)),
+            degrees=(table(plan.left_side.degree), table(plan.right_side.degree)),
         )
 
     return make

@@ -50,6 +50,8 @@ _JOIN_WORDS = {
     JoinKind.CROSS: "CROSS JOIN",
     JoinKind.LEFT_SEMI: "SEMI JOIN",
     JoinKind.LEFT_ANTI: "ANTI JOIN",
+    JoinKind.ASOF: "ASOF JOIN",
+    JoinKind.ASOF_LEFT: "ASOF LEFT JOIN",
 }
 
 

@@ -8,6 +8,7 @@ from typing import assert_never
 from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
+    AsOfJoin,
     ColumnIndex,
     Dedup,
     Distribution,
@@ -65,6 +66,8 @@ def distribution(plan: StreamPlan) -> Distribution:
             return moved(plan.input.properties.distribution, positions)
         case LocalAgg() | HashAgg():
             return moved(plan.input.properties.distribution, {c: i for i, c in enumerate(plan.group_key)})
+        case AsOfJoin():
+            return plan.left.properties.distribution
         case HashJoin():  # by the join key of the side whose rows are all there; of a full join there is none
             return _joined(plan)
         case Union():  # rows stay where they are: usable if they are spread in the same way
@@ -89,7 +92,5 @@ def _joined(plan: HashJoin) -> Distribution:
             return Distribution(right.kind, tuple(width + i for i in right.columns))
         case JoinKind.FULL:
             return left if left.kind is DistributionKind.SINGLE else SOME_SHARD
-        case JoinKind.INNER | JoinKind.CROSS | JoinKind.LEFT | JoinKind.LEFT_SEMI | JoinKind.LEFT_ANTI:
-            return left
         case _:
-            assert_never(plan.kind)
+            return left

@@ -22,9 +22,10 @@ from risingpy.optimizer.explain_window import sort_texts, window_fields
 from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.fragments import children
 from risingpy.optimizer.graph import Fragment, Job
-from risingpy.optimizer.logical import Schema
+from risingpy.optimizer.logical import JoinKind, Schema
 from risingpy.optimizer.plan import (
     AggState,
+    AsOfJoin,
     Dedup,
     Distribution,
     DistributionKind,
@@ -117,7 +118,7 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
         case OverWindow():
             fields = window_fields(plan.partition_by, plan.order_by, plan.calls, _input_names(plan))
             return "StreamOverWindow", fields
-        case HashJoin():
+        case HashJoin() | AsOfJoin():
             return _described_join(plan)
         case Union():
             return "StreamUnion", {"all": "true"}
@@ -131,13 +132,17 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             assert_never(plan)
 
 
-def _described_join(plan: HashJoin) -> tuple[str, dict[str, FieldValue]]:
+def _described_join(plan: HashJoin | AsOfJoin) -> tuple[str, dict[str, FieldValue]]:
     left, right = plan.left.properties.schema, plan.right.properties.schema
     names = column_names((*left, *right))
     parts = [
         f"{names[a]} {'IS NOT DISTINCT FROM' if null_safe else '='} {names[len(left) + b]}"
         for a, b, null_safe in zip(plan.left_side.key, plan.right_side.key, plan.null_safe, strict=True)
     ]
+    if isinstance(plan, AsOfJoin):
+        kind = JoinKind.ASOF_LEFT if plan.is_outer else JoinKind.ASOF
+        parts.append(f"{names[plan.left_column]} {plan.comparison} {names[len(left) + plan.right_column]}")
+        return "StreamAsOfJoin", {"type": kind.value, "predicate": " AND ".join(parts)}
     if plan.condition is not None:
         parts.append(expression_text(plan.condition, names))
     fields: dict[str, FieldValue] = {"type": plan.kind.value}
@@ -228,7 +233,7 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [f"table {plan.table.table_id} values seen: {table_text(plan.table)}"]
         case TopN() | OverWindow():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
-        case HashJoin():
+        case HashJoin() | AsOfJoin():
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]

@@ -14,6 +14,7 @@ from typing import assert_never
 from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.optimizer.plan import (
+    AsOfJoin,
     Dedup,
     Dml,
     Exchange,
@@ -62,7 +63,7 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             return (plan.input,)
         case Expand() | Exchange() | Materialize():
             return (plan.input,)
-        case HashJoin():
+        case HashJoin() | AsOfJoin():
             return (plan.left, plan.right)
         case Union():
             return plan.inputs

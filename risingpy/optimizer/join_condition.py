@@ -18,7 +18,7 @@ from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
 from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, shifted
 from risingpy.storage.column_buffers import physical
-from risingpy.types import BOOLEAN, MAX_PRECISION, SqlType, TypeKind
+from risingpy.types import BOOLEAN, DOUBLE, MAX_PRECISION, TIMESTAMP, SqlType, TypeKind
 
 _KEYS = {"eq": False, "is_not_distinct_from": True}
 _TRUE = Literal(True, BOOLEAN)
@@ -74,6 +74,37 @@ def equi_key(part: Expr, left_width: int) -> EquiKey | None:
             return None
 
 
+@dataclass(frozen=True, slots=True)
+class Inequality:
+    """`left comparison right`, of one type; the right side over its own columns."""
+
+    left: Expr
+    comparison: str
+    right: Expr
+
+
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def inequality(part: Expr, left_width: int) -> Inequality | None:
+    """The comparison of the two sides by order that a conjunct is; None if it is none."""
+    match part:
+        case Call(function, (first, second)) if function in _COMPARISONS:
+            comparison = _COMPARISONS[function]
+            sides = [_side(operand, left_width) for operand in (first, second)]
+            if sides == [1, 0]:
+                first, second, comparison = second, first, _MIRRORED[comparison]
+            elif sides != [0, 1]:
+                return None
+            common = _common_type(first.type, second.type)
+            if common is None:
+                return None
+            return Inequality(_as_type(first, common), comparison, shifted(_as_type(second, common), -left_width))
+        case _:
+            return None
+
+
 def _side(expr: Expr, left_width: int) -> int | None:
     """0 if the expression reads left columns only, 1 if right ones only."""
     sides = {int(column >= left_width) for column in columns_read(expr)}
@@ -88,6 +119,10 @@ def _common_type(left: SqlType, right: SqlType) -> SqlType | None:
         common = numeric_result(NumericRule.LARGER, (left, right))
         fits = all(_digits(common) >= _digits(each) and _scale(common) >= _scale(each) for each in (left, right))
         return common if fits and (common.precision or 0) <= MAX_PRECISION else None
+    if {left.kind, right.kind} == {TypeKind.DATE, TypeKind.TIMESTAMP}:
+        return TIMESTAMP
+    if left.is_float and right.is_float:
+        return DOUBLE
     if {left.kind, right.kind} <= {TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT}:
         return max(left, right, key=lambda each: int(each.arrow.bit_width))
     if all(each.is_integer or each.kind is TypeKind.NUMERIC for each in (left, right)):

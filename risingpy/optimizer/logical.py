@@ -45,6 +45,8 @@ class JoinKind(Enum):
     CROSS = "Cross"
     LEFT_SEMI = "LeftSemi"  # the left rows that have a match; output: the left columns only
     LEFT_ANTI = "LeftAnti"  # the left rows that have none; output: the left columns only
+    ASOF = "AsOfInner"  # of the matches of a left row only the nearest by the one inequality
+    ASOF_LEFT = "AsOfLeftOuter"
 
 
 @dataclass(frozen=True, slots=True)

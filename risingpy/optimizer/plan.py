@@ -294,6 +294,28 @@ class OverWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class AsOfJoin:
+    """Joins each left row with the nearest right row of its key, by one inequality.
+
+    `left_column comparison right_column`, one of < <= > >=, must be true, and among the right rows for which it is, the
+    one is taken whose column is nearest; of several with equal values, the last by the stream key for > and >=, the
+    first for < and <=. Without one, the left row comes with NULLs if `is_outer`, else not at all.
+    Stream key: the left input's and the join key. State: a table per side, as a HashJoin's.
+    """
+
+    left: StreamPlan
+    right: StreamPlan
+    is_outer: bool
+    left_side: JoinSide
+    right_side: JoinSide
+    null_safe: tuple[bool, ...]
+    left_column: ColumnIndex
+    comparison: str
+    right_column: ColumnIndex
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Union:
     """UNION ALL: the changes of all inputs. Adds a hidden last column, the input's ordinal (integer).
 
@@ -361,6 +383,7 @@ StreamPlan = (
     | Dedup
     | OverWindow
     | HashJoin
+    | AsOfJoin
     | Union
     | Expand
     | Exchange

@@ -8,6 +8,7 @@ from typing import TypeVar, assert_never
 from risingpy.optimizer.distribution import SOME_SHARD, distribution
 from risingpy.optimizer.logical import JoinKind, Schema
 from risingpy.optimizer.plan import (
+    AsOfJoin,
     ConflictBehavior,
     Dedup,
     Dml,
@@ -34,6 +35,7 @@ from risingpy.optimizer.stream_key import stream_key
 Operator = TypeVar(
     "Operator",
     Dedup,
+    AsOfJoin,
     Exchange,
     Expand,
     Filter,
@@ -77,6 +79,8 @@ def append_only(plan: StreamPlan) -> bool:
         case OverWindow():  # a row that comes changes its neighbours' results
             return False
         case TopN():  # a row that comes pushes another one out
+            return False
+        case AsOfJoin():  # a nearer row may come
             return False
         case HashJoin():  # a row of an outer join goes when it finds its match
             inner = plan.kind in (JoinKind.INNER, JoinKind.CROSS)

@@ -10,7 +10,7 @@ The table ids come from the meta service, through the planner's `allocate`.
                           materialized input        group key | order | input's stream key      other arguments
                           dedup, per argument       group key | arguments                       counts
     TopN                  rows                      group key | order | input's stream key      the other columns
-    HashJoin              row, per side             join key | rest of the input's stream key   other columns
+    HashJoin, AsOfJoin    row, per side             join key | rest of the input's stream key   other columns
                           degree, where needed      join key | rest of the input's stream key   number of matches
                           one row                   group key                                   the other columns
     Dedup                 values seen               key                                         (none)
@@ -28,6 +28,7 @@ from risingpy.optimizer.catalog import INTERNAL_PREFIX, ColumnDesc
 from risingpy.optimizer.logical import AggCall, Field, Schema, SortKey
 from risingpy.optimizer.plan import (
     AggState,
+    AsOfJoin,
     ColumnIndex,
     Dedup,
     DedupState,
@@ -64,7 +65,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return (plan.marker,)
         case HashAgg() | SimpleAgg():  # one per aggregate call
             return (*(state.table for state in plan.states), *(dedup.table for dedup in plan.dedups))
-        case HashJoin():  # a table per side, and degrees where a row shows whether it has a match
+        case HashJoin() | AsOfJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | TopN() | Dedup() | OverWindow():

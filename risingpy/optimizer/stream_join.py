@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from risingpy.errors import FeatureNotSupported
 from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import hash_by
-from risingpy.optimizer.join_condition import EquiKey, key_expressions, split_condition
+from risingpy.optimizer.join_condition import EquiKey, inequality, key_expressions, split_condition
 from risingpy.optimizer.logical import Field, JoinKind
-from risingpy.optimizer.plan import ColumnIndex, DistributionKind, HashJoin, JoinSide, StreamPlan
+from risingpy.optimizer.plan import AsOfJoin, ColumnIndex, DistributionKind, HashJoin, JoinSide, StreamPlan
 from risingpy.optimizer.projection import projected, references, select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import remapped
@@ -46,6 +47,8 @@ def plan_join(
     join: logical.Join, left: StreamPlan, right: StreamPlan, job: str, allocate: Callable[[], int]
 ) -> PlannedJoin:
     """The stream plan of `join` over its inputs' plans. `allocate` gives the state tables' ids."""
+    if join.kind in (JoinKind.ASOF, JoinKind.ASOF_LEFT):
+        return PlannedJoin(_plan_as_of(join, left, right, job, allocate))
     widths = len(join.left.schema), len(join.right.schema)
     condition = split_condition(join.condition, widths[0])
     keys = condition.keys
@@ -66,6 +69,39 @@ def plan_join(
     schema = _schema(join.kind, left, right)
     planned = derived(HashJoin(left, right, join.kind, left_side, right_side, null_safe, rest, underived(schema)))
     return PlannedJoin(_in_order(planned, join, widths), _notices(planned))
+
+
+def _plan_as_of(
+    join: logical.Join, left: StreamPlan, right: StreamPlan, job: str, allocate: Callable[[], int]
+) -> StreamPlan:
+    widths = len(join.left.schema), len(join.right.schema)
+    condition = split_condition(join.condition, widths[0])
+    nearest = None if condition.rest is None else inequality(condition.rest, widths[0])
+    if nearest is None or not condition.keys:
+        raise FeatureNotSupported(
+            "an ASOF JOIN in a materialized view needs an equality and one inequality between its sides, of one type",
+            hint="For example, ON a.k = b.k AND a.at >= b.at.",
+        )
+    left_keys, right_keys = key_expressions(condition.keys)
+    left, (*left_key, left_column) = _with_columns(left, [*left_keys, nearest.left])
+    right, (*right_key, right_column) = _with_columns(right, [*right_keys, nearest.right])
+    left, right, spread = _brought_together(left, tuple(left_key), right, tuple(right_key))
+    maker = _SideMaker(job, spread, allocate)
+    planned = derived(
+        AsOfJoin(
+            left,
+            right,
+            join.kind is JoinKind.ASOF_LEFT,
+            maker.side(left, tuple(left_key), needs_degree=False),
+            maker.side(right, tuple(right_key), needs_degree=False),
+            tuple(key.null_safe for key in condition.keys),
+            left_column,
+            nearest.comparison,
+            right_column,
+            underived((*left.properties.schema, *right.properties.schema)),
+        )
+    )
+    return _in_order(planned, join, widths)
 
 
 def _with_columns(input: StreamPlan, expressions: Sequence[Expr]) -> tuple[StreamPlan, tuple[ColumnIndex, ...]]:
@@ -150,7 +186,7 @@ def _schema(kind: JoinKind, left: StreamPlan, right: StreamPlan) -> tuple[Field,
     return (*both, Field("_side", INTEGER, hidden=True)) if kind is JoinKind.FULL else both
 
 
-def _in_order(planned: HashJoin, join: logical.Join, widths: tuple[int, int]) -> StreamPlan:
+def _in_order(planned: HashJoin | AsOfJoin, join: logical.Join, widths: tuple[int, int]) -> StreamPlan:
     """The logical join's columns first, then the hidden ones that the stream key needs."""
     first = len(planned.left.properties.schema)
     kept = list(range(widths[0]))

@@ -12,6 +12,7 @@ from typing import assert_never
 from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
+    AsOfJoin,
     ColumnIndex,
     Dedup,
     Dml,
@@ -58,6 +59,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return group
         case TopN():  # the input's; the group key tells where a row is
             return tuple(dict.fromkeys((*plan.group_key, *plan.input.properties.stream_key)))
+        case AsOfJoin():  # at most one row per left row; the join key spreads them
+            return tuple(dict.fromkeys((*plan.left.properties.stream_key, *plan.left_side.key)))
         case HashJoin():  # both inputs', less what the join key makes equal, and the join key
             return _join_key(plan)
         case Dedup():  # one row per value
@@ -95,7 +98,7 @@ def _join_key(plan: HashJoin) -> tuple[ColumnIndex, ...]:
             key = (*left, *right, len(plan.properties.schema) - 1)
         case JoinKind.RIGHT:
             key = (*right, *_not_equal_to(left, left_join, plan), *right_join)
-        case JoinKind.INNER | JoinKind.CROSS | JoinKind.LEFT:
+        case JoinKind.INNER | JoinKind.CROSS | JoinKind.LEFT | JoinKind.ASOF | JoinKind.ASOF_LEFT:
             key = (*left, *_not_equal_to(right, right_join, plan), *left_join)
         case _:
             assert_never(plan.kind)

@@ -125,12 +125,12 @@ class JoinedSide:
         candidates = np.flatnonzero(goes[rows.codes])
         if not len(candidates):
             return rows
-        gone = pc.is_in(self._identities(rows.take(candidates)), self._identities(self.went.rows))
+        gone = pc.is_in(self.identities(rows.take(candidates)), self.identities(self.went.rows))
         stays = np.ones(len(rows), np.bool_)
         stays[candidates] = ~gone.to_numpy(zero_copy_only=False)
         return rows.take(stays)
 
-    def _identities(self, rows: Rows) -> pa.BinaryArray:
+    def identities(self, rows: Rows) -> pa.BinaryArray:
         """One byte string per row that tells it from the side's other rows."""
         key = self._table_key(rows)
         types = [self.layout.table.columns[column.index].type for column in self.layout.table.key]

@@ -19,6 +19,7 @@ from risingpy.errors import (
     WrongObjectType,
 )
 from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.frontend.binder.as_of import as_of_condition_error, check_as_of_condition
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import BindContext, Outer
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -160,6 +161,8 @@ class FromBinder:
     def _join(self, left: Item, join: exp.Join) -> Item:
         refuse_unknown(join, _JOIN_PARTS, {"match_condition": "MATCH_CONDITION"})
         method, side, word = (str(join.args.get(key) or "").upper() for key in ("method", "side", "kind"))
+        if method == "ASOF" and side in ("", "LEFT") and word in ("", "INNER", "OUTER"):
+            return self._join_as_of(left, join, JoinKind.ASOF_LEFT if side else JoinKind.ASOF)
         if method not in ("", "NATURAL") or word not in ("", "INNER", "OUTER", "CROSS") or side not in _JOIN_KINDS:
             shown = " ".join(part for part in (method, side, word, "JOIN") if part)
             raise FeatureNotSupported(f"{shown} is not supported", position=position_of(join))
@@ -180,6 +183,15 @@ class FromBinder:
             return self._join_using(left, right, kind, using, begin_of(join.args["using"][0]))
         scope = _side_by_side(left, right)
         condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
+        return _joined(left[0], right[0], kind, condition), scope
+
+    def _join_as_of(self, left: Item, join: exp.Join, kind: JoinKind) -> Item:
+        right = self._item(join.this)
+        scope = _side_by_side(left, right)
+        if join.args.get("on") is None:
+            raise as_of_condition_error(position_of(join))
+        condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
+        check_as_of_condition(condition, len(left[0].schema), kind, position_of(join))
         return _joined(left[0], right[0], kind, condition), scope
 
     def _join_lateral(self, left: Item, join: exp.Join, side: str, word: str) -> Item:

@@ -1,0 +1,146 @@
+"""AsOfJoin: each left row with the nearest right row of its key.
+
+Of every key that changes on either side, the right rows are read, and of those that change on the right, the left rows.
+All are sorted by key and value, once with the right rows as they were and once as they are: the nearest right row of a
+left row is then the last one before it, or the first one behind. Left rows whose partner changes come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.executors.aggregate.grouping import canonical_column, encoded_rows
+from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
+from risingpy.executors.join.changes import JoinSides
+from risingpy.executors.join.side import JoinedSide, Rows
+from risingpy.storage.group_keys import sort_indices
+from risingpy.types import BIGINT, SMALLINT, SqlType
+
+Integers = npt.NDArray[np.int64]
+_NONE = -1  # a left row without a partner
+
+
+class AsOfJoinExecutor:
+    """`left_column comparison right_column` is the inequality, both of `value_type`. `right_types` are all columns'."""
+
+    def __init__(
+        self,
+        *,
+        sides: JoinSides,
+        left_column: int,
+        comparison: str,
+        right_column: int,
+        value_type: SqlType,
+        right_types: Sequence[SqlType],
+        is_outer: bool,
+        empty: pa.Table,
+    ) -> None:
+        self._sides = sides
+        self._left_column = left_column
+        self._comparison = comparison
+        self._right_column = right_column
+        self._value_type = value_type
+        self._right_types = right_types
+        self._is_outer = is_outer
+        self._empty = empty
+        self._pieces: list[pa.Table] = []
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        left, right = self._sides.changed(inputs, self._alone)
+        codes = np.concatenate([side.rows.codes for joined in (left, right) for side in (joined.went, joined.came)])
+        kept = [*right.kept_rows(codes)]
+        before, after = _together([*kept, right.went.rows]), _together([*kept, right.came.rows])
+        identities = _identities(right, before, after)
+        self._give(DELETE, left.went.rows, before, self._nearest(left.went.rows, before, right))
+        self._give(INSERT, left.came.rows, after, self._nearest(left.came.rows, after, right))
+        for rows in left.kept_rows(np.concatenate([right.went.rows.codes, right.came.rows.codes])):
+            old, new = self._nearest(rows, before, right), self._nearest(rows, after, right)
+            changes = _identity(identities[0], old) != _identity(identities[1], new)
+            self._give(DELETE, rows.take(changes), before, old[changes])
+            self._give(INSERT, rows.take(changes), after, new[changes])
+        left.write()
+        right.write()
+        return pa.concat_tables(self._pieces) if self._pieces else self._empty
+
+    def _alone(self, op: int, side: int, rows: Rows) -> None:
+        """Rows whose key can equal none."""
+        if side == 0:
+            self._give(op, rows, None, np.full(len(rows), _NONE, np.int64))
+
+    def _nearest(self, rows: Rows, partners: Rows, right: JoinedSide) -> Integers:
+        """The position in `partners` of each row's nearest, or _NONE."""
+        nearest: Integers = np.full(len(rows), _NONE, np.int64)
+        own = np.flatnonzero(rows.columns[self._left_column].is_valid().to_numpy(zero_copy_only=False))
+        theirs = np.flatnonzero(partners.columns[self._right_column].is_valid().to_numpy(zero_copy_only=False))
+        if not len(own) or not len(theirs):
+            return nearest
+        # Equal values: a right row counts as before the left one where equality is enough to look back, or too much
+        # to look ahead.
+        right_first = self._comparison in (">=", "<")
+        keys = pa.concat_arrays(
+            [
+                self._sort_keys(partners.take(theirs), self._right_column, not right_first, right),
+                self._sort_keys(rows.take(own), self._left_column, right_first, None),
+            ]
+        )
+        order = sort_indices(keys)
+        is_partner = order < len(theirs)
+        places = np.arange(len(order))
+        if self._comparison in (">", ">="):
+            found = np.maximum.accumulate(np.where(is_partner, places, -1))
+        else:
+            found = np.minimum.accumulate(np.where(is_partner, places, len(order))[::-1])[::-1]
+        asking = np.flatnonzero(~is_partner)
+        found = found[asking]
+        there = (found >= 0) & (found < len(order))
+        asking, found = asking[there], found[there]
+        answers, asked = theirs[order[found]], own[order[asking] - len(theirs)]
+        same = partners.codes[answers] == rows.codes[asked]
+        nearest[asked[same]] = answers[same]
+        return nearest
+
+    def _sort_keys(self, rows: Rows, column: int, is_later: bool, side: JoinedSide | None) -> pa.BinaryArray:
+        """Key number, value, and what comes first of equal values; of a side's rows, then what tells them apart."""
+        values = canonical_column(rows.columns[column], self._value_type)
+        columns = [pa.array(rows.codes), values, pa.repeat(pa.scalar(int(is_later), pa.int16()), len(rows))]
+        keys = encoded_rows(columns, [BIGINT, self._value_type, SMALLINT], len(rows))
+        if side is None:
+            return keys
+        return pc.binary_join_element_wise(keys, side.identities(rows), pa.scalar(b"", pa.binary()))
+
+    def _give(self, op: int, rows: Rows, partners: Rows | None, nearest: Integers) -> None:
+        if not self._is_outer:
+            rows, nearest = rows.take(nearest != _NONE), nearest[nearest != _NONE]
+        if not len(rows):
+            return
+        if partners is None:
+            other = [pa.nulls(len(rows), type_.arrow) for type_ in self._right_types]
+        else:
+            places = pa.array(nearest, mask=nearest == _NONE)
+            other = [column.take(places) for column in partners.columns]
+        self._pieces.append(make_chunk(np.full(len(rows), op, np.int8), [*rows.columns, *other]))
+
+
+def _together(parts: Sequence[Rows]) -> Rows:
+    columns = [pa.concat_arrays(list(each)) for each in zip(*(part.columns for part in parts), strict=True)]
+    return Rows(columns, np.concatenate([part.codes for part in parts]))
+
+
+def _identities(side: JoinedSide, before: Rows, after: Rows) -> tuple[Integers, Integers]:
+    """A number for each row, equal for a row that is in both; kept rows come first in both."""
+    kept = len(before) - len(side.went.rows)
+    came = np.arange(len(after))
+    came[kept:] += len(before)
+    return np.arange(len(before)), came
+
+
+def _identity(identities: Integers, positions: Integers) -> Integers:
+    found = np.full(len(positions), _NONE, np.int64)
+    has = positions != _NONE
+    found[has] = identities[positions[has]]
+    return found
