@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from benchmarks import latency, recovery, retract, start_up, throughput
+from benchmarks import join, latency, recovery, retract, start_up, throughput
 from benchmarks.measurement import Measurement
 
 
@@ -48,6 +48,7 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "q_agg": lambda scale: throughput.measure("q_agg", scale.epochs, spark=True),
     "q_stateless": lambda scale: throughput.measure("q_stateless", scale.epochs, spark=scale.spark),
     "q_retract": lambda scale: retract.measure(scale.retract_loads),
+    "q_join": lambda scale: join.measure(scale.epochs),
     "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds, spark=scale.spark),
     "statements": lambda scale: latency.measure_statements(scale.samples, scale.copy_rows),
     "idle": lambda scale: start_up.measure_idle(scale.idle_seconds),

@@ -15,9 +15,10 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.epoch_files import read_arrow
+from benchmarks.join import AUCTION_COLUMNS, changes, first_auctions
 from benchmarks.measurement import Meter, epoch_figures, latency_figures, timed_calls
 from benchmarks.nexmark import BID_COLUMNS
-from benchmarks.queries import CHECKS, PER_KEY, QUERIES, SMALL_TABLE, SMALL_VIEW, for_duckdb
+from benchmarks.queries import CHECKS, JOIN_CHECK, JOIN_QUERY, PER_KEY, QUERIES, SMALL_TABLE, SMALL_VIEW, for_duckdb
 from benchmarks.yardstick_process import answer, seconds_since_start
 
 THREADS = 2  # as the server's shards
@@ -87,6 +88,35 @@ def retract(directory: str, loads: int, statements: list[str], rows: int) -> dic
     figures |= {"load_rows_per_second": rows * len(loading) / sum(loading)}
     figures |= {"change_rows_per_second": rows * len(changing) / sum(changing)}
     return figures | sums("q_agg", "answer", connection)
+
+
+def join(directory: str, epochs: int, warm: int) -> dict[str, float]:
+    """Each epoch: the statements, the file's rows appended to a table in memory, and the join recomputed."""
+    connection = connect()
+    connection.execute(f"CREATE TABLE bid ({BID_COLUMNS})")
+    connection.execute(f"CREATE TABLE auction ({AUCTION_COLUMNS})")
+    connection.execute(first_auctions())
+
+    def epoch(number: int) -> int:
+        for statement in changes(number):
+            connection.execute(statement)
+        chunk = read_arrow(Path(directory), number)
+        connection.execute("INSERT INTO bid SELECT * FROM chunk")
+        connection.execute(f"CREATE OR REPLACE TABLE answer AS {JOIN_QUERY}")
+        return int(chunk.num_rows)
+
+    for number in range(warm):
+        epoch(number)
+    seconds, rows = [], 0
+    with Meter(os.getpid()) as meter:
+        for number in range(warm, epochs):
+            began = time.perf_counter()
+            rows = epoch(number)
+            seconds.append(time.perf_counter() - began)
+    row = connection.execute(f"{JOIN_CHECK} answer").fetchone()
+    assert row is not None
+    checks = {f"check{position}": int(value) for position, value in enumerate(row)}
+    return epoch_figures(rows, seconds, meter.usage) | checks
 
 
 @contextmanager
@@ -177,6 +207,7 @@ JOBS = {
         throughput,
         expected,
         retract,
+        join,
         freshness,
         acknowledgement,
         point_select,

@@ -12,6 +12,12 @@ CHECKS = {
     "q_stateless": "SELECT count(*), sum(auction), sum(bidder), sum(euros) FROM",
 }
 
+JOIN_QUERY = (
+    "SELECT b.auction, b.bidder, b.price, b.channel, a.category, a.reserve "
+    "FROM bid b JOIN auction a ON b.auction = a.id"
+)
+JOIN_CHECK = "SELECT count(*), sum(auction), sum(price), sum(reserve) FROM"
+
 SMALL_TABLE = "(k BIGINT PRIMARY KEY, v BIGINT)"
 SMALL_VIEW = "SELECT k % 100 AS g, count(*) AS n, sum(v) AS s FROM {table} GROUP BY k % 100"
 

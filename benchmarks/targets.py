@@ -75,6 +75,13 @@ TARGETS = (
     _against_spark(1_000_000),
     _against_spark(200_000),
     _against_spark(50_000),
+    Target(
+        "q_join, 200,000 rows per epoch",
+        500_000,
+        _figure("q_join", "200,000 rows per epoch", "rows_per_second"),
+        True,
+        "rows/s",
+    ),
     Target("one INSERT visible, p50", 150, _figure(FRESHNESS, FEW.variant, "p50_ms"), False, "ms"),
     Target("one INSERT visible, p99", 400, _figure(FRESHNESS, FEW.variant, "p99_ms"), False, "ms"),
     Target(

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.cases import CASES, FULL, QUICK
 from benchmarks.epoch_files import write_epochs
+from benchmarks.join import bids
 from benchmarks.nexmark import Generator
 from benchmarks.queries import QUERIES
 from benchmarks.retract import changes, csv_block
@@ -34,6 +35,13 @@ def test_retractions(tmp_path: Path) -> None:
     )
     assert figures["check1"] == 6 * 300 - 300  # bids that are left
     assert figures["epochs"] == 8
+
+
+def test_join(tmp_path: Path) -> None:
+    write_epochs((bids(number, 500) for number in range(4)), tmp_path)
+    figures = run_job("duckdb_yardstick", "join", directory=str(tmp_path), epochs=4, warm=1)
+    assert figures["check0"] == 4 * 500  # every bid is on an auction
+    assert figures["epochs"] == 3
 
 
 def test_a_failed_job_tells_why() -> None:
