@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.build_aggregate import local_calls, state_calls
-from risingpy.executors.build_join import as_of_join, hash_join
+from risingpy.executors.build_join import as_of_join, hash_join, temporal_join
 from risingpy.executors.build_ordered import dedup, over_window, top_n
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.conflicts import ConflictRule
@@ -62,6 +62,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TemporalJoin,
     TopN,
     Union,
     Values,
@@ -154,6 +155,9 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
             return over_window(plan, empty, _operator(plan.input, exchanges))
         case TopN():
             return top_n(plan, empty, _operator(plan.input, exchanges))
+        case TemporalJoin():
+            look_up = temporal_join(plan, empty)
+            return Operator(lambda epoch: look_up(epoch.transaction), empty, (_operator(plan.input, exchanges),))
         case HashJoin() | AsOfJoin():
             make = as_of_join(plan, empty) if isinstance(plan, AsOfJoin) else hash_join(plan, empty)
             sides = _operator(plan.left, exchanges), _operator(plan.right, exchanges)

@@ -8,13 +8,16 @@ import pyarrow as pa
 
 from risingpy.executors.as_of_join import AsOfJoinExecutor
 from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.hash_join import HashJoinExecutor
 from risingpy.executors.join.changes import JoinSides
 from risingpy.executors.join.output import JoinShape, Shows
 from risingpy.executors.join.side import SideLayout
-from risingpy.optimizer.logical import JoinKind
-from risingpy.optimizer.plan import AsOfJoin, HashJoin, JoinSide, StreamPlan
+from risingpy.executors.temporal_join import TemporalJoinExecutor
+from risingpy.optimizer.logical import JoinKind, Schema
+from risingpy.optimizer.plan import AsOfJoin, HashJoin, JoinSide, StreamPlan, TemporalJoin
 from risingpy.optimizer.rewrite import columns_read, remapped
+from risingpy.optimizer.stream_temporal_join import memo_columns
 from risingpy.storage.shard_store import EpochTransaction
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import TableSchema
@@ -32,7 +35,8 @@ _SHOWS: dict[JoinKind, tuple[Shows, Shows]] = {
 
 def hash_join(plan: HashJoin, empty: pa.Table) -> Callable[[EpochTransaction], HashJoinExecutor]:
     """What makes an epoch's executor of `plan`."""
-    shape, sides = _shape(plan), _sides(plan)
+    shape = _shape(plan.kind, plan.condition, len(plan.left.properties.schema), plan.properties.schema)
+    sides = _sides(plan)
     return lambda transaction: HashJoinExecutor(shape=shape, sides=sides(transaction), empty=empty)
 
 
@@ -48,6 +52,23 @@ def as_of_join(plan: AsOfJoin, empty: pa.Table) -> Callable[[EpochTransaction], 
         value_type=right_types[plan.right_column],
         right_types=right_types,
         is_outer=plan.is_outer,
+        empty=empty,
+    )
+
+
+def temporal_join(plan: TemporalJoin, empty: pa.Table) -> Callable[[EpochTransaction], TemporalJoinExecutor]:
+    """What makes an epoch's executor of `plan`."""
+    kind = JoinKind.LEFT if plan.is_outer else JoinKind.INNER
+    shape = _shape(kind, plan.condition, len(plan.input.properties.schema), plan.properties.schema)
+    key_types = [plan.upstream.columns[key.index].type for key in plan.upstream.key[: len(plan.left_key)]]
+    return lambda transaction: TemporalJoinExecutor(
+        shape=shape,
+        table=transaction.state_table(plan.upstream),
+        columns=plan.columns,
+        left_key=plan.left_key,
+        key_types=key_types,
+        memo=None if plan.memo is None else transaction.state_table(plan.memo),
+        memo_columns=memo_columns(plan.input, plan.left_key),
         empty=empty,
     )
 
@@ -71,20 +92,20 @@ def _sides(plan: HashJoin | AsOfJoin) -> Callable[[EpochTransaction], JoinSides]
     return make
 
 
-def _shape(plan: HashJoin) -> JoinShape:
-    left_shows, right_shows = _SHOWS[plan.kind]
-    read = () if plan.condition is None else tuple(sorted(columns_read(plan.condition)))
-    condition = None
-    if plan.condition is not None:
-        condition = Evaluator(remapped(plan.condition, {column: i for i, column in enumerate(read)}), None)
+def _shape(kind: JoinKind, condition: Expr | None, left_width: int, schema: Schema) -> JoinShape:
+    left_shows, right_shows = _SHOWS[kind]
+    read = () if condition is None else tuple(sorted(columns_read(condition)))
+    evaluator = None
+    if condition is not None:
+        evaluator = Evaluator(remapped(condition, {column: i for i, column in enumerate(read)}), None)
     return JoinShape(
-        left_width=len(plan.left.properties.schema),
-        types=tuple(field.type for field in plan.properties.schema),
-        gives_pairs=plan.kind not in (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI),
+        left_width=left_width,
+        types=tuple(field.type for field in schema),
+        gives_pairs=kind not in (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI),
         left_shows=left_shows,
         right_shows=right_shows,
-        marks_side=plan.kind is JoinKind.FULL,
-        condition=condition,
+        marks_side=kind is JoinKind.FULL,
+        condition=evaluator,
         condition_columns=read,
     )
 

@@ -52,6 +52,8 @@ _JOIN_WORDS = {
     JoinKind.LEFT_ANTI: "ANTI JOIN",
     JoinKind.ASOF: "ASOF JOIN",
     JoinKind.ASOF_LEFT: "ASOF LEFT JOIN",
+    JoinKind.TEMPORAL: "JOIN",
+    JoinKind.TEMPORAL_LEFT: "LEFT JOIN",
 }
 
 

@@ -27,6 +27,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TemporalJoin,
     TopN,
     Union,
     Values,
@@ -66,6 +67,8 @@ def distribution(plan: StreamPlan) -> Distribution:
             return moved(plan.input.properties.distribution, positions)
         case LocalAgg() | HashAgg():
             return moved(plan.input.properties.distribution, {c: i for i, c in enumerate(plan.group_key)})
+        case TemporalJoin():
+            return plan.input.properties.distribution
         case AsOfJoin():
             return plan.left.properties.distribution
         case HashJoin():  # by the join key of the side whose rows are all there; of a full join there is none

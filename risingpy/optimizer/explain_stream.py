@@ -44,6 +44,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TemporalJoin,
     TopN,
     Union,
     Values,
@@ -118,6 +119,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
         case OverWindow():
             fields = window_fields(plan.partition_by, plan.order_by, plan.calls, _input_names(plan))
             return "StreamOverWindow", fields
+        case TemporalJoin():
+            return _described_temporal_join(plan)
         case HashJoin() | AsOfJoin():
             return _described_join(plan)
         case Union():
@@ -150,6 +153,18 @@ def _described_join(plan: HashJoin | AsOfJoin) -> tuple[str, dict[str, FieldValu
         fields["predicate"] = " AND ".join(parts)
     name = "StreamHashJoin" if plan.left_side.key else "StreamNestedLoopJoin"
     return f"{name} [append_only]" if plan.properties.append_only else name, fields
+
+
+def _described_temporal_join(plan: TemporalJoin) -> tuple[str, dict[str, FieldValue]]:
+    names = column_names(plan.properties.schema)
+    width = len(plan.input.properties.schema)
+    keys = zip(plan.left_key, plan.upstream.key, strict=False)
+    parts = [f"{names[a]} = {names[width + plan.columns.index(key.index)]}" for a, key in keys]
+    if plan.condition is not None:
+        parts.append(expression_text(plan.condition, names))
+    kind = JoinKind.TEMPORAL_LEFT if plan.is_outer else JoinKind.TEMPORAL
+    fields: dict[str, FieldValue] = {"type": kind.value, "table": plan.upstream.name, "predicate": " AND ".join(parts)}
+    return "StreamTemporalJoin [append_only]" if plan.properties.append_only else "StreamTemporalJoin", fields
 
 
 def _described_agg(plan: LocalAgg | HashAgg | SimpleAgg) -> tuple[str, dict[str, FieldValue]]:
@@ -233,6 +248,8 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [f"table {plan.table.table_id} values seen: {table_text(plan.table)}"]
         case TopN() | OverWindow():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
+        case TemporalJoin():
+            return [] if plan.memo is None else [f"table {plan.memo.table_id} memo: {table_text(plan.memo)}"]
         case HashJoin() | AsOfJoin():
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
         case Materialize():

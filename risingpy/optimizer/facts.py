@@ -68,7 +68,7 @@ def _not_null_of_join(plan: Join | Apply) -> frozenset[int]:
         return left
     right = frozenset(len(plan.left.schema) + i for i in not_null_columns(plan.right))
     match plan.kind:
-        case JoinKind.LEFT | JoinKind.ASOF_LEFT:
+        case JoinKind.LEFT | JoinKind.ASOF_LEFT | JoinKind.TEMPORAL_LEFT:
             return left
         case JoinKind.RIGHT:
             return right

@@ -30,6 +30,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TemporalJoin,
     TopN,
     Union,
     Values,
@@ -61,7 +62,7 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             return ()
         case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | TopN() | Dedup() | OverWindow():
             return (plan.input,)
-        case Expand() | Exchange() | Materialize():
+        case Expand() | TemporalJoin() | Exchange() | Materialize():
             return (plan.input,)
         case HashJoin() | AsOfJoin():
             return (plan.left, plan.right)
@@ -110,7 +111,8 @@ class _Cutter:
         nodes = list(nodes_of_fragment(root))
         exchanges = [node for node in nodes if isinstance(node, Exchange)]
         feeding = [self.cut(each.input) for each in exchanges]
-        upstream = tuple(dict.fromkeys(node.upstream.table_id for node in nodes if isinstance(node, TableScan)))
+        read = [node for node in nodes if isinstance(node, TableScan | TemporalJoin)]
+        upstream = tuple(dict.fromkeys(node.upstream.table_id for node in read))
         if max(len(exchanges), len(upstream)) > MAX_INPUTS:
             raise FeatureNotSupported(
                 f"more than {MAX_INPUTS} inputs of one UNION ALL in a materialized view are not supported",

@@ -47,6 +47,8 @@ class JoinKind(Enum):
     LEFT_ANTI = "LeftAnti"  # the left rows that have none; output: the left columns only
     ASOF = "AsOfInner"  # of the matches of a left row only the nearest by the one inequality
     ASOF_LEFT = "AsOfLeftOuter"
+    TEMPORAL = "TemporalInner"  # with the right table as it is when the left row comes; in a query an inner join
+    TEMPORAL_LEFT = "TemporalLeftOuter"
 
 
 @dataclass(frozen=True, slots=True)

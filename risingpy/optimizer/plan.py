@@ -316,6 +316,28 @@ class AsOfJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class TemporalJoin:
+    """Joins each left row, when it comes, with the rows that a table or view has for it then (FOR SYSTEM_TIME AS OF).
+
+    Later changes of the table change nothing. `left_key` equals the leading columns of the table's storage key, which
+    tell the vnode; `columns` are the table's columns in the output, its storage key among them. `condition` reads
+    the left columns, then these. The table is read as it is after the epoch's changes.
+    Output: the left columns, then the table's, NULL if `is_outer` and there is no row. Stream key: the left input's,
+    the rest of the table's key, and `left_key`. State: none if the left input only grows; else `memo`, `left stream
+    key | rest of the table's key → columns`, what each left row has found, to be taken back with it.
+    """
+
+    input: StreamPlan
+    upstream: TableSchema
+    columns: tuple[ColumnIndex, ...]
+    left_key: tuple[ColumnIndex, ...]
+    is_outer: bool
+    condition: Expr | None
+    memo: TableSchema | None
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Union:
     """UNION ALL: the changes of all inputs. Adds a hidden last column, the input's ordinal (integer).
 
@@ -384,6 +406,7 @@ StreamPlan = (
     | OverWindow
     | HashJoin
     | AsOfJoin
+    | TemporalJoin
     | Union
     | Expand
     | Exchange

@@ -42,6 +42,20 @@ def select_columns(input: StreamPlan, positions: Sequence[ColumnIndex]) -> Strea
     return projected(input, [columns[i] for i in positions])
 
 
+def with_columns(input: StreamPlan, expressions: Sequence[Expr]) -> tuple[StreamPlan, tuple[ColumnIndex, ...]]:
+    """`input` with columns that hold `expressions`, and where they are."""
+    columns: list[Expr] = list(references(input))
+    key = []
+    for expression in expressions:
+        if isinstance(expression, InputRef):
+            key.append(expression.index)
+            continue
+        if expression not in columns:
+            columns.append(expression)
+        key.append(columns.index(expression))
+    return projected(input, columns), tuple(key)
+
+
 def _can_merge(inner: Sequence[Expr], outer: Sequence[Expr]) -> bool:
     """True unless something would be computed twice, or an error inside would reach further than it did."""
     uses = Counter(part.index for expression in outer for part in walk(expression) if isinstance(part, InputRef))

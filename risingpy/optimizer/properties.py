@@ -26,6 +26,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TemporalJoin,
     TopN,
     Union,
     Values,
@@ -49,6 +50,7 @@ Operator = TypeVar(
     TopN,
     Union,
     Values,
+    TemporalJoin,
 )
 
 
@@ -80,6 +82,8 @@ def append_only(plan: StreamPlan) -> bool:
             return False
         case TopN():  # a row that comes pushes another one out
             return False
+        case TemporalJoin():  # what has come stays, whatever becomes of the table
+            return plan.input.properties.append_only
         case AsOfJoin():  # a nearer row may come
             return False
         case HashJoin():  # a row of an outer join goes when it finds its match

@@ -47,6 +47,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TemporalJoin,
     TopN,
     Union,
     Values,
@@ -65,6 +66,8 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return (plan.marker,)
         case HashAgg() | SimpleAgg():  # one per aggregate call
             return (*(state.table for state in plan.states), *(dedup.table for dedup in plan.dedups))
+        case TemporalJoin():  # what left rows that may go have found
+            return () if plan.memo is None else (plan.memo,)
         case HashJoin() | AsOfJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
@@ -266,6 +269,31 @@ def join_table(
         tuple(key[i] for i in distribution),
         read_prefix=len(join_key),
         also_in_value=written,
+    )
+
+
+def memo_table(
+    table_id: int,
+    job: str,
+    schema: Sequence[Field],
+    left_key: Sequence[int],
+    rest_of_key: Sequence[int],
+    distribution: Sequence[int],
+) -> TableSchema:
+    """`left stream key | rest of the table's key → row`: what the rows of a temporal join have found.
+
+    `schema` are the columns that are kept, `distribution` positions in them.
+    """
+    columns = [(field.name, field.type) for field in schema]
+    key = dict.fromkeys((*left_key, *distribution, *rest_of_key))
+    return _internal_table(
+        table_id,
+        f"{job}_memo_{table_id}",
+        columns,
+        tuple(KeyColumn(i) for i in key),
+        tuple(distribution),
+        read_prefix=len(dict.fromkeys((*left_key, *distribution))),
+        also_in_value=[i for i in key if columns[i][1].is_float],
     )
 
 

@@ -28,6 +28,7 @@ from risingpy.optimizer.stream_agg import exchange, plan_aggregate
 from risingpy.optimizer.stream_dedup import plan_distinct
 from risingpy.optimizer.stream_join import plan_join
 from risingpy.optimizer.stream_over_window import plan_over_window
+from risingpy.optimizer.stream_temporal_join import plan_temporal_join
 from risingpy.optimizer.stream_top_n import TopRows, plan_top_n, row_count
 from risingpy.optimizer.stream_union import plan_union
 from risingpy.storage.table_schema import KeyColumn, TableSchema
@@ -250,6 +251,8 @@ class _StreamPlanner:
     def _join(self, join: logical.Join) -> StreamPlan:
         if join.condition is not None:
             _check_expressions([join.condition])
+        if join.kind in (logical.JoinKind.TEMPORAL, logical.JoinKind.TEMPORAL_LEFT):
+            return plan_temporal_join(join, self.stream(join.left), self.catalog, self.job, self.allocate)
         left, right = self.stream(join.left), self.stream(join.right)
         planned = plan_join(join, left, right, self.job, self.allocate)
         self.notices.extend(planned.notices)

@@ -22,7 +22,7 @@ from risingpy.optimizer.distribution import hash_by
 from risingpy.optimizer.join_condition import EquiKey, inequality, key_expressions, split_condition
 from risingpy.optimizer.logical import Field, JoinKind
 from risingpy.optimizer.plan import AsOfJoin, ColumnIndex, DistributionKind, HashJoin, JoinSide, StreamPlan
-from risingpy.optimizer.projection import projected, references, select_columns
+from risingpy.optimizer.projection import projected, references, select_columns, with_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import remapped
 from risingpy.optimizer.state_tables import degree_table, join_table
@@ -56,8 +56,8 @@ def plan_join(
         right, widths = projected(right, [Literal(1, INTEGER), *references(right)]), (widths[0], 1)
         keys = (EquiKey(Literal(1, INTEGER), InputRef(0, INTEGER), null_safe=False),)
     left_keys, right_keys = key_expressions(keys)
-    left, left_key = _with_columns(left, left_keys)
-    right, right_key = _with_columns(right, right_keys)
+    left, left_key = with_columns(left, left_keys)
+    right, right_key = with_columns(right, right_keys)
     if join.kind in _SEMI and condition.rest is None and not _is_unique(right, right_key):
         right, right_key = _distinct(join, right, right_key, job, allocate)
     left, right, spread = _brought_together(left, left_key, right, right_key)
@@ -83,8 +83,8 @@ def _plan_as_of(
             hint="For example, ON a.k = b.k AND a.at >= b.at.",
         )
     left_keys, right_keys = key_expressions(condition.keys)
-    left, (*left_key, left_column) = _with_columns(left, [*left_keys, nearest.left])
-    right, (*right_key, right_column) = _with_columns(right, [*right_keys, nearest.right])
+    left, (*left_key, left_column) = with_columns(left, [*left_keys, nearest.left])
+    right, (*right_key, right_column) = with_columns(right, [*right_keys, nearest.right])
     left, right, spread = _brought_together(left, tuple(left_key), right, tuple(right_key))
     maker = _SideMaker(job, spread, allocate)
     planned = derived(
@@ -102,20 +102,6 @@ def _plan_as_of(
         )
     )
     return _in_order(planned, join, widths)
-
-
-def _with_columns(input: StreamPlan, expressions: Sequence[Expr]) -> tuple[StreamPlan, tuple[ColumnIndex, ...]]:
-    """`input` with columns that hold `expressions`, and where they are."""
-    columns: list[Expr] = list(references(input))
-    key = []
-    for expression in expressions:
-        if isinstance(expression, InputRef):
-            key.append(expression.index)
-            continue
-        if expression not in columns:
-            columns.append(expression)
-        key.append(columns.index(expression))
-    return projected(input, columns), tuple(key)
 
 
 def _is_unique(input: StreamPlan, key: Sequence[ColumnIndex]) -> bool:

@@ -29,6 +29,7 @@ from risingpy.optimizer.plan import (
     Source,
     StreamPlan,
     TableScan,
+    TemporalJoin,
     TopN,
     Union,
     Values,
@@ -59,6 +60,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return group
         case TopN():  # the input's; the group key tells where a row is
             return tuple(dict.fromkeys((*plan.group_key, *plan.input.properties.stream_key)))
+        case TemporalJoin():  # several rows of the table per left row differ in the rest of its key
+            return _temporal_key(plan)
         case AsOfJoin():  # at most one row per left row; the join key spreads them
             return tuple(dict.fromkeys((*plan.left.properties.stream_key, *plan.left_side.key)))
         case HashJoin():  # both inputs', less what the join key makes equal, and the join key
@@ -98,10 +101,8 @@ def _join_key(plan: HashJoin) -> tuple[ColumnIndex, ...]:
             key = (*left, *right, len(plan.properties.schema) - 1)
         case JoinKind.RIGHT:
             key = (*right, *_not_equal_to(left, left_join, plan), *right_join)
-        case JoinKind.INNER | JoinKind.CROSS | JoinKind.LEFT | JoinKind.ASOF | JoinKind.ASOF_LEFT:
-            key = (*left, *_not_equal_to(right, right_join, plan), *left_join)
         case _:
-            assert_never(plan.kind)
+            key = (*left, *_not_equal_to(right, right_join, plan), *left_join)
     return tuple(dict.fromkeys(key))
 
 
@@ -116,3 +117,9 @@ def _not_equal_to(
 def has_other_forms(type_: SqlType) -> bool:
     """Whether equal values of the type may have different keys: `1 month` and `30 days`."""
     return type_.kind is TypeKind.INTERVAL
+
+
+def _temporal_key(plan: TemporalJoin) -> tuple[ColumnIndex, ...]:
+    width = len(plan.input.properties.schema)
+    rest = [width + plan.columns.index(key.index) for key in plan.upstream.key[len(plan.left_key) :]]
+    return tuple(dict.fromkeys((*plan.input.properties.stream_key, *rest, *plan.left_key)))

@@ -109,6 +109,14 @@ class JoinOutput:
         kept = passed.column(passed.num_columns - 1).to_numpy()
         return (i, j) if len(kept) == len(i) else (i[kept], j[kept])
 
+    def give_pairs(self, op: int, rows: Rows, owners: Integers, partners: Sequence[pa.Array]) -> Integers:
+        """`op` befalls left rows with known partners: `owners` are the positions of the partners' rows.
+
+        Returns how many partners each row has.
+        """
+        self._give_pairs(op, [*rows.take(owners).columns, *partners])
+        return np.bincount(owners, minlength=len(rows))
+
     def show_all(self, op: int, side: int, rows: Rows, matches: Integers) -> None:
         """`op` befalls those of a side's rows, with so many matches each, that come out by themselves."""
         self._show(op, side, rows, self.shape.shows[side].shown(matches))

@@ -25,6 +25,7 @@ from risingpy.frontend.binder.context import BindContext, Outer
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.plans import renamed
 from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable, mapped, relation_scope
+from risingpy.frontend.binder.temporal import temporal_kind, without_version
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
 from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
@@ -168,10 +169,13 @@ class FromBinder:
             raise FeatureNotSupported(f"{shown} is not supported", position=position_of(join))
         if isinstance(join.this, exp.Lateral):
             return self._join_lateral(left, join, side, word)
-        right = self._item(join.this)
-        if word == "CROSS":
+        version = join.this.args.get("version")
+        right = self._item(without_version(join.this) if version is not None else join.this)
+        if word == "CROSS" and version is None:
             return _cross(left, right)
         kind = _JOIN_KINDS[side]
+        if version is not None:
+            kind = temporal_kind(kind, version, position_of(join.this))
         if method == "NATURAL":
             names = {c.name for c in right[1].columns if not c.hidden}
             using = [c.name for c in left[1].columns if not c.hidden and c.name in names]

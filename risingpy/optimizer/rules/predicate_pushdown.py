@@ -115,7 +115,9 @@ _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
 # Of which kinds of joins a filter above may move to a side, and of which a part of the condition may.
 _FILTERS_LEFT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
 _FILTERS_RIGHT = frozenset({JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT})
-_CONDITION_LEFT = frozenset({JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT, JoinKind.LEFT_SEMI, JoinKind.ASOF})
+_CONDITION_LEFT = frozenset(
+    {JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT, JoinKind.LEFT_SEMI, JoinKind.ASOF, JoinKind.TEMPORAL}
+)
 _CONDITION_RIGHT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
 
 

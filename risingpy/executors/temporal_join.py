@@ -1,0 +1,98 @@
+"""TemporalJoin: left rows, when they come, with what a table has for them; when they go, with what they found then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.executors.aggregate.grouping import group_by
+from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, ops_of
+from risingpy.executors.join.keys import can_match, canonical_keys
+from risingpy.executors.join.output import JoinOutput, JoinShape
+from risingpy.executors.join.side import ROWS_PER_PAGE, Changed, Rows
+from risingpy.storage.state_table import StateTable
+from risingpy.types import SqlType
+
+Integers = npt.NDArray[np.int64]
+
+
+class TemporalJoinExecutor:
+    """`columns` of `table` come out, found by `left_key`. `memo` is kept by the left columns `memo_columns`.
+
+    `errors`: conditions that failed; they count as false.
+    """
+
+    def __init__(
+        self,
+        *,
+        shape: JoinShape,
+        table: StateTable,
+        columns: Sequence[int],
+        left_key: Sequence[int],
+        key_types: Sequence[SqlType],
+        memo: StateTable | None,
+        memo_columns: Sequence[int],
+        empty: pa.Table,
+    ) -> None:
+        self._output = JoinOutput(shape)
+        self._table = table
+        self._columns = columns
+        self._left_key = left_key
+        self._key_types = key_types
+        self._memo = memo
+        self._memo_columns = memo_columns
+        self._empty = empty
+        self.errors = 0
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        (changes,) = inputs
+        rows, ops = Rows(columns_of(changes), np.zeros(changes.num_rows, np.int64)), ops_of(changes)
+        self._take_back(rows.take(ops == DELETE))
+        self._look_up(rows.take(ops == INSERT))
+        self.errors = self._output.errors
+        return self._output.chunk(self._empty)
+
+    def _look_up(self, rows: Rows) -> None:
+        key = canonical_keys([rows.columns[i] for i in self._left_key], self._key_types)
+        matchable = can_match(key, [False] * len(key), len(rows))
+        self._output.show_all(INSERT, 0, rows.take(~matchable), np.zeros(int((~matchable).sum()), np.int64))
+        rows = rows.take(matchable)
+        groups = group_by([column.filter(pa.array(matchable)) for column in key], self._key_types, len(rows))
+        rows = Rows(rows.columns, groups.codes)
+        if not len(rows):
+            return
+        matches = np.zeros(len(rows), np.int64)
+        given = len(self._output.pieces)
+        for owners, columns in self._table.scan_prefix_pages(groups.keys, ROWS_PER_PAGE):
+            found = Changed.of(Rows([columns[i] for i in self._columns], owners), groups.number)
+            matches += self._output.meet(INSERT, 0, rows, found)
+        self._remember(self._output.pieces[given:])
+        self._output.show_all(INSERT, 0, rows, matches)
+
+    def _take_back(self, rows: Rows) -> None:
+        if not len(rows):
+            return
+        assert self._memo is not None, "a row was taken back from an input that only grows"
+        prefix = [rows.columns[i] for i in self._memo_columns]
+        rows = Rows(rows.columns, np.arange(len(rows)))
+        matches = np.zeros(len(rows), np.int64)
+        forgotten = []
+        for owners, columns in self._memo.scan_prefix_pages(prefix, ROWS_PER_PAGE):
+            matches += self._output.give_pairs(DELETE, rows, owners, columns[len(prefix) :])
+            forgotten.append(columns)
+        self._output.show_all(DELETE, 0, rows, matches)
+        for columns in forgotten:
+            self._memo.apply_changes(np.full(len(columns[0]), DELETE, np.int8), columns)
+
+    def _remember(self, pieces: Sequence[pa.Table]) -> None:
+        """Keeps what the rows that came have found."""
+        if self._memo is None:
+            return
+        width = self._output.shape.left_width
+        for piece in pieces:
+            found = columns_of(piece)
+            kept = [found[i] for i in self._memo_columns] + found[width:]
+            self._memo.apply_changes(np.full(len(kept[0]), INSERT, np.int8), kept)
