@@ -9,15 +9,20 @@ import pytest
 
 from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.optimizer.explain import explain_logical
-from risingpy.optimizer.logical import Filter
+from risingpy.optimizer.logical import Filter, Join, JoinKind, Values
 from risingpy.optimizer.rules import optimize
+from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.optimizer.rules.common_factors import common_factors
 from risingpy.optimizer.rules.constant_folding import constant_folding
+from risingpy.optimizer.rules.drop_single_row import drop_single_row
 from risingpy.optimizer.rules.filter_merge import filter_merge
 from risingpy.optimizer.rules.join_reorder import join_reorder
+from risingpy.optimizer.rules.null_safe_equality import null_safe_equality
+from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
+from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.types import BOOLEAN
 from tests.frontend.binder.bench import bind
 
@@ -33,6 +38,8 @@ RULES = {
         optimize,
     )
 }
+UNNESTED = (apply_to_join, null_safe_equality, outer_join_to_inner, subqueries_to_apply)
+RULES |= {rule.__name__: rule for rule in UNNESTED}
 FILE = Path(__file__).parent / "cases_of_rules.txt"
 CASES = re.split(r"\n\n", FILE.read_text().strip())
 
@@ -62,3 +69,12 @@ def test_filter_merge() -> None:
     first, second = Literal(True, BOOLEAN), Literal(None, BOOLEAN)
     merged = filter_merge(Filter(Filter(plan, first), second))
     assert merged == Filter(plan, Call("and", (first, second), BOOLEAN))
+
+
+def test_drop_single_row() -> None:
+    plan = bind("select * from u").plan
+    row = Values(((),), ())
+    assert drop_single_row(Join(plan, row, JoinKind.CROSS, None, plan.schema)) == plan
+    assert drop_single_row(Join(row, plan, JoinKind.CROSS, None, plan.schema)) == plan
+    left = Join(row, plan, JoinKind.LEFT, None, plan.schema)
+    assert drop_single_row(left) == left
