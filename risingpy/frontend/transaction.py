@@ -13,6 +13,7 @@ from enum import Enum
 import numpy as np
 import pyarrow as pa
 
+from risingpy.errors import IoError
 from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
 from risingpy.executors.conflicts import ConflictRule, standing_rows
 from risingpy.meta.database import Database
@@ -73,10 +74,16 @@ class Transaction:
         try:
             if changes:
                 self.last_lsn = self.database.write(changes, cancelled)
+        except IoError:
+            raise  # the group may be in the log all the same, and then needs its spills
+        except BaseException:
+            _discard_spills(changes)
+            raise
         finally:
             self._end()
 
     def rollback(self) -> None:
+        _discard_spills(self._changes)
         self._changes = []
         self._end()
 
@@ -98,6 +105,12 @@ class Transaction:
         held, self._held = self._held, []
         for table_id in held:
             self.database.release_table(table_id)
+
+
+def _discard_spills(changes: list[TableChange]) -> None:
+    for change in changes:
+        if change.spill is not None:
+            change.spill.discard()
 
 
 def overlaid(relation: Relation, rows: pa.Table, changes: list[pa.Table]) -> pa.Table:

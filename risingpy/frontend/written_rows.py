@@ -13,6 +13,7 @@ from risingpy.meta.dml_log import TableChange
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.logical import Field
 from risingpy.optimizer.rewrite import remapped
+from risingpy.storage.log_spill import Spill
 from risingpy.types.forms import format_text
 
 if TYPE_CHECKING:
@@ -61,7 +62,17 @@ def check_not_null(relation: Relation, rows: pa.Table) -> None:
 
 def write_inserted(session: ClientSession, relation: Relation, rows: pa.Table) -> None:
     """Logs new rows, or keeps them for the commit."""
-    _write(session, relation, make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns))
+    _write(session, relation, inserts(rows))
+
+
+def write_spilled(session: ClientSession, relation: Relation, spill: Spill) -> None:
+    """As `write_inserted`, of the `inserts` in a spill, which this finishes."""
+    _write(session, relation, spill.finish(), spill)
+
+
+def inserts(rows: pa.Table) -> pa.Table:
+    """The change chunk of new rows."""
+    return make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns)
 
 
 def write_rewritten(session: ClientSession, relation: Relation, old: pa.Table, new: pa.Table | None) -> None:
@@ -81,10 +92,10 @@ def check_writable(session: ClientSession, verb: str) -> None:
         raise SqlError(f"cannot execute {verb} in a read-only transaction", sqlstate="25006")
 
 
-def _write(session: ClientSession, relation: Relation, chunk: pa.Table) -> None:
+def _write(session: ClientSession, relation: Relation, chunk: pa.Table, spill: Spill | None = None) -> None:
     if not chunk.num_rows:
         return
-    session.transaction.write(TableChange(relation.relation_id, relation.version, chunk))
+    session.transaction.write(TableChange(relation.relation_id, relation.version, chunk, spill))
     if not session.transaction.is_open:
         session.commit()
 

@@ -20,6 +20,7 @@ from risingpy.meta.state import MetaState
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 from risingpy.storage.log_segment import segment_paths
+from risingpy.storage.log_spill import spill_paths
 from risingpy.storage.meta_store import MetaStore, meta_directory
 from risingpy.storage.shard_store import shard_directory
 from risingpy.storage.state_store import ReadView
@@ -39,7 +40,8 @@ class PinnedDatabase:
         self._stack = ExitStack()
         self._stack.callback(view.release)
         self._meta = self._stack.enter_context(store.pinned())
-        paths = segment_paths(log_directory(data_dir)).values()
+        log = log_directory(data_dir)
+        paths = [*segment_paths(log).values(), *spill_paths(log)]
         self._segments = [(path.name, self._stack.enter_context(path.open("rb"))) for path in paths]
 
     def copy_to(self, target: Path) -> None:

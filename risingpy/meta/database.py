@@ -29,6 +29,7 @@ from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, RowIds, without_unfinished_jobs
 from risingpy.meta.table_locks import TableLocks
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
+from risingpy.storage.log_spill import Spill
 from risingpy.storage.meta_store import MetaStore
 from risingpy.storage.state_store import ReadView, StateStore
 from risingpy.storage.write_ahead_log import log_directory
@@ -174,6 +175,10 @@ class Database:
         """The first of `count` consecutive fresh values for `_row_id`."""
         with self._row_id_guard:
             return self._row_ids.take(count)
+
+    def new_spill(self) -> Spill:
+        """A file for rows that are to be written together and are too many for memory."""
+        return self._log.spill()
 
     def write(self, changes: Sequence[TableChange], cancelled: threading.Event | None = None) -> int:
         """Makes the changes durable as one atomic group; returns the lsn to wait for to read them.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from risingpy.storage.log_segment import LogRecord
+from risingpy.storage.log_spill import Spill
 from risingpy.storage.write_ahead_log import WriteAheadLog
 
 # The rows of a log that an earlier run left are not counted: as many as make the epoch a large one.
@@ -21,12 +22,20 @@ RECOVERED_ROWS = 1 << 20
 class TableChange:
     """Rows to write to a table: `op` and all its columns in storage order, hidden ones included.
 
-    `version` is the table's version that the statement was planned on.
+    `version` is the table's version that the statement was planned on. `spill`: where the rows lie, if they lie in a
+    file of the log's already.
     """
 
     table_id: int
     version: int
     chunk: pa.Table
+    spill: Spill | None = None
+
+    def record(self) -> LogRecord:
+        """What the log keeps of it."""
+        if self.spill is not None:
+            return LogRecord.of_spill(self.table_id, self.version, self.spill.name)
+        return LogRecord.of(self.table_id, self.version, self.chunk)
 
 
 class DmlLog:
@@ -53,10 +62,13 @@ class DmlLog:
     def bytes_on_disk(self) -> int:
         return self._log.size_bytes
 
+    def spill(self) -> Spill:
+        """A file for the rows of one large change."""
+        return self._log.spill()
+
     def append(self, changes: Sequence[TableChange]) -> int:
         """Makes the changes durable as one group and returns the lsn to wait for."""
-        records = [LogRecord.of(change.table_id, change.version, change.chunk) for change in changes]
-        lsn = self._log.append(records)
+        lsn = self._log.append([change.record() for change in changes])
         with self._guard:
             # An epoch that took a later group of another thread may have taken, and committed, this one too.
             if lsn > self._committed:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from risingpy.storage.log_segment import ALIGNMENT, Block, DamagedLog, LogRecord, Segment, open_segment, segment_paths
+from risingpy.storage.log_spill import spilled_records
 
 
 class LogReader:
@@ -21,6 +22,8 @@ class LogReader:
     ) -> Iterator[LogRecord]:
         """The records with after_lsn < lsn <= up_to_lsn in order, of `table_ids` only if given.
 
+        A record with a spill comes as the records in its file, all with its lsn.
+
         The caller knows that all of them are durable. Their payloads stay readable as long as they are held,
         also when the log has dropped the file. DamagedLog if a record is not there or not what was written.
         """
@@ -29,8 +32,12 @@ class LogReader:
         while lsn <= up_to_lsn:
             segment, block = self._find(lsn)
             for record in segment.records_of(block, wanted):
-                if lsn <= record.lsn <= up_to_lsn:
+                if not lsn <= record.lsn <= up_to_lsn:
+                    continue
+                if record.spill is None:
                     yield record
+                else:
+                    yield from spilled_records(self._directory, record)
             lsn = block.last_lsn + 1
 
     def _find(self, lsn: int) -> tuple[Segment, Block]:

@@ -4,9 +4,11 @@
       header  "RPYLOG01" | first lsn u64 | salt u64 | crc u32 of those | zeros
     block     header, one entry per record, then the payloads; starts at a multiple of 64
       header  "BLOK" | crc u32 | bytes of the block u64 | lsn of the first record u64 | number of records u32 | 0 u32
-      entry   table id u32 | bytes of schema u32 | table version u64 | start u64 | length u64 | payload crc u32 | 0 u32
+      entry   table id u32 | bytes of schema u32 | table version u64 | start u64 | length u64 | payload crc u32
+              | kind u32
       payload at `start` bytes from the block's start, a multiple of 64: the Arrow IPC message of the chunk's
-              schema (`bytes of schema` long), then that of its record batch
+              schema (`bytes of schema` long), then that of its record batch (kind 0); or the name of
+              a file with many such records (kind 1, `log_spill`)
 
 A block's crc covers the rest of its header and its entries, and begins from the segment's salt, so that rows
 which happen to look like a block are never taken for one. A block is what one fsync made durable: the next
@@ -16,6 +18,7 @@ clients were never answered, and a damaged block with another one behind it is c
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
@@ -34,6 +37,7 @@ _BLOCK_MAGIC = b"BLOK"
 _SEGMENT = struct.Struct("<8sQQI")
 _BLOCK = struct.Struct("<4sIQQII")
 _ENTRY = struct.Struct("<IIQQQII")
+_INLINE, _SPILLED = 0, 1  # kinds of payload
 
 
 class DamagedLog(IoError):
@@ -44,13 +48,17 @@ class DamagedLog(IoError):
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """The rows that one statement wrote to one table. `lsn` is 0 until the log gives it one."""
+    """The rows that one statement wrote to one table. `lsn` is 0 until the log gives it one.
+
+    With `spill`, the rows are in the file of that name, and the payload is the name.
+    """
 
     table_id: int
     table_version: int
     schema_bytes: int
     payload: pa.Buffer
     lsn: int = 0
+    spill: str | None = None
 
     @classmethod
     def of(cls, table_id: int, table_version: int, chunk: pa.Table) -> LogRecord:
@@ -62,6 +70,11 @@ class LogRecord:
         schema = batch.schema.serialize()
         payload = pa.py_buffer(b"".join((schema, batch.serialize())))
         return cls(table_id, table_version, schema.size, payload)
+
+    @classmethod
+    def of_spill(cls, table_id: int, table_version: int, name: str) -> LogRecord:
+        """A record of the rows in a spill's file."""
+        return cls(table_id, table_version, 0, pa.py_buffer(name.encode()), spill=name)
 
     def table(self) -> pa.Table:
         """The change chunk; its columns lie in the payload, nothing is copied."""
@@ -125,17 +138,28 @@ class Segment:
             found = rest.find(_BLOCK_MAGIC, found + 1)
         return None
 
-    def records_of(self, block: Block, table_ids: frozenset[int] | None = None) -> Iterator[LogRecord]:
-        """The block's records, of `table_ids` only if given. DamagedLog if a payload is not what was written."""
+    def records_of(
+        self, block: Block, table_ids: frozenset[int] | None = None, *, checked: bool = True
+    ) -> Iterator[LogRecord]:
+        """The block's records, of `table_ids` only if given.
+
+        DamagedLog if a payload is not what was written, if it is to be `checked`.
+        """
         entries = self.data[block.offset + _BLOCK.size :][: block.records * _ENTRY.size]
         for lsn, entry in enumerate(_ENTRY.iter_unpack(entries), block.first_lsn):
-            table_id, schema_bytes, version, start, length, crc, _ = entry
+            table_id, schema_bytes, version, start, length, crc, kind = entry
             if table_ids is not None and table_id not in table_ids:
                 continue
             start += block.offset
-            if zlib.crc32(self.data[start : start + length]) != crc:
+            if checked and zlib.crc32(self.data[start : start + length]) != crc:
                 raise DamagedLog(f"{self.path} is damaged: record {lsn} is not what was written")
-            yield LogRecord(table_id, version, schema_bytes, self.buffer.slice(start, length), lsn)
+            payload = self.buffer.slice(start, length)
+            spill = payload.to_pybytes().decode() if kind == _SPILLED else None
+            yield LogRecord(table_id, version, schema_bytes, payload, lsn, spill)
+
+    def spills_of(self, block: Block) -> dict[int, str]:
+        """The names of the spills in a whole block, by the lsns of their records."""
+        return {r.lsn: r.spill for r in self.records_of(block, checked=False) if r.spill is not None}
 
     def is_whole(self, block: Block) -> bool:
         """True if every payload is what was written."""
@@ -162,14 +186,22 @@ def segment_header(first_lsn: int, salt: int) -> bytes:
 
 
 def open_segment(path: Path) -> Segment:
-    """Maps a segment. DamagedLog if its header is not one."""
+    """Maps a segment of the log. DamagedLog if its header is not one."""
+    segment = map_segment(path)
+    if path.stem != f"{segment.first_lsn:020d}":
+        raise DamagedLog(f"{path} is damaged: its header is not that of a log segment")
+    return segment
+
+
+def map_segment(path: Path) -> Segment:
+    """Maps a file with a segment's layout. DamagedLog if its header is not one."""
     with pa.memory_map(str(path)) as file:
         buffer = file.read_buffer()
     data = memoryview(buffer)
     if len(data) < ALIGNMENT:
         raise DamagedLog(f"{path} is damaged: it has no header")
     magic, first_lsn, salt, crc = _SEGMENT.unpack_from(data)
-    if magic != _MAGIC or crc != zlib.crc32(data[: _SEGMENT.size - 4]) or path.stem != f"{first_lsn:020d}":
+    if magic != _MAGIC or crc != zlib.crc32(data[: _SEGMENT.size - 4]):
         raise DamagedLog(f"{path} is damaged: its header is not that of a log segment")
     return Segment(path, first_lsn, salt, data, buffer)
 
@@ -189,7 +221,7 @@ def encode_block(records: Sequence[LogRecord], first_lsn: int, salt: int) -> byt
         entries.append(
             _ENTRY.pack(
                 record.table_id, record.schema_bytes, record.table_version, start, payload.size,
-                zlib.crc32(payload), 0,
+                zlib.crc32(payload), _INLINE if record.spill is None else _SPILLED,
             )
         )  # fmt: skip
         padded = _aligned(payload.size)
@@ -198,6 +230,14 @@ def encode_block(records: Sequence[LogRecord], first_lsn: int, salt: int) -> byt
     rest = _BLOCK.pack(_BLOCK_MAGIC, 0, start, first_lsn, len(records), 0)[8:] + b"".join(entries)
     head = _BLOCK_MAGIC + struct.pack("<I", zlib.crc32(rest, salt)) + rest
     return b"".join([head.ljust(_aligned(len(head)), b"\0"), *payloads])
+
+
+def write_at(descriptor: int, data: bytes, offset: int) -> None:
+    """Writes all of it, however the system cuts it."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written
 
 
 def _aligned(size: int) -> int:

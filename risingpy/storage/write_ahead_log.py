@@ -8,6 +8,7 @@ for the disk goes into the next block together. Layout of the files: `log_segmen
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import secrets
@@ -33,7 +34,9 @@ from risingpy.storage.log_segment import (
     segment_header,
     segment_path,
     segment_paths,
+    write_at,
 )
+from risingpy.storage.log_spill import Spill, spill_path, spill_paths
 
 __all__ = ["DamagedLog", "LogReader", "LogRecord", "WriteAheadLog", "log_directory"]
 
@@ -62,6 +65,7 @@ class WriteAheadLog:
         self._broken: BaseException | None = None
         self._last_lsn = 0
         self._first_lsns: list[int] = []
+        self._spills: dict[int, str] = {}  # by the lsn of the record that names them
         self._tail: _Tail | None = None
         try:
             self._open()
@@ -79,7 +83,12 @@ class WriteAheadLog:
         """Bytes of the log's files that hold records."""
         with self._changed:
             full = sum(segment_path(self.directory, lsn).stat().st_size for lsn in self._first_lsns[:-1])
-            return full + self._open_tail().offset - ALIGNMENT
+            spills = [spill_path(self.directory, name) for name in self._spills.values()]
+            return full + self._open_tail().offset - ALIGNMENT + sum(path.stat().st_size for path in spills)
+
+    def spill(self) -> Spill:
+        """A file for rows that come to more than memory should hold; a record in a group makes them count."""
+        return Spill(self.directory)
 
     def append(self, group: Sequence[LogRecord]) -> int:
         """Makes the group durable and returns the lsn of its last record. IoError if the disk refuses.
@@ -112,6 +121,9 @@ class WriteAheadLog:
         Oldest first, and no further than the disk lets it: a file that stays must not be followed by a gap.
         """
         with self._changed:
+            for lsn in [lsn for lsn in self._spills if lsn <= up_to_lsn]:
+                with contextlib.suppress(OSError):  # the next start finds it again
+                    spill_path(self.directory, self._spills.pop(lsn)).unlink(missing_ok=True)
             while len(self._first_lsns) > 1 and self._first_lsns[1] - 1 <= up_to_lsn:
                 try:
                     segment_path(self.directory, self._first_lsns[0]).unlink(missing_ok=True)
@@ -143,6 +155,9 @@ class WriteAheadLog:
         self._changed.notify_all()
         for group in groups:
             if error is None:
+                for lsn, record in enumerate(group.records, self._last_lsn + 1):
+                    if record.spill is not None:
+                        self._spills[lsn] = record.spill
                 self._last_lsn += len(group.records)
                 group.last_lsn = self._last_lsn
             else:
@@ -169,7 +184,7 @@ class WriteAheadLog:
             tail = self._start_segment(first_lsn, size)
         block = encode_block(records, first_lsn, tail.salt)
         try:
-            _write_at(tail.descriptor, block, tail.offset)
+            write_at(tail.descriptor, block, tail.offset)
             os.fdatasync(tail.descriptor)
         except BaseException as error:
             # The kernel may have dropped the pages that it could not write: no later fsync can be believed.
@@ -191,7 +206,7 @@ class WriteAheadLog:
         descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
             os.posix_fallocate(descriptor, 0, capacity)
-            _write_at(descriptor, segment_header(first_lsn, salt), 0)
+            write_at(descriptor, segment_header(first_lsn, salt), 0)
             os.fsync(descriptor)
             os.rename(unfinished, path)
             sync_directory(self.directory)
@@ -222,6 +237,13 @@ class WriteAheadLog:
                 raise DamagedLog(f"{path} is damaged: records are missing after {self._last_lsn}")
             end = self._read_to_end(segment)
         _refuse_blocks_behind(segment, end)
+        named = set(self._spills.values())
+        for path in spill_paths(self.directory):
+            if path.stem not in named:
+                path.unlink()
+        # Of a committed epoch, a spill may be gone though its record stands.
+        existing = {path.stem for path in spill_paths(self.directory)}
+        self._spills = {lsn: name for lsn, name in self._spills.items() if name in existing}
         self._tail = _reopen(segment, end, self._segment_bytes)
 
     def _read_to_end(self, segment: Segment) -> int:
@@ -231,6 +253,7 @@ class WriteAheadLog:
             block = segment.block_at(end)
             if block is None or block.first_lsn != self._last_lsn + 1 or not segment.is_whole(block):
                 return end
+            self._spills.update(segment.spills_of(block))
             end, self._last_lsn = block.end, block.last_lsn
 
 
@@ -266,14 +289,8 @@ def _reopen(segment: Segment, end: int, segment_bytes: int) -> _Tail:
     descriptor = os.open(segment.path, os.O_RDWR)
     capacity = max(segment_bytes, len(segment.data))
     if np.frombuffer(segment.data, np.uint8)[end:].any():
-        _write_at(descriptor, bytes(len(segment.data) - end), end)
+        write_at(descriptor, bytes(len(segment.data) - end), end)
     os.posix_fallocate(descriptor, 0, capacity)
     os.fsync(descriptor)
     return _Tail(descriptor, end, capacity, segment.salt)
 
-
-def _write_at(descriptor: int, data: bytes, offset: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(descriptor, view, offset)
-        view, offset = view[written:], offset + written

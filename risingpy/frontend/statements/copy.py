@@ -1,6 +1,7 @@
 """COPY … FROM STDIN and COPY … TO STDOUT.
 
 All rows of a COPY FROM are logged as one group when the client has sent the last: a COPY happens whole or not at all.
+Until then those of a large one lie in a file of the log's, which their group will name.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.select import result_fields
 from risingpy.frontend.wire.copy_options import make_copy_options
 from risingpy.frontend.wire.session_protocol import CopyIn, CopyOptions, CopyOut, Field, Result
-from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
+from risingpy.frontend.written_rows import check_writable, inserted, inserts, write_inserted, write_spilled
 from risingpy.optimizer import logical
 from risingpy.optimizer.rules import optimize
+from risingpy.storage.log_segment import LogRecord
+from risingpy.storage.log_spill import Spill
 from risingpy.types import SqlType
+
+KEPT_BYTES = 64 << 20  # in memory, per COPY; a group of more goes through a file
 
 if TYPE_CHECKING:
     from risingpy.frontend.session import ClientSession
@@ -52,25 +57,53 @@ def _prepare_from(session: ClientSession, statement: Copy) -> PreparedStatement:
 
 
 class _TableSink:
-    """Keeps what the client sends, then writes it."""
+    """Keeps what the client sends, up to KEPT_BYTES, or spills it; then writes it."""
 
     def __init__(self, session: ClientSession, target: CopyTarget) -> None:
         self._session = session
         self._target = target
         self._batches: list[pa.RecordBatch] = []
+        self._kept_bytes = 0
+        self._spill: Spill | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._batches.append(batch)
+        self._kept_bytes += batch.nbytes
+        if self._kept_bytes > KEPT_BYTES:
+            self._spill_kept()
 
     def finish(self) -> None:
-        batches, self._batches = self._batches, []
-        if batches:
-            given = pa.Table.from_batches([_renamed(batch) for batch in batches])
-            rows = inserted(self._session, self._target.relation, self._visible(given))
-            write_inserted(self._session, self._target.relation, rows)
+        relation = self._target.relation
+        if self._spill is None:
+            if self._batches:
+                write_inserted(self._session, relation, self._take_rows())
+            return
+        try:
+            self._spill_kept()
+        except BaseException:
+            self.abort()
+            raise
+        spill, self._spill = self._spill, None
+        write_spilled(self._session, relation, spill)
 
     def abort(self) -> None:
         self._batches = []
+        if self._spill is not None:
+            self._spill.discard()
+            self._spill = None
+
+    def _spill_kept(self) -> None:
+        if self._spill is None:
+            self._spill = self._session.database.new_spill()
+        if self._batches:
+            relation = self._target.relation
+            self._spill.append(LogRecord.of(relation.relation_id, relation.version, inserts(self._take_rows())))
+
+    def _take_rows(self) -> pa.Table:
+        """All columns of the rows that are kept, checked; they are no longer kept."""
+        batches, self._batches, self._kept_bytes = self._batches, [], 0
+        given = pa.Table.from_batches([_renamed(batch) for batch in batches])
+        return inserted(self._session, self._target.relation, self._visible(given))
 
     def _visible(self, given: pa.Table) -> pa.Table:
         """All visible columns in storage order: the given ones, and the defaults of the others."""

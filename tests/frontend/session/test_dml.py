@@ -7,9 +7,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from risingpy.errors import NotNullViolation, SqlError
+from risingpy.frontend.statements import copy
+from risingpy.meta.database import Database
+from risingpy.storage.log_spill import spill_paths
+from risingpy.storage.write_ahead_log import log_directory
 
 
 @pytest.fixture
@@ -106,18 +111,60 @@ def test_append_only_tables_refuse_changes(client: Any) -> None:
 
 
 def test_copy_is_one_group(table: Any) -> None:
-    copy = table.copy_in("COPY t (name, id) FROM STDIN", ["a", "b"], [1, 2])
+    copying = table.copy_in("COPY t (name, id) FROM STDIN", ["a", "b"], [1, 2])
     assert table.run("SELECT count(*) FROM t") == [(0,)]
-    copy.sink.finish()
+    copying.sink.finish()
     assert sorted(table.run("SELECT * FROM t")) == [(1, "a", 7), (2, "b", 7)]
 
 
 def test_copy_aborted_or_refused_leaves_nothing(table: Any) -> None:
     table.copy_in("COPY t FROM STDIN", [1], ["a"], [1]).sink.abort()
-    copy = table.copy_in("COPY t FROM STDIN", [1, 2], ["a", None], [1, 2])
+    copying = table.copy_in("COPY t FROM STDIN", [1, 2], ["a", None], [1, 2])
     with pytest.raises(NotNullViolation):
-        copy.sink.finish()
+        copying.sink.finish()
     assert table.run("SELECT count(*) FROM t") == [(0,)]
+
+
+@pytest.fixture
+def spilling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every batch of a COPY goes to the disk."""
+    monkeypatch.setattr(copy, "KEPT_BYTES", 0)
+
+
+def spills(database: Database) -> list[Path]:
+    return spill_paths(log_directory(database.data_dir))
+
+
+@pytest.mark.usefixtures("spilling")
+def test_a_large_copy_goes_through_a_file_and_is_one_group(table: Any, database: Database) -> None:
+    copying = table.copy_in("COPY t (name, id) FROM STDIN", ["a", "b"], [1, 2])
+    copying.sink.write(pa.record_batch([pa.array(["c", "d"]), pa.array([3, 1])], ["name", "id"]))
+    assert len(spills(database)) == 1
+    assert table.run("SELECT count(*) FROM t") == [(0,)]
+    copying.sink.finish()
+    assert sorted(table.run("SELECT * FROM t")) == [(1, "d", 7), (2, "b", 7), (3, "c", 7)]
+    table.run("FLUSH")
+    assert spills(database) == []
+
+
+@pytest.mark.usefixtures("spilling")
+def test_a_large_copy_that_fails_leaves_no_file(table: Any, database: Database) -> None:
+    table.copy_in("COPY t FROM STDIN", [1], ["a"], [1]).sink.abort()
+    with pytest.raises(NotNullViolation):
+        copying = table.copy_in("COPY t FROM STDIN", [1], ["a"], [1])
+        try:
+            nameless = [pa.array([2]), pa.array([None], pa.string()), pa.array([1], pa.int32())]
+            copying.sink.write(pa.record_batch(nameless, ["id", "name", "n"]))
+        except NotNullViolation:
+            copying.sink.abort()
+            raise
+    table.run("BEGIN")
+    table.copy_in("COPY t FROM STDIN", [1], ["a"], [1]).sink.finish()
+    assert len(spills(database)) == 1
+    assert table.run("SELECT id FROM t") == [(1,)]
+    table.run("ROLLBACK")
+    assert table.run("SELECT count(*) FROM t") == [(0,)]
+    assert spills(database) == []
 
 
 def test_copy_to(table: Any) -> None:

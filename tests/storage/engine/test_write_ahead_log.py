@@ -14,6 +14,7 @@ import pytest
 from risingpy.errors import IoError
 from risingpy.storage import write_ahead_log
 from risingpy.storage.log_segment import ALIGNMENT, segment_paths
+from risingpy.storage.log_spill import spill_paths
 from risingpy.storage.write_ahead_log import DamagedLog, LogReader, LogRecord, WriteAheadLog
 
 SMALL = 1 << 16
@@ -303,3 +304,65 @@ def test_another_process_reads_while_we_append(tmp_path: Path) -> None:
             log.truncate(lsn)
     reader.stdin.close()
     assert reader.wait() == 0
+
+
+def spilled(log: WriteAheadLog, *pieces: tuple[int, ...]) -> LogRecord:
+    """A record of rows in a file of their own."""
+    spill = log.spill()
+    for piece in pieces:
+        spill.append(record(1, *piece))
+    rows = spill.finish()
+    assert rows["c0"].to_pylist() == [n for piece in pieces for n in piece]
+    return LogRecord.of_spill(3, 9, spill.name)
+
+
+def test_spilled_rows_are_read_as_records_of_their_group(tmp_path: Path) -> None:
+    log = WriteAheadLog(tmp_path)
+    log.append([record(1, 1)])
+    assert log.append([spilled(log, (10, 11), (12,)), record(2, 20)]) == 3
+    for reader in (log, LogReader(tmp_path)):
+        assert [(r.lsn, r.table_id, r.table_version) for r in reader.read(1, 3)] == [(2, 3, 9), (2, 3, 9), (3, 2, 7)]
+        assert numbers(reader, 0, 3) == [1, 10, 11, 12, 20]
+        assert numbers(reader, 0, 3, [2]) == [20]
+    size = log.size_bytes
+    log.close()
+    again = WriteAheadLog(tmp_path)
+    assert numbers(again, 1, 2) == [10, 11, 12]
+    assert again.size_bytes == size
+    again.truncate(1)
+    assert len(spill_paths(tmp_path)) == 1
+    again.truncate(2)
+    assert spill_paths(tmp_path) == []
+    again.close()
+    assert WriteAheadLog(tmp_path).last_lsn == 3
+
+
+def test_a_spill_that_no_record_names_goes_at_the_next_start(tmp_path: Path) -> None:
+    log = WriteAheadLog(tmp_path)
+    log.append([spilled(log, (1,))])
+    spilled(log, (2,))
+    log.spill().append(record(1, 3))
+    assert len(spill_paths(tmp_path)) == 3
+    log.close()
+    again = WriteAheadLog(tmp_path)
+    assert len(spill_paths(tmp_path)) == 1
+    assert numbers(again, 0, 1) == [1]
+
+
+def test_a_damaged_spill_is_not_read(tmp_path: Path) -> None:
+    log = WriteAheadLog(tmp_path)
+    log.append([spilled(log, (1, 2, 3))])
+    (path,) = spill_paths(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[-64] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DamagedLog):
+        numbers(LogReader(tmp_path), 0, 1)
+
+
+def test_a_discarded_spill_leaves_nothing(tmp_path: Path) -> None:
+    log = WriteAheadLog(tmp_path)
+    spill = log.spill()
+    spill.append(record(1, 1))
+    spill.discard()
+    assert spill_paths(tmp_path) == []
