@@ -14,9 +14,6 @@ from risingpy.storage.log_segment import LogRecord
 from risingpy.storage.log_spill import Spill
 from risingpy.storage.write_ahead_log import WriteAheadLog
 
-# The rows of a log that an earlier run left are not counted: as many as make the epoch a large one.
-RECOVERED_ROWS = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
@@ -49,10 +46,11 @@ class DmlLog:
         self._wake = wake
         self._guard = threading.Lock()
         self._committed = committed_lsn
-        # (last lsn of a group, rows), oldest first; what an earlier run left is one group of unknown size
+        # (last lsn of a group, rows), oldest first; what an earlier run left is one group, its groups being unknown
         self._pending: deque[tuple[int, int]] = deque()
         if self._log.last_lsn > committed_lsn:
-            self._pending.append((self._log.last_lsn, RECOVERED_ROWS))
+            left = self._log.read(committed_lsn, self._log.last_lsn)
+            self._pending.append((self._log.last_lsn, sum(record.table().num_rows for record in left)))
 
     @property
     def last_lsn(self) -> int:
