@@ -115,7 +115,7 @@ def _sum_type(input: StreamPlan, call: AggCall) -> SqlType:
         case TypeKind.INTERVAL:
             return INTERVAL
         case _:
-            return numeric_result(NumericRule.SUM, (argument,))
+            return replace(numeric_result(NumericRule.SUM, (argument,)), declared=argument.declared)
 
 
 def _quotient(total: Expr, count: Expr, call: AggCall) -> Expr:

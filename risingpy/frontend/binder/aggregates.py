@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from risingpy.executors.expression.nodes import Expr, InputRef
-from risingpy.executors.expression.signatures import AGGREGATES, Polymorphic, numeric_result
+from risingpy.executors.expression.signatures import AGGREGATES, NumericRule, Polymorphic, numeric_result
 from risingpy.frontend.binder.calls import fitting, no_function
 from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.overloads import NoMatch, resolve
@@ -85,6 +85,8 @@ def make_aggregate(
     result = signature.result
     if signature.rule is not None:
         result = numeric_result(signature.rule, tuple(e.type for e in exprs))
+        if signature.rule in (NumericRule.FIRST, NumericRule.SUM):  # shown with the argument's decimals
+            result = replace(result, declared=exprs[0].type.declared)
     elif isinstance(result, Polymorphic):  # an argument's own type
         result = exprs[signature.args.index(result)].type
     # DISTINCT changes nothing for these, and the plainer call needs no set of seen values.

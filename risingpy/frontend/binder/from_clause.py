@@ -26,6 +26,7 @@ from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.plans import renamed
 from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable, mapped, relation_scope
 from risingpy.frontend.binder.temporal import temporal_kind, without_version
+from risingpy.frontend.binder.time_windows import TIME_WINDOWS, bind_time_window
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
 from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
@@ -96,6 +97,8 @@ class FromBinder:
     def _table(self, tree: exp.Table) -> Item:
         if isinstance(tree.this, exp.Func):
             name = name_of(tree.this.this if isinstance(tree.this, exp.Anonymous) else tree.this.key)
+            if name in TIME_WINDOWS:
+                return self._time_window(tree, name)
             raise FeatureNotSupported(f"function {name} in FROM is not supported", position=position_of(tree))
         refuse_unknown(
             tree, ("this", "db", "catalog", "alias", "joins"), {"sample": "TABLESAMPLE", "when": "FOR … AS OF"}
@@ -112,6 +115,21 @@ class FromBinder:
         shown = name_of(alias.this) if alias is not None and alias.this is not None else name
         plan = _with_aliases(plan, shown, alias)
         return plan, relation_scope(shown, owner if shown == name else None, plan.schema, relation=name)
+
+    def _time_window(self, tree: exp.Table, name: str) -> Item:
+        """TUMBLE(t, …) or HOP(t, …), called as the relation if it has no alias."""
+        refuse_unknown(tree, ("this", "alias", "joins"), {"sample": "TABLESAMPLE", "when": "FOR … AS OF"})
+        relation, *arguments = tree.this.expressions or [None]
+        if not isinstance(relation, exp.Column) or relation.args.get("db") is not None:
+            raise SyntaxError_(f"{name.upper()} needs the name of a relation first", position=position_of(tree))
+        table = exp.Table(this=relation.this, db=relation.args.get("table"))
+        table.meta.update(relation.this.meta)
+        plan, scope = self._table(table)
+        plan = bind_time_window(self._context, name, arguments, plan, scope, position_of(tree))
+        alias = tree.args.get("alias")
+        shown = name_of(alias.this) if alias is not None and alias.this is not None else name_of(relation.this)
+        plan = _with_aliases(plan, shown, alias)
+        return plan, relation_scope(shown, None, plan.schema)
 
     def _relation(self, relation: Relation) -> LogicalPlan:
         if relation.kind is RelationKind.VIEW:
