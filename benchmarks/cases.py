@@ -46,6 +46,7 @@ QUICK = Scale(
 
 CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "q_agg": lambda scale: throughput.measure("q_agg", scale.epochs, spark=True),
+    "q_count_distinct": lambda scale: throughput.measure("q_count_distinct", scale.epochs, spark=False),
     "q_stateless": lambda scale: throughput.measure("q_stateless", scale.epochs, spark=scale.spark),
     "q_retract": lambda scale: retract.measure(scale.retract_loads),
     "q_join": lambda scale: join.measure(scale.epochs),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 QUERIES = {
     "q_agg": "SELECT auction, count(*) AS bids, sum(price) AS total, max(price) AS highest FROM bid GROUP BY auction",
+    "q_count_distinct": "SELECT date_trunc('second', date_time) AS second, count(DISTINCT bidder) AS bidders, "
+    "count(*) AS bids FROM bid GROUP BY date_trunc('second', date_time)",
     "q_stateless": "SELECT auction, bidder, price * 908 / 1000 AS euros, channel, date_time FROM bid "
     "WHERE auction % 3 <> 0",
 }
 CHECKS = {
     "q_agg": "SELECT count(*), sum(bids), sum(total), sum(highest) FROM",
+    "q_count_distinct": "SELECT count(*), sum(bidders), sum(bids) FROM",
     "q_stateless": "SELECT count(*), sum(auction), sum(bidder), sum(euros) FROM",
 }
 

@@ -78,6 +78,7 @@ _STARTS = (
 )
 SECTIONS = (
     Section("Throughput: group and aggregate (q_agg)", ("q_agg",), _EPOCHS),
+    Section("Throughput: distinct bidders per second of bids (q_count_distinct)", ("q_count_distinct",), _EPOCHS),
     Section("Throughput: filter and project (q_stateless)", ("q_stateless",), _EPOCHS),
     Section("Throughput: join with a changing table (q_join)", ("q_join",), _EPOCHS),
     Section("Throughput with updates and deletes (q_retract)", ("q_retract",), _RETRACTIONS),

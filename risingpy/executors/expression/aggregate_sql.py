@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.errors import FeatureNotSupported, InternalError
+from risingpy.errors import InternalError
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
@@ -44,7 +44,7 @@ def plain_aggregate_sql(
 def _plain_call(function: str, argument: str, result: SqlType, distinct: bool, suffix: str) -> str:
     if function == "sum" and result.kind is TypeKind.INTERVAL:
         if distinct:
-            raise FeatureNotSupported("sum(DISTINCT interval) is not supported")
+            return own_call("list_sum_interval", [f"list(DISTINCT {argument}){suffix}"], result)
         return _interval_sum(argument, suffix)
     unique = "DISTINCT " if distinct else ""
     return f"CAST({function}({unique}{argument}){suffix} AS {result.duckdb})"

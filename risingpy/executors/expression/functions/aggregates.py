@@ -17,7 +17,7 @@ from risingpy.executors.aggregate.functions import value_state
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.types import DOUBLE, NUMERIC, REAL, SqlType, numeric
+from risingpy.types import DOUBLE, INTERVAL, MAX_PRECISION, NUMERIC, REAL, SqlType, numeric
 
 
 def _aggregate(function: str, result_type: SqlType) -> Compute:
@@ -38,15 +38,21 @@ def _aggregate(function: str, result_type: SqlType) -> Compute:
 
 def _types(arguments: Sequence[pa.Array]) -> tuple[SqlType, ...]:
     """Types of the arguments' kinds: any integer is a numeric without decimals here."""
-    return tuple(
-        DOUBLE if pa.types.is_floating(a.type) else numeric(38, a.type.scale if pa.types.is_decimal(a.type) else 0)
-        for a in arguments
-    )
+    return tuple(_type(argument.type) for argument in arguments)
+
+
+def _type(arrow: pa.DataType) -> SqlType:
+    if pa.types.is_floating(arrow):
+        return DOUBLE
+    if pa.types.is_interval(arrow):
+        return INTERVAL
+    return numeric(MAX_PRECISION, arrow.scale if pa.types.is_decimal(arrow) else 0)
 
 
 AGGREGATES: dict[str, Function] = {
     "list_sum": Function(_aggregate("sum", DOUBLE)),
     "list_sum_real": Function(_aggregate("sum", REAL)),
+    "list_sum_interval": Function(_aggregate("sum", INTERVAL)),
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in REGRESSIONS},
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in SPREADS},
     **{f"list_{name}_numeric": Function(_aggregate(name, NUMERIC)) for name in SPREADS},
