@@ -14,6 +14,7 @@ from risingpy.errors import (
     AmbiguousColumn,
     FeatureNotSupported,
     SqlError,
+    SyntaxError_,
     UndefinedColumn,
     UndefinedTable,
     WrongObjectType,
