@@ -260,3 +260,15 @@ class InternalError(SqlError):
     """A defect of ours."""
 
     sqlstate = "XX000"
+
+
+class InvalidFunctionDefinition(SqlError):
+    """CREATE FUNCTION with a body that does not fit its declaration: the user corrects it."""
+
+    sqlstate = "42P13"
+
+
+class ExternalRoutineError(SqlError):
+    """A function in Python raised, or took too long: its author corrects it, or the arguments."""
+
+    sqlstate = "38000"

@@ -318,6 +318,10 @@ class Database:
         """Gives a relation another name or schema."""
         self._loop.change(lambda state: schema_change.rename(state, change))
 
+    def change(self, change: GraphChange) -> None:
+        """Applies a schema change of another module's between two epochs (`function_ddl`)."""
+        self._loop.change(change)
+
     def create_schema(self, name: str, *, if_not_exists: bool = False) -> bool:
         """Creates a schema; False if it exists and `if_not_exists`."""
         created = True

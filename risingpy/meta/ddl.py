@@ -55,6 +55,7 @@ class NewView:
     query: str
     depends_on: tuple[Relation, ...]
     plan: LogicalPlan | None
+    functions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class NewMaterializedView:
     definition: str
     query: str
     depends_on: tuple[Relation, ...]
+    functions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,7 @@ def add_materialized_view(state: MetaState, view: NewMaterializedView) -> tuple[
         table=planned.table,
         query=view.query,
         depends_on=tuple(sorted({relation.relation_id for relation in view.depends_on})),
+        functions=view.functions,
         status=JobStatus.CREATING,
         version=state.catalog.version + 1,
     )
@@ -175,6 +178,7 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
         query=view.query,
         plan=view.plan,
         depends_on=tuple(sorted({relation.relation_id for relation in view.depends_on})),
+        functions=view.functions,
         version=state.catalog.version + 1,
     )
     return _with_relation(state, relation, allocate)

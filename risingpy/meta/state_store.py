@@ -1,6 +1,6 @@
 """Keeps a `MetaState` in the meta store: one synced transaction per commit is the database's commit point.
 
-Keys: `relation/<id>`, `job/<id>` (plan codec), `schemas`, `counters`, `committed`, `purge` (JSON).
+Keys: `relation/<id>`, `function/<id>`, `job/<id>` (plan codec), `schemas`, `counters`, `committed`, `purge` (JSON).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from risingpy.meta.state import CommittedEpoch, MetaState
-from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
+from risingpy.optimizer.catalog import Catalog, FunctionDesc, JobStatus, Relation
 from risingpy.optimizer.graph import Job
 from risingpy.optimizer.plan_codec import decode, encode
 from risingpy.storage.meta_store import MetaStore, MetaTransaction
@@ -35,6 +35,11 @@ class MetaStateStore:
                 relation = decode(value)
                 assert isinstance(relation, Relation)
                 relations[relation.relation_id] = relation
+            functions: dict[int, FunctionDesc] = {}
+            for _, value in txn.scan("function/"):
+                function = decode(value)
+                assert isinstance(function, FunctionDesc)
+                functions[function.function_id] = function
             jobs: dict[int, Job] = {}
             for _, value in txn.scan("job/"):
                 job = decode(value)
@@ -45,6 +50,7 @@ class MetaStateStore:
                     version=counters["catalog_version"],
                     schemas=tuple(_json(txn, "schemas")),
                     relations=relations,
+                    functions=functions,
                 ),
                 jobs=dict(sorted(jobs.items())),  # upstreams have lower ids, and must run first
                 shards=counters["shards"],
@@ -69,6 +75,7 @@ class MetaStateStore:
         """Makes `new` durable; writes what differs from `old`, which must be what was committed last."""
         with self._store.transaction() as txn:
             _write_changed(txn, "relation", old.catalog.relations, new.catalog.relations)
+            _write_changed(txn, "function", old.catalog.functions, new.catalog.functions)
             _write_changed(txn, "job", old.jobs, new.jobs)
             _put(txn, "schemas", list(new.catalog.schemas))
             _put(txn, "purge", sorted(new.purge))

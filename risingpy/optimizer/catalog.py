@@ -92,7 +92,7 @@ class Relation:
     was ever dropped). `plan` is a view's query as it was bound when the view was created, kept up with changes of the
     tables that it reads; None if its meaning depends on the session that reads it, and then the text is bound.
     `on_conflict` is what a table does with a row whose key is there; `version_column` is the id of the column that says
-    which of two rows of a key is newer.
+    which of two rows of a key is newer. `functions` are ids of the user's functions that its query calls.
     """
 
     relation_id: int
@@ -114,6 +114,7 @@ class Relation:
     plan: LogicalPlan | None = None
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
     version_column: int | None = None
+    functions: tuple[int, ...] = ()
     index: IndexDefinition | None = None
 
     @property
@@ -124,6 +125,40 @@ class Relation:
     @property
     def qualified_name(self) -> str:
         return f"{self.schema_name}.{self.name}"
+
+
+class FunctionLanguage(Enum):
+    """The value is the name after LANGUAGE."""
+
+    SQL = "sql"
+    PYTHON = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDesc:
+    """CREATE FUNCTION. `argument_names` are empty where an argument has none; `body` is what AS or RETURN says.
+
+    An `immutable` function gives the same for the same arguments, for ever. A `strict` one gives NULL for a NULL. With
+    `batch` a Python function takes and gives Arrow arrays.
+    """
+
+    function_id: int
+    schema_name: str
+    name: str
+    argument_names: tuple[str, ...]
+    argument_types: tuple[SqlType, ...]
+    result: SqlType
+    language: FunctionLanguage
+    body: str
+    definition: str
+    immutable: bool = False
+    strict: bool = False
+    batch: bool = False
+
+    @property
+    def shown(self) -> str:
+        """`name(types)`, as messages call it."""
+        return f"{self.name}({','.join(t.kind.value for t in self.argument_types)})"
 
 
 DEFAULT_SCHEMA = "public"
@@ -142,6 +177,15 @@ class Catalog:
     schemas: tuple[str, ...] = (DEFAULT_SCHEMA,)
     relations: Mapping[int, Relation] = field(default_factory=dict)
     internal_tables: Mapping[int, Relation] = field(default_factory=dict)
+    functions: Mapping[int, FunctionDesc] = field(default_factory=dict)
+
+    def functions_named(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> list[FunctionDesc]:
+        """The functions called `name` in `schema`, or in the first schema of the search path that has one."""
+        for candidate in (schema,) if schema is not None else search_path:
+            found = [f for f in self.functions.values() if f.name == name and f.schema_name == candidate]
+            if found:
+                return found
+        return []
 
     def find(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> Relation | None:
         """The relation called `name` in `schema`, or in the first schema of the search path that has it."""

@@ -35,6 +35,7 @@ from risingpy.storage.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT
 
 _NON_DETERMINISTIC = frozenset({"now", "random"})
+_VOLATILE_PYTHON = "volatile_python_function"
 _INSTEAD = "Query it with SELECT instead."
 
 
@@ -349,6 +350,9 @@ def _check_expressions(expressions: Sequence[Expr]) -> None:
             if isinstance(part, Call) and part.function in _NON_DETERMINISTIC:
                 hint = "A view's answer must not change by itself."
                 raise _unsupported(f"{part.function}() in a materialized view", hint)
+            if isinstance(part, Call) and part.function == _VOLATILE_PYTHON:
+                hint = "Say IMMUTABLE in CREATE FUNCTION if it always gives the same for the same arguments."
+                raise _unsupported("a Python function that is not IMMUTABLE in a materialized view", hint)
             if isinstance(part, Parameter):
                 raise InvalidTableDefinition("a materialized view cannot have parameters")
 

@@ -11,7 +11,9 @@ import duckdb
 
 from risingpy.errors import (
     DivisionByZero,
+    ExternalRoutineError,
     InternalError,
+    InvalidFunctionDefinition,
     InvalidParameterValue,
     InvalidTextRepresentation,
     NumericValueOutOfRange,
@@ -50,6 +52,16 @@ _KNOWN: tuple[tuple[re.Pattern[str], str, str], ...] = (
 )
 
 
+_KINDS: tuple[type[SqlError], ...] = (
+    DivisionByZero,
+    InvalidTextRepresentation,
+    NumericValueOutOfRange,
+    InvalidParameterValue,
+    InvalidFunctionDefinition,
+    ExternalRoutineError,
+)
+
+
 def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
     """A new connection with our functions. Its cursors share them."""
     connection = duckdb.connect(":memory:", config={"threads": threads})
@@ -81,7 +93,7 @@ def translate_error(error: duckdb.Error) -> SqlError:
 
 
 def _of_state(sqlstate: str, message: str) -> SqlError:
-    for kind in (DivisionByZero, InvalidTextRepresentation, NumericValueOutOfRange, InvalidParameterValue):
+    for kind in _KINDS:
         if kind.sqlstate == sqlstate:
             return kind(message)
     return SqlError(message, sqlstate=sqlstate)

@@ -52,7 +52,7 @@ _ARITHMETIC: dict[str, Callable[[Column, Column, int], pa.Array]] = {
     "rpy_trunc": numeric_arithmetic.truncate_to,
 }
 _PARSED = (BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL)
-_RESULTS = (BOOLEAN, INTEGER, BIGINT, DOUBLE, VARCHAR, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL)
+_RESULTS = (*_PARSED, VARCHAR)
 
 
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:

@@ -57,7 +57,8 @@ class Outer:
 class BindContext:
     """What binding one query of a statement needs. A subquery has a context of its own, with its own `outer`.
 
-    `dependencies` collects the ids of the relations that the statement names, views included. `subqueries` binds a
+    `dependencies` collects the ids of the relations that the statement names, views included, and `functions` those of
+    the user's functions. `subqueries` binds a
     query that stands in this one, with the common table expressions that are known there.
     """
 
@@ -66,6 +67,7 @@ class BindContext:
     parameters: Parameters
     session: SessionValues
     dependencies: list[int] = field(default_factory=list)
+    functions: list[int] = field(default_factory=list)
     outer: Outer | None = None
     subqueries: Callable[[exp.Expr, Outer], LogicalPlan] | None = None
     coercer: Coercer = field(init=False)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
-from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
 from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
 from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.binder.user_functions import bind_user_function
 from risingpy.types import VARCHAR
 
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
@@ -40,8 +40,8 @@ def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
         raise FeatureNotSupported("field selection is not supported", position=position_of(tree))
     schema = name_of(tree.this.this if isinstance(tree.this, exp.Column) else tree.this)
     if schema != "pg_catalog":
-        name = f"{schema}.{name_of(inner.this)}"
-        raise no_function(name, [binder.bind(a) for a in inner.expressions], position_of(tree))
+        args = [binder.bind(a) for a in inner.expressions]
+        return bind_user_function(binder, schema, name_of(inner.this), args, position_of(tree))
     return _function(binder, inner)
 
 
@@ -52,7 +52,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     if name in WINDOW_FUNCTIONS:
         message = f"window function {name} requires an OVER clause"
         raise SqlError(message, sqlstate="42809", position=position)
-    if name in _UNSUPPORTED and name not in SCALARS:
+    if name in _UNSUPPORTED and name not in SCALARS and not _is_users(binder, name):
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     for argument in tree.expressions:
         if isinstance(argument, exp.Distinct | exp.Order):
@@ -68,7 +68,17 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     constants = binder.context.constants
     if name in constants and not args:
         return Literal(constants[name], VARCHAR)
-    return binder.calls.function(name, args, position)
+    if name in SCALARS:
+        try:
+            return binder.calls.function(name, args, position)
+        except UndefinedFunction:
+            if not _is_users(binder, name):
+                raise
+    return bind_user_function(binder, None, name, args, position)
+
+
+def _is_users(binder: ExpressionBinder, name: str) -> bool:
+    return bool(binder.context.catalog.functions_named(name, None, binder.context.search_path))
 
 
 def _extract(binder: ExpressionBinder, tree: exp.Extract) -> Expr:

@@ -33,12 +33,16 @@ from risingpy.types import SqlType, TypeKind
 
 @dataclass(frozen=True, slots=True)
 class BoundQuery:
-    """A query's plan, its result columns, its parameters' types and the relations that it names (views unexpanded)."""
+    """A query's plan, its result columns, its parameters' types.
+
+    `dependencies` are the relations that it names (views unexpanded), `functions` the users' functions.
+    """
 
     plan: LogicalPlan
     fields: tuple[Field, ...]
     parameter_types: tuple[SqlType, ...]
     dependencies: tuple[int, ...]
+    functions: tuple[int, ...] = ()
 
 
 @depth_limited
@@ -53,7 +57,8 @@ def bind_query(
     """Binds a query. `parameter_types` are what the client declared; UNKNOWN ones and missing ones are found out."""
     context = make_context(catalog, search_path, parameter_types, session)
     plan = bind_settled(context, query.tree)
-    return BoundQuery(plan, plan.schema, context.parameters.types(), tuple(dict.fromkeys(context.dependencies)))
+    dependencies, functions = (tuple(dict.fromkeys(ids)) for ids in (context.dependencies, context.functions))
+    return BoundQuery(plan, plan.schema, context.parameters.types(), dependencies, functions)
 
 
 def bind_settled(context: BindContext, tree: exp.Expr) -> LogicalPlan:

@@ -1,4 +1,4 @@
-"""pg_proc: the functions and aggregates of the signature table, for psql's list of functions and completion."""
+"""pg_proc: the functions and aggregates of the signature table, and the users' functions, for psql's lists."""
 
 from __future__ import annotations
 
@@ -39,7 +39,16 @@ def _numbered() -> Iterable[tuple[int, str, Signature]]:
         yield _FIRST_OID + number, kind, signature
 
 
-def _rows(_state: SystemState) -> Iterable[Row]:
+def _rows(state: SystemState) -> Iterable[Row]:
+    for function in state.catalog.functions.values():
+        arguments = [type_.oid for type_ in function.argument_types]
+        owner = (schema_oid(function.schema_name), ROOT_USER_OID, _SQL_LANGUAGE_OID, "f", False, function.strict)
+        volatility = "i" if function.immutable else "v"
+        names = list(function.argument_names) if any(function.argument_names) else None
+        yield (
+            *(function.function_id, function.name, *owner, volatility, len(arguments), 0, function.result.oid),
+            *(arguments, None, None, names, None, function.body, None, None),
+        )
     for oid, kind, signature in _numbered():
         arguments = [_type_oid(argument) for argument in signature.args]
         yield (
@@ -49,7 +58,11 @@ def _rows(_state: SystemState) -> Iterable[Row]:
         )
 
 
-def _signature_texts(_state: SystemState) -> Iterable[Row]:
+def _signature_texts(state: SystemState) -> Iterable[Row]:
+    for function in state.catalog.functions.values():
+        given = zip(function.argument_names, function.argument_types, strict=True)
+        arguments = ", ".join(f"{name} {type_.kind.value}".strip() for name, type_ in given)
+        yield function.function_id, function.result.kind.value, arguments
     for oid, _kind, signature in _numbered():
         yield oid, _type_text(signature.result), ", ".join(_type_text(argument) for argument in signature.args)
 

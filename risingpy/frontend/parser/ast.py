@@ -114,6 +114,41 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionArgument:
+    """`name` is empty where only the type is given."""
+
+    name: str
+    type: TypeName
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """`body` is the text of AS, or of the expression after RETURN (then `returns_expression`)."""
+
+    name: ObjectName
+    arguments: tuple[FunctionArgument, ...]
+    returns: TypeName
+    language: str
+    body: str
+    body_position: int
+    returns_expression: bool = False
+    immutable: bool = False
+    strict: bool = False
+    batch: bool = False
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropFunction:
+    """Each function with its argument types, None where there is no list."""
+
+    functions: tuple[tuple[ObjectName, tuple[FunctionArgument, ...] | None], ...]
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Insert:
     """`columns` is None without a column list; `source` is None for DEFAULT VALUES."""
 
@@ -309,6 +344,8 @@ Statement = (
     | CreateMaterializedView
     | CreateIndex
     | CreateSchema
+    | CreateFunction
+    | DropFunction
     | DropSchema
     | Drop
     | Insert

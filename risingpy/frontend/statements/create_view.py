@@ -31,6 +31,7 @@ def prepare(
             definition=parsed.text,
             query=statement.query.text,
             depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
+            functions=bound.query.functions,
             plan=bind_stored_plan(statement, catalog, session.search_path(), session=session.session_values()),
         )
         if not session.database.create_view(
@@ -59,6 +60,7 @@ def prepare_materialized(
             definition=parsed.text,
             query=statement.query.text,
             depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
+            functions=bound.query.functions,
         )
         created, notices = session.database.create_materialized_view(
             view, if_not_exists=statement.if_not_exists, cancelled=session.cancelled

@@ -80,6 +80,11 @@ def _others(session: ClientSession, kind: ShowKind) -> Rows:
             return sorted(database.parameters().items())
         case ShowKind.JOBS:
             return [(str(r.relation_id), r.definition, f"{rows} rows") for r, rows in database.ddl_progress()]
+        case ShowKind.FUNCTIONS:
+            return sorted(
+                (f.name, ", ".join(t.kind.value for t in f.argument_types), f.result.kind.value, f.language.value, None)
+                for f in database.catalog.functions.values()
+            )
         case ShowKind.INTERNAL_TABLES:
             return sorted((table.name,) for table in database.catalog.internal_tables.values())
     return []  # kinds of objects that cannot be made here: there are none

@@ -17,6 +17,7 @@ from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
 from risingpy.executors.expression.functions.number_input import NUMBER_INPUT
 from risingpy.executors.expression.functions.number_output import NUMBER_OUTPUT
 from risingpy.executors.expression.functions.numeric_analysis import NUMERIC_ANALYSIS
+from risingpy.executors.expression.functions.python_functions import PYTHON_FUNCTIONS
 from risingpy.executors.expression.functions.regular_expressions import REGULAR_EXPRESSIONS
 from risingpy.executors.expression.functions.text import TEXT
 
@@ -33,6 +34,7 @@ FUNCTIONS: dict[str, Function] = {
     **DATETIME_INPUT,
     **NUMBER_OUTPUT,
     **NUMBER_INPUT,
+    **PYTHON_FUNCTIONS,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]

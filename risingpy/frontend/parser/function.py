@@ -1,0 +1,114 @@
+"""CREATE FUNCTION and DROP FUNCTION."""
+
+from __future__ import annotations
+
+from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, TypeName
+from risingpy.frontend.parser.cursor import Cursor
+
+# Types of several words: what begins with one of these is no argument's name.
+_TYPE_WORDS = ("DOUBLE", "CHARACTER", "CHAR", "TIMESTAMP", "TIME", "INTERVAL", "NATIONAL", "BIT")
+_LANGUAGES = ("sql", "python")
+
+
+def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction:
+    """After `CREATE [OR REPLACE] FUNCTION`."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.object_name()
+    arguments = _parse_arguments(cursor)
+    cursor.expect("RETURNS")
+    if cursor.word in ("TABLE", "SETOF"):
+        cursor.unsupported(f"RETURNS {cursor.word}")
+    returns = cursor.type_name()
+    language, body = "sql", None
+    position = cursor.position
+    flags: set[str] = set()
+    while not cursor.at_end:
+        position = cursor.position
+        if cursor.accept("LANGUAGE"):
+            language = cursor.any_word().lower()
+            if language not in _LANGUAGES:
+                cursor.unsupported(f"LANGUAGE {language}")
+        elif cursor.accept("AS"):
+            position = cursor.position
+            body = (cursor.string(), position, False)
+        elif cursor.accept("RETURN"):
+            expression = cursor.expression()
+            body = (expression.text, expression.position, True)
+        else:
+            flags.add(_parse_flag(cursor))
+    if body is None:
+        cursor.fail_with("no function body specified", position)
+    return CreateFunction(
+        name,
+        arguments,
+        returns,
+        language,
+        *body,
+        immutable="immutable" in flags,
+        strict="strict" in flags,
+        batch="batch" in flags,
+        or_replace=or_replace,
+        if_not_exists=if_not_exists,
+    )
+
+
+def parse_drop_function(cursor: Cursor) -> DropFunction:
+    """After `DROP FUNCTION`."""
+    if_exists = cursor.accept("IF", "EXISTS")
+    functions = cursor.comma_separated(
+        lambda: (cursor.object_name(), _parse_arguments(cursor) if cursor.word == "(" else None)
+    )
+    cascade = cursor.accept("CASCADE")
+    if not cascade:
+        cursor.accept("RESTRICT")
+    return DropFunction(functions, if_exists, cascade)
+
+
+def _parse_arguments(cursor: Cursor) -> tuple[FunctionArgument, ...]:
+    cursor.expect("(")
+    if cursor.accept(")"):
+        return ()
+    arguments = cursor.comma_separated(lambda: _parse_argument(cursor))
+    cursor.expect(")")
+    return arguments
+
+
+def _parse_argument(cursor: Cursor) -> FunctionArgument:
+    for mode in ("OUT", "INOUT", "VARIADIC"):
+        if cursor.word == mode:
+            cursor.unsupported(f"an argument of mode {mode}")
+    cursor.accept("IN")
+    first, second = (*cursor.peek(2), "")[:2]
+    has_name = second not in (",", ")", "(", "[", "") and first not in _TYPE_WORDS
+    name = cursor.name().name if has_name else ""
+    type_name: TypeName = cursor.type_name()
+    if cursor.word in ("DEFAULT", "="):
+        cursor.unsupported("a default of an argument")
+    return FunctionArgument(name, type_name)
+
+
+def _parse_flag(cursor: Cursor) -> str:
+    for words, flag in (
+        (("IMMUTABLE",), "immutable"),
+        (("STABLE",), ""),
+        (("VOLATILE",), ""),
+        (("STRICT",), "strict"),
+        (("RETURNS", "NULL", "ON", "NULL", "INPUT"), "strict"),
+        (("CALLED", "ON", "NULL", "INPUT"), ""),
+        (("LEAKPROOF",), ""),
+    ):
+        if cursor.accept(*words):
+            return flag
+    if cursor.accept("PARALLEL"):
+        cursor.one_of("SAFE", "UNSAFE", "RESTRICTED")
+        return ""
+    if cursor.accept("COST") or cursor.accept("ROWS"):
+        cursor.value()
+        return ""
+    if cursor.accept("WITH"):
+        cursor.expect("(", "BATCH")
+        cursor.accept("=")
+        on = cursor.one_of("TRUE", "FALSE")
+        cursor.expect(")")
+        return "batch" if on == "TRUE" else ""
+    return cursor.fail()

@@ -1,0 +1,94 @@
+"""CREATE FUNCTION and DROP FUNCTION."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from risingpy.errors import InvalidFunctionDefinition, SqlError
+from risingpy.executors.expression.functions.python_functions import compile_function
+from risingpy.executors.expression.nodes import InputRef
+from risingpy.frontend.binder.context import make_context
+from risingpy.frontend.binder.expressions import ExpressionBinder
+from risingpy.frontend.binder.scope import Scope
+from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.binder.user_functions import inlined
+from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statements.create_view import new_schema
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.meta.function_ddl import FunctionTarget, create_function, drop
+from risingpy.optimizer.catalog import FunctionDesc, FunctionLanguage
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: CreateFunction, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        function = FunctionDesc(
+            function_id=0,
+            schema_name=new_schema(session, statement.name),
+            name=statement.name.name,
+            argument_names=tuple(argument.name for argument in statement.arguments),
+            argument_types=_types(statement.arguments),
+            result=resolve_type(statement.returns.text, statement.returns.position),
+            language=FunctionLanguage(statement.language),
+            body=f"SELECT {statement.body}" if statement.returns_expression else statement.body,
+            definition=parsed.text,
+            immutable=statement.immutable,
+            strict=statement.strict,
+            batch=statement.batch,
+        )
+        _check(session, function, statement)
+        made = create_function(
+            session.database, function, or_replace=statement.or_replace, if_not_exists=statement.if_not_exists
+        )
+        if not made:
+            session.notice(f'function "{function.name}" already exists, skipping')
+        return Result("CREATE FUNCTION")
+
+    return PreparedStatement(run)
+
+
+def prepare_drop(
+    session: ClientSession, parsed: ParsedStatement, statement: DropFunction, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        targets = [
+            FunctionTarget(name.schema, name.name, None if given is None else _types(given), session.search_path())
+            for name, given in statement.functions
+        ]
+        for notice in drop(session.database, targets, if_exists=statement.if_exists, cascade=statement.cascade):
+            session.notice(notice)
+        return Result("DROP FUNCTION")
+
+    return PreparedStatement(run)
+
+
+def _types(arguments: Sequence[FunctionArgument]) -> tuple[SqlType, ...]:
+    return tuple(resolve_type(argument.type.text, argument.type.position) for argument in arguments)
+
+
+def _check(session: ClientSession, function: FunctionDesc, statement: CreateFunction) -> None:
+    """Whether the body can be called. Raises its errors, at the body's position."""
+    names = [name for name in function.argument_names if name]
+    if len(set(names)) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        message = f'parameter name "{repeated}" used more than once'
+        raise InvalidFunctionDefinition(message, position=statement.name.position)
+    try:
+        if function.language is FunctionLanguage.PYTHON:
+            compile_function(function.name, function.body)
+            return
+        if function.batch:
+            raise InvalidFunctionDefinition("only functions in Python take batches")
+        context = make_context(session.database.catalog, session.search_path(), (), session.session_values())
+        args = [InputRef(number, type_) for number, type_ in enumerate(function.argument_types)]
+        inlined(ExpressionBinder(context, Scope(), "a function's body"), function, args)
+    except SqlError as error:
+        error.position = statement.body_position
+        raise

@@ -1,0 +1,128 @@
+"""CREATE FUNCTION and DROP FUNCTION: from one `MetaState` to the next, as `ddl.py` has it for relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from risingpy.errors import DependentObjectsStillExist, SqlError, UndefinedFunction, UndefinedObject
+from risingpy.meta.ddl import DropTarget, drop_relations
+from risingpy.meta.state import IdAllocator, MetaState
+from risingpy.optimizer.catalog import FunctionDesc
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.meta.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTarget:
+    """A function that DROP names; without `argument_types` it must be the only one of its name."""
+
+    schema_name: str | None
+    name: str
+    argument_types: tuple[SqlType, ...] | None
+    search_path: tuple[str, ...]
+
+    @property
+    def shown(self) -> str:
+        types = self.argument_types or ()
+        return f"{self.name}({','.join(t.kind.value for t in types)})"
+
+
+def create_function(database: Database, function: FunctionDesc, *, or_replace: bool, if_not_exists: bool) -> bool:
+    """Creates a function; False if it exists and `if_not_exists`."""
+    made: list[bool] = []
+
+    def add(state: MetaState) -> MetaState:
+        after, created = add_function(state, function, or_replace=or_replace, if_not_exists=if_not_exists)
+        made[:] = [created]
+        return after
+
+    database.change(add)
+    return made[0]
+
+
+def drop(database: Database, targets: Sequence[FunctionTarget], *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
+    """Drops functions; returns notices."""
+    notices: list[str] = []
+
+    def change(state: MetaState) -> MetaState:
+        after, said = drop_functions(state, targets, if_exists=if_exists, cascade=cascade)
+        notices[:] = said
+        return after
+
+    database.change(change)
+    return tuple(notices)
+
+
+def add_function(
+    state: MetaState, function: FunctionDesc, *, or_replace: bool, if_not_exists: bool
+) -> tuple[MetaState, bool]:
+    """(`state` with the function, whether it was made); the id in `function` is not used. Raises 42723."""
+    if function.schema_name not in state.catalog.schemas:
+        raise UndefinedObject(f'schema "{function.schema_name}" does not exist', sqlstate="3F000")
+    existing = _same(state, function.name, function.schema_name, function.argument_types)
+    if existing is not None and if_not_exists:
+        return state, False
+    if existing is not None and not or_replace:
+        message = f'function "{function.name}" already exists with same argument types'
+        raise SqlError(message, sqlstate="42723")
+    if existing is not None and existing.result.kind is not function.result.kind:
+        hint = f"Use DROP FUNCTION {existing.shown} first."
+        raise SqlError("cannot change return type of existing function", sqlstate="42P13", hint=hint)
+    allocate = IdAllocator(state.next_id)
+    function = replace(function, function_id=existing.function_id if existing is not None else allocate())
+    functions = {**state.catalog.functions, function.function_id: function}
+    return _with_functions(replace(state, next_id=allocate.next_id), functions), True
+
+
+def drop_functions(
+    state: MetaState, targets: Sequence[FunctionTarget], *, if_exists: bool, cascade: bool
+) -> tuple[MetaState, tuple[str, ...]]:
+    """(`state` without the functions, notices). Raises 2BP01 if a view calls one of them, unless `cascade`."""
+    notices: list[str] = []
+    for target in targets:
+        function = _find(state, target)
+        if function is None:
+            if not if_exists:
+                shown = target.shown if target.argument_types is not None else f'"{target.name}"'
+                if target.argument_types is None:
+                    raise UndefinedFunction(f"could not find a function named {shown}")
+                raise UndefinedFunction(f"function {shown} does not exist")
+            notices.append(f"function {target.name}() does not exist, skipping")
+            continue
+        callers = [r for r in state.catalog.relations.values() if function.function_id in r.functions]
+        if callers and not cascade:
+            raise DependentObjectsStillExist(
+                f"cannot drop function {function.shown} because other objects depend on it",
+                detail="\n".join(f"{r.kind.value} {r.name} depends on function {function.shown}" for r in callers),
+                hint="Use DROP ... CASCADE to drop the dependent objects too.",
+            )
+        readers = [DropTarget(r.kind, r.schema_name, r.name, ()) for r in callers]
+        state, said = drop_relations(state, readers, if_exists=True, cascade=True)
+        notices += said
+        functions = {k: f for k, f in state.catalog.functions.items() if k != function.function_id}
+        state = _with_functions(state, functions)
+    return state, tuple(notices)
+
+
+def _find(state: MetaState, target: FunctionTarget) -> FunctionDesc | None:
+    found = state.catalog.functions_named(target.name, target.schema_name, target.search_path)
+    if target.argument_types is None:
+        if len(found) > 1:
+            hint = "Specify the argument list to select the function unambiguously."
+            raise SqlError(f'function name "{target.name}" is not unique', sqlstate="42725", hint=hint)
+        return found[0] if found else None
+    kinds = [t.kind for t in target.argument_types]
+    return next((f for f in found if [t.kind for t in f.argument_types] == kinds), None)
+
+
+def _same(state: MetaState, name: str, schema: str, types: Sequence[SqlType]) -> FunctionDesc | None:
+    return _find(state, FunctionTarget(schema, name, tuple(types), ()))
+
+
+def _with_functions(state: MetaState, functions: dict[int, FunctionDesc]) -> MetaState:
+    catalog = replace(state.catalog, version=state.catalog.version + 1, functions=functions)
+    return replace(state, catalog=catalog)
