@@ -182,6 +182,8 @@ class ClientSession:
             schema=path[0] if path else None,
             version=VERSION_TEXT,
             time_zone=self.time_zone(),
+            process_id=self.startup.process_id,
+            setting=self.settings.find,
         )
 
     def snapshot(self) -> Snapshot:

@@ -5,6 +5,7 @@ Call("gt", (InputRef(2), Literal(0)))  =>  (dep_delay > 0)
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import assert_never
 
@@ -26,6 +27,9 @@ _INFIX |= {"and": "AND", "or": "OR", "is_distinct_from": "IS DISTINCT FROM"}
 _INFIX |= {"is_not_distinct_from": "IS NOT DISTINCT FROM", "ne": "<>", "like": "LIKE", "ilike": "ILIKE"}
 _INFIX |= {"not_like": "NOT LIKE", "not_ilike": "NOT ILIKE"}
 _PREFIX = {s.function: s.name for s in SCALAR_SIGNATURES if len(s.args) == 1 and not s.name[0].isalpha()}
+for _function in ("abs", "sqrt", "cbrt", "starts_with"):  # better known by their names than by @, |/, ||/, ^@
+    _PREFIX.pop(_function, None)
+    _INFIX.pop(_function, None)
 _PREFIX |= {"not": "NOT "}
 _POSTFIX = {s.function: s.name.replace("_", " ") for s in SCALAR_SIGNATURES if s.name.startswith("IS_")}
 
@@ -41,6 +45,8 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
             return f"${expression.index}"
         case Cast():
             return f"{expression_text(expression.arg, columns)}::{expression.type}"
+        case Call("python_function" | "volatile_python_function", (Literal(str(definition)), *given)):
+            return _call_text(json.loads(definition)["name"], [expression_text(arg, columns) for arg in given])
         case Call():
             return _call_text(expression.function, [expression_text(arg, columns) for arg in expression.args])
         case Case():

@@ -210,7 +210,7 @@ def _take_word(fields: DateTimeFields, value: str) -> int:
         fields.offset = 3600 * _ABBREVIATIONS[word]
     elif word == "epoch" and fields.year is None:
         fields.year, fields.month, fields.day, fields.hour, fields.offset = 1970, 1, 1, 0, 0
-    elif word in _CLOCK_WORDS or word in ("infinity", "inf", "bc"):
+    elif word in _CLOCK_WORDS or word in ("infinity", "bc"):
         raise FeatureNotSupported(f'date/time value "{value}" is not supported')
     elif fields.offset is None and fields.hour is not None:
         fields.offset = _named_zone(value)

@@ -86,7 +86,7 @@ class _Sum:
     def value(self, text: str) -> pa.MonthDayNano:
         fits = max(abs(self.months), abs(self.days)) < 2**31 and abs(self.micros) < 2**63 // 1000
         if not fits:
-            raise SqlError(f'interval field value out of range: "{text}"', sqlstate="22008")
+            raise SqlError(f'interval field value out of range: "{text}"', sqlstate="22015")
         return pa.MonthDayNano((self.months, self.days, self.micros * 1000))
 
 
@@ -146,7 +146,7 @@ def _add_clock(total: _Sum, value: str) -> bool:
     if len(parts) == 2 and "." in parts[1]:
         parts.insert(0, "0")
     if any(float(part.removesuffix(".") or "0") >= 60 + position for position, part in enumerate(parts[1:])):
-        raise SqlError(f'interval field value out of range: "{value}"', sqlstate="22008")
+        raise SqlError(f'interval field value out of range: "{value}"', sqlstate="22015")
     for part, unit in zip(parts, ("hour", "minute", "second"), strict=False):
         if not total.add(sign * Fraction(part.removesuffix(".") or "0"), unit):
             return False

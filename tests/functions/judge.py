@@ -225,7 +225,9 @@ def _single(expr: Expr, chunk: pa.Table, zone: str) -> str | None:
     try:
         return _texts(_run(expr, chunk), expr.type, zone)[0]
     except duckdb.Error as error:
-        return f"error {translate_error(error).sqlstate}"
+        sqlstate = translate_error(error).sqlstate
+        # NaN and infinity are refused as numerics that we have not got.
+        return "error 22003" if sqlstate == "0A000" and expr.type.kind is TypeKind.NUMERIC else f"error {sqlstate}"
 
 
 @cache

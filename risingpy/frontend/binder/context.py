@@ -27,6 +27,8 @@ class SessionValues:
     schema: str | None = DEFAULT_SCHEMA
     version: str = "PostgreSQL 15.0 (RisingPy)"
     time_zone: str = "UTC"
+    process_id: int = 0
+    setting: Callable[[str], str | None] = lambda name: None
 
 
 class RowBinder(Protocol):

@@ -52,7 +52,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     if name in WINDOW_FUNCTIONS:
         message = f"window function {name} requires an OVER clause"
         raise SqlError(message, sqlstate="42809", position=position)
-    if name in _UNSUPPORTED and name not in SCALARS and not _is_users(binder, name):
+    if name in _UNSUPPORTED and name not in SCALARS and name not in SPECIAL and not _is_users(binder, name):
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     for argument in tree.expressions:
         if isinstance(argument, exp.Distinct | exp.Order):

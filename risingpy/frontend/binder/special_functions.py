@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SyntaxError_, UndefinedFunction
+from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SyntaxError_, UndefinedFunction, UndefinedObject
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.executors.expression.signatures import EXTRACT_FIELDS, SCALARS
 from risingpy.frontend.binder.calls import no_function
@@ -15,7 +15,7 @@ from risingpy.frontend.binder.coercion import Context, Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.trees import position_of
-from risingpy.types import DATE, DOUBLE, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, TypeKind
+from risingpy.types import BOOLEAN, DATE, DOUBLE, INTEGER, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, TypeKind
 
 _FIELD_SYNONYMS = """
 century: c cent centuries   day: d days        decade: decades  hour: h hr hours hrs   millennium: mil mils millennia
@@ -88,6 +88,26 @@ def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], positio
     return Literal(args[0].type.kind.value, VARCHAR)
 
 
+def _current_setting(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    match [arg.expr for arg in args]:
+        case [Literal(str(setting))] | [Literal(str(setting)), Literal(bool())]:
+            value = binder.context.session.setting(setting)
+            missing_is_null = len(args) == 2 and args[1].expr == Literal(True, BOOLEAN)
+            if value is None and not missing_is_null:
+                raise UndefinedObject(f'unrecognized configuration parameter "{setting}"')
+            return Literal(value, VARCHAR)
+        case [_] | [_, _]:
+            message = "current_setting of a name that is no constant is not supported"
+            raise FeatureNotSupported(message, position=position)
+    raise no_function(name, args, position)
+
+
+def _pg_backend_pid(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if args:
+        raise no_function(name, args, position)
+    return Literal(binder.context.session.process_id, INTEGER)
+
+
 def _age(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     """Of one timestamp: the age at midnight of today."""
     if len(args) == 1:
@@ -142,6 +162,8 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "nullif": _nullif,
     "date_part": _date_part,
     "age": _age,
+    "current_setting": _current_setting,
+    "pg_backend_pid": _pg_backend_pid,
     "pg_typeof": _pg_typeof,
     **dict.fromkeys(
         (

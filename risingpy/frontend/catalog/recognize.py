@@ -7,7 +7,7 @@ more of it than our dialect knows, and never touch user data.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot.errors import TokenError
@@ -29,6 +29,7 @@ _SCHEMAS = ("pg_catalog", "information_schema", "rw_catalog")
 _NAMES = frozenset(name for schema, name in RELATIONS if schema != "information_schema")
 # The others (current_user, version()) are the binder's, which takes them together with any relation.
 _OF_SESSION = frozenset(("pg_backend_pid", "current_setting", "set_config", "current_schemas"))
+_BINDERS = frozenset(("pg_backend_pid", "current_setting"))  # of these, where a query reads relations
 _FUNCTIONS = SYSTEM_FUNCTIONS | _OF_SESSION | frozenset(TABLE_FUNCTIONS)
 _TYPES = frozenset(("regclass", "regtype", "regproc", "regnamespace", "regrole", "oid"))
 
@@ -76,7 +77,11 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _asks_system(tokens: list[Token]) -> bool:
-    return tokens[0].token_type in _BEGINNINGS and _system_token(tokens) is not None
+    if tokens[0].token_type not in _BEGINNINGS:
+        return False
+    found = {token.text.lower() for token in _system_tokens(tokens)}
+    reads = any(token.token_type is TokenType.FROM for token in tokens)
+    return bool(found - _BINDERS if reads else found)
 
 
 def find_system_name(sql: str) -> tuple[str, int] | None:
@@ -88,6 +93,10 @@ def find_system_name(sql: str) -> tuple[str, int] | None:
 
 
 def _system_token(tokens: list[Token]) -> Token | None:
+    return next(_system_tokens(tokens), None)
+
+
+def _system_tokens(tokens: list[Token]) -> Iterator[Token]:
     for i, token in enumerate(tokens):
         if token.token_type in (TokenType.STRING, TokenType.NUMBER):
             continue
@@ -95,11 +104,10 @@ def _system_token(tokens: list[Token]) -> Token | None:
         following = tokens[i + 1].token_type if i + 1 < len(tokens) else None
         before = tokens[i - 1].token_type if i else None
         if word in _SCHEMAS and following is TokenType.DOT and i + 2 < len(tokens):
-            return tokens[i + 2]
+            yield tokens[i + 2]
         if word in _NAMES and before in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.DOT):
-            return token
+            yield token
         if word in _FUNCTIONS and following is TokenType.L_PAREN:
-            return token
+            yield token
         if word in _TYPES and before in (TokenType.DCOLON, TokenType.ALIAS):
-            return token
-    return None
+            yield token

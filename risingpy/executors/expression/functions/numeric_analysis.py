@@ -17,6 +17,7 @@ from risingpy.executors.expression.functions.calling import Function, by_row
 
 _DIGITS = 16  # NUMERIC_MIN_SIG_DIGITS
 _EXACT = Context(prec=120, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
+_ANALYTIC = Context(prec=64, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)  # more than any result shows
 _LOG10_E = 0.434294481903252
 _LARGEST_EXPONENT = 6000.0
 _MAX_FACTORIAL = 33  # 34! has more than 38 digits
@@ -75,7 +76,7 @@ def _sqrt(x: Decimal) -> str:
         raise SqlError("cannot take square root of a negative number", sqlstate="2201F")
     weight = _limbs(x)[1]
     half = math.trunc((weight + 1) * 4 / 2) - 1
-    return _shown(_EXACT.sqrt(x), max(_DIGITS - half, _scale(x)))
+    return _shown(_ANALYTIC.sqrt(x), max(_DIGITS - half, _scale(x)))
 
 
 def _exp(x: Decimal) -> str:
@@ -84,12 +85,12 @@ def _exp(x: Decimal) -> str:
             raise NumericValueOutOfRange("value overflows numeric format")
         return "0"
     weight = int(max(-2000.0, min(float(x) * _LOG10_E, 2000.0)))
-    return _shown(_EXACT.exp(x), max(_DIGITS - weight, _scale(x)))
+    return _shown(_ANALYTIC.exp(x), max(_DIGITS - weight, _scale(x)))
 
 
 def _ln(x: Decimal) -> str:
     _positive(x)
-    return _shown(_EXACT.ln(x), max(_DIGITS - _log_weight(x), _scale(x)))
+    return _shown(_ANALYTIC.ln(x), max(_DIGITS - _log_weight(x), _scale(x)))
 
 
 def _log(base: Decimal, x: Decimal) -> str:
@@ -98,7 +99,7 @@ def _log(base: Decimal, x: Decimal) -> str:
     if base == 1:
         raise SqlError("division by zero", sqlstate="22012")
     scale = max(_DIGITS - (_log_weight(x) - _log_weight(base)), _scale(x), _scale(base))
-    exact = _EXACT.log10(x) if base == 10 else _EXACT.divide(_EXACT.ln(x), _EXACT.ln(base))
+    exact = _ANALYTIC.log10(x) if base == 10 else _ANALYTIC.divide(_ANALYTIC.ln(x), _ANALYTIC.ln(base))
     return _shown(exact, scale)
 
 
@@ -112,13 +113,13 @@ def _power(base: Decimal, exponent: Decimal) -> str:
     if base == 0:
         return "1" if exponent == 0 else "0"
     weight = float(exponent) * (
-        _log10_of_leading(base) if whole and abs(exponent) < 2**31 else float(_EXACT.ln(abs(base))) * _LOG10_E
+        _log10_of_leading(base) if whole and abs(exponent) < 2**31 else float(_ANALYTIC.ln(abs(base))) * _LOG10_E
     )
     if weight > 40:  # beyond 38 digits
         raise NumericValueOutOfRange("value overflows numeric format")
     if weight < -1001:
         return "0"
-    value = _EXACT.power(base, exponent)
+    value = _ANALYTIC.power(base, exponent)
     return _shown(value, max(_DIGITS - int(weight), _scale(base), _scale(exponent)))
 
 
