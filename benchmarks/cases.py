@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from benchmarks import join, latency, recovery, retract, start_up, throughput
+from benchmarks import alter, join, latency, recovery, retract, start_up, throughput
 from benchmarks.measurement import Measurement
 
 
@@ -22,6 +22,7 @@ class Scale:
     copy_rows: int
     idle_seconds: float
     recovered_rows: tuple[int, ...]
+    altered_rows: tuple[int, ...]
     spark: bool
 
 
@@ -32,6 +33,7 @@ FULL = Scale(
     copy_rows=1_000_000,
     idle_seconds=20.0,
     recovered_rows=(1_000_000, 5_000_000),
+    altered_rows=(5, 5_000_000),
     spark=True,
 )
 QUICK = Scale(
@@ -41,6 +43,7 @@ QUICK = Scale(
     copy_rows=100_000,
     idle_seconds=4.0,
     recovered_rows=(100_000,),
+    altered_rows=(5, 100_000),
     spark=False,
 )
 
@@ -54,5 +57,6 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "statements": lambda scale: latency.measure_statements(scale.samples, scale.copy_rows),
     "idle": lambda scale: start_up.measure_idle(scale.idle_seconds),
     "start": lambda _scale: start_up.measure_start(),
+    "alter": lambda scale: alter.measure(scale.altered_rows),
     "recovery": lambda scale: recovery.measure(scale.recovered_rows, spark=scale.spark),
 }

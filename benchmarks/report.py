@@ -76,6 +76,7 @@ _STARTS = (
     Column("disk MB", "disk_mb"),
     Column("loaded in s", "load_seconds", 1),
 )
+_ALTERATIONS = (Column("ADD COLUMN ms", "add_ms", 1), Column("DROP COLUMN ms", "drop_ms", 1))
 SECTIONS = (
     Section("Throughput: group and aggregate (q_agg)", ("q_agg",), _EPOCHS),
     Section("Throughput: distinct bidders per second of bids (q_count_distinct)", ("q_count_distinct",), _EPOCHS),
@@ -86,6 +87,7 @@ SECTIONS = (
     Section("Statements", ("INSERT acknowledged", "point SELECT"), _LATENCIES),
     Section("COPY FROM STDIN, acknowledged", ("COPY",), (Column("rows/s", "rows_per_second"), *_RESOURCES)),
     Section("Doing nothing", ("idle",), (Column("% of a core", "idle_cores", 2, 100.0), *_RESOURCES)),
+    Section("ALTER TABLE, answered", ("alter",), _ALTERATIONS),
     Section("Starting", ("start",), _STARTS),
     Section("Back after kill -9", ("recovery",), _STARTS),
 )

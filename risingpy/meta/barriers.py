@@ -37,6 +37,8 @@ FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles
 LONGEST_PAUSE_SECONDS = 10.0
 WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement looks whether it was cancelled
 
+COMPACTION_PAUSE_SECONDS = 0.2  # without other work, before an epoch for the compaction alone
+
 GraphChange = Callable[[MetaState], MetaState]
 
 
@@ -65,6 +67,7 @@ class BarrierLoop:
         self._progress: dict[int, int] = {}
         self._failures: dict[int, SqlError] = {}
         self._last_tried = 0
+        self._idle = False
         self._stopping = False
         self._fatal: str | None = None
         self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
@@ -149,13 +152,18 @@ class BarrierLoop:
         while True:
             with self._changed:
                 while not self._stopping and not self._has_work():
-                    self._changed.wait(self._sources.poll_seconds(self._state))
+                    if not self._state.compactions:
+                        self._changed.wait(self._sources.poll_seconds(self._state))
+                    elif not self._changed.wait(COMPACTION_PAUSE_SECONDS):
+                        self._idle = True  # so there is time for some rows more
+                        break
                 if self._stopping:
                     self._cancel_changes()
                     return
             try:
                 self._apply_changes()
                 self._advance()
+                self._idle = False
                 failures = 0
             except (EpochFailed, DiskFailure, OSError) as error:
                 failures += 1
@@ -183,7 +191,6 @@ class BarrierLoop:
             or self._creating(state)
             or state.fresh_jobs
             or state.purge
-            or state.compactions
             or self._sources.available(state)
         )
 
@@ -223,7 +230,7 @@ class BarrierLoop:
         lsn, rows = self.log.next_epoch(LARGEST_EPOCH_ROWS)
         splits, offsets, source_rows = self._sources.next_ranges(state, LARGEST_EPOCH_ROWS)
         creating = self._creating(state)
-        cleaning = state.purge or state.compactions
+        cleaning = state.purge or (self._idle and state.compactions)
         if not (lsn > state.committed.lsn or splits or creating or state.fresh_jobs or cleaning):
             return
         # A job reads no snapshot in its first epoch.

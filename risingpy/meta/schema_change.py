@@ -46,12 +46,17 @@ class TableReplacement:
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """ALTER … RENAME TO, SET SCHEMA: None stays as it is. `definition` makes the renamed relation's CREATE text."""
+    """ALTER … RENAME TO, SET SCHEMA: None stays as it is.
+
+    `definition` makes the renamed relation's CREATE text. `reader` gives a view that reads it the name in its texts:
+    of the view, the relation as it was, and as it is.
+    """
 
     relation_id: int
     name: str | None
     schema_name: str | None
     definition: Callable[[Relation], str]
+    reader: Callable[[Relation, Relation, Relation], Relation]
 
 
 def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState, tuple[str, ...]]:
@@ -128,8 +133,12 @@ def rename(state: MetaState, change: NewName) -> MetaState:
     relations = {**state.catalog.relations, relation.relation_id: renamed}
     for index in indexes_of(state, relation.relation_id):  # they stand in their relation's schema
         relations[index.relation_id] = replace(index, schema_name=schema)
+    for view in state.catalog.dependents(relation.relation_id):
+        if view.kind is not RelationKind.INDEX:
+            relations[view.relation_id] = change.reader(view, relation, renamed)
+    state = replace(state, catalog=replace(state.catalog, relations=relations))
     same = {i: i for i in range(len(renamed.columns))}
-    relations.update(_repointed_views(state, renamed, same))
+    relations = {**relations, **_repointed_views(state, renamed, same)}
     return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
 
 

@@ -20,10 +20,10 @@ from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.parser.ast import CreateSource, CreateTable
 from risingpy.frontend.parser.ast_parts import ColumnDefinition
 from risingpy.frontend.parser.parse import parse_expression
+from risingpy.frontend.table_definition import quoted
 from risingpy.optimizer.catalog import ColumnDesc, Generated, Relation
 from risingpy.optimizer.logical import Field
 from risingpy.optimizer.rewrite import columns_read, remapped, walk
-from risingpy.optimizer.table_definition import quoted
 
 _VOLATILE = frozenset({"now", "random"})
 

@@ -21,11 +21,12 @@ from risingpy.frontend.parser.ast import (
 from risingpy.frontend.parser.ast_alter import AlterRelation
 from risingpy.frontend.parser.tokenize import end_of_name
 from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.renamed_text import with_renamed_relation
 from risingpy.frontend.statements.alter_table import altered_relation
+from risingpy.frontend.table_definition import quoted
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.schema_change import NewName
 from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Relation, RelationKind
-from risingpy.optimizer.table_definition import quoted
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def prepare(
                 raise WrongObjectType(message, position=statement.name.position)
             new_name = None if statement.new_name is None else statement.new_name.name
             new_schema = None if statement.new_schema is None else statement.new_schema.name
-            session.database.rename(NewName(relation.relation_id, new_name, new_schema, _definition))
+            new_place = relation.relation_id, new_name, new_schema
+            session.database.rename(NewName(*new_place, _definition, with_renamed_relation))
         return Result(f"ALTER {statement.kind.value.upper()}")
 
     return PreparedStatement(run)

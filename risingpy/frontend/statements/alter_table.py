@@ -24,12 +24,12 @@ from risingpy.frontend.parser.ast_alter import (
     SetNotNull,
 )
 from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.table_definition import table_definition
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.schema_change import TableReplacement, check_unchanged
 from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
 from risingpy.optimizer.logical import Field, Limit, Project, Values
 from risingpy.optimizer.rules import optimize
-from risingpy.optimizer.table_definition import table_definition
 from risingpy.types import BIGINT, SqlType
 
 if TYPE_CHECKING:

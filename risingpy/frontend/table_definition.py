@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.optimizer.catalog import DEFAULT_SCHEMA, ColumnDesc, Relation
 from risingpy.optimizer.plan import ConflictBehavior
 
@@ -29,7 +30,7 @@ def table_definition(relation: Relation) -> str:
 
 def quoted(name: str) -> str:
     """The name, in quotes where it would not be read back as it is."""
-    return name if _PLAIN.match(name) else '"' + name.replace('"', '""') + '"'
+    return name if _PLAIN.match(name) and name not in RESERVED else '"' + name.replace('"', '""') + '"'
 
 
 def _column(column: ColumnDesc) -> str:

@@ -1,0 +1,45 @@
+"""The texts of views after a relation that they name is renamed: `FROM t` becomes `FROM u AS t`, as in RisingWave.
+
+A view goes on with the plan that it has; the text is what SHOW CREATE and pg_get_viewdef tell, and what makes the
+view again elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from risingpy.frontend.binder.trees import begin_of, name_of
+from risingpy.frontend.parser import parse_query
+from risingpy.frontend.parser.tokenize import end_of_name
+from risingpy.frontend.table_definition import quoted
+from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Relation
+
+
+def with_renamed_relation(reader: Relation, old: Relation, new: Relation) -> Relation:
+    """A view whose texts name the relation as it is called now."""
+    if reader.query is None:
+        return reader
+    query = _renamed(reader.query, old, new)
+    definition = reader.definition.replace(reader.query, query, 1)
+    return replace(reader, query=query, definition=definition)
+
+
+def _renamed(text: str, old: Relation, new: Relation) -> str:
+    tree = parse_query(text).tree
+    common = {name_of(cte.args["alias"].this) for cte in tree.find_all(exp.CTE)}
+    schema = "" if new.schema_name == DEFAULT_SCHEMA else f"{quoted(new.schema_name)}."
+    edits: list[tuple[int, int, str]] = []
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Func) or name_of(table.this) != old.name:
+            continue
+        named_schema = name_of(table.args.get("db")) or None
+        if named_schema != old.schema_name and (named_schema is not None or old.name in common):
+            continue
+        start = begin_of(table) - 1
+        alias = "" if table.args.get("alias") is not None or new.name == old.name else f" AS {quoted(old.name)}"
+        edits.append((start, end_of_name(text, start), f"{schema}{quoted(new.name)}{alias}"))
+    for start, end, replacement in sorted(edits, reverse=True):
+        text = text[:start] + replacement + text[end:]
+    return text
