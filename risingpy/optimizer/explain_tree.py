@@ -1,4 +1,4 @@
-"""A plan as EXPLAIN shows it: a tree of named operators with fields, as text or as JSON.
+"""A plan as EXPLAIN shows it: a tree of named operators with fields, as text, as JSON or as a graph.
 
     StreamMaterialize { columns: [v1, n], stream_key: [v1], pk_columns: [v1], pk_conflict: NoCheck }
     └─StreamHashAgg { group_key: [v1], aggs: [count] }
@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import count
 
 from risingpy.optimizer.logical import AggCall, Schema
 
@@ -26,6 +27,7 @@ class ExplainFormat(Enum):
 
     TEXT = "text"
     JSON = "json"
+    DOT = "dot"  # a graph for Graphviz, edges from an input to its reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,25 @@ def render(node: ExplainNode, explain_format: ExplainFormat) -> list[str]:
     """The lines of the answer to EXPLAIN."""
     if explain_format is ExplainFormat.JSON:
         return json.dumps(_json(node), indent=2, ensure_ascii=False).splitlines()
+    if explain_format is ExplainFormat.DOT:
+        return ["digraph plan {", '  node [shape=box, fontname="monospace"];', *_dot(node, count(1), None), "}"]
     return _lines(node)
+
+
+def _dot(node: ExplainNode, numbers: Iterator[int], reader: int | None) -> Iterator[str]:
+    """The lines of a node and of all below it."""
+    number = next(numbers)
+    fields = [f"{name}: [{', '.join(v)}]" if isinstance(v, list) else f"{name}: {v}" for name, v in node.fields.items()]
+    label = "\\l".join(_dot_text(line) for line in (node.name, *fields, *node.details)) + "\\l"
+    yield f'  n{number} [label="{label}"];'
+    if reader is not None:
+        yield f"  n{number} -> n{reader};"
+    for child in node.children:
+        yield from _dot(child, numbers, number)
+
+
+def _dot_text(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _json(node: ExplainNode) -> dict[str, object]:

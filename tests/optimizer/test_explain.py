@@ -64,3 +64,14 @@ def test_every_table_of_a_job_is_listed(bench) -> None:
     t = bench.table("t", {"a": INTEGER})
     job = bench.cut(bench.plan(bench.scan(t)))
     assert sum(line.startswith("Table ") for line in explain_fragments(job)) == 1 + len(job.state_tables)
+
+
+def test_dot(bench) -> None:
+    t = bench.table("t", {"a": INTEGER}, ["a"])
+    lines = explain_batch(bench.scan(t, "a"), explain_format=ExplainFormat.DOT)
+    assert lines == [
+        "digraph plan {",
+        '  node [shape=box, fontname="monospace"];',
+        r'  n1 [label="BatchScan\ltable: public.t\lcolumns: [a]\l"];',
+        "}",
+    ]
