@@ -47,10 +47,20 @@ QUICK = Scale(
     spark=False,
 )
 
+
+def _in_process(query: str, scale: Scale) -> Iterator[Measurement]:
+    """At one size, on the engine that runs in the server: what the operators themselves can do."""
+    sizes = {rows: epochs for rows, epochs in scale.epochs.items() if rows <= 200_000}
+    largest = max(sizes)
+    return throughput.measure(query, {largest: sizes[largest]}, spark=False, engine=throughput.IN_PROCESS)
+
+
 CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "q_agg": lambda scale: throughput.measure("q_agg", scale.epochs, spark=True),
     "q_count_distinct": lambda scale: throughput.measure("q_count_distinct", scale.epochs, spark=False),
     "q_stateless": lambda scale: throughput.measure("q_stateless", scale.epochs, spark=scale.spark),
+    "q_topn": lambda scale: _in_process("q_topn", scale),
+    "q_dedup": lambda scale: _in_process("q_dedup", scale),
     "q_retract": lambda scale: retract.measure(scale.retract_loads),
     "q_join": lambda scale: join.measure(scale.epochs),
     "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds, spark=scale.spark),

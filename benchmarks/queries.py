@@ -8,11 +8,18 @@ QUERIES = {
     "count(*) AS bids FROM bid GROUP BY date_trunc('second', date_time)",
     "q_stateless": "SELECT auction, bidder, price * 908 / 1000 AS euros, channel, date_time FROM bid "
     "WHERE auction % 3 <> 0",
+    "q_topn": "SELECT auction, bidder, price FROM (SELECT auction, bidder, price, "
+    "row_number() OVER (PARTITION BY auction ORDER BY price DESC) AS place FROM bid) AS numbered WHERE place <= 3",
+    "q_dedup": "SELECT auction, bidder, price, channel, date_time FROM (SELECT *, "
+    "row_number() OVER (PARTITION BY bidder, auction ORDER BY date_time DESC) AS place FROM bid) AS numbered "
+    "WHERE place = 1",
 }
 CHECKS = {
     "q_agg": "SELECT count(*), sum(bids), sum(total), sum(highest) FROM",
     "q_count_distinct": "SELECT count(*), sum(bidders), sum(bids) FROM",
     "q_stateless": "SELECT count(*), sum(auction), sum(bidder), sum(euros) FROM",
+    "q_topn": "SELECT count(*), sum(auction), sum(price) FROM",
+    "q_dedup": "SELECT count(*), sum(auction), sum(bidder), sum(price) FROM",
 }
 
 JOIN_QUERY = (

@@ -82,6 +82,8 @@ SECTIONS = (
     Section("Throughput: distinct bidders per second of bids (q_count_distinct)", ("q_count_distinct",), _EPOCHS),
     Section("Throughput: filter and project (q_stateless)", ("q_stateless",), _EPOCHS),
     Section("Throughput: join with a changing table (q_join)", ("q_join",), _EPOCHS),
+    Section("Throughput: the three highest bids per auction (q_topn)", ("q_topn",), _EPOCHS),
+    Section("Throughput: the last bid per bidder and auction (q_dedup)", ("q_dedup",), _EPOCHS),
     Section("Throughput with updates and deletes (q_retract)", ("q_retract",), _RETRACTIONS),
     Section("Freshness of one INSERT", ("freshness",), (*_LATENCIES, *_RESOURCES)),
     Section("Statements", ("INSERT acknowledged", "point SELECT"), _LATENCIES),

@@ -51,9 +51,9 @@ def _ratio(
     return value
 
 
-def _rate(rows: int, floor: float) -> Target:
+def _rate(rows: int, floor: float, case: str = "q_agg") -> Target:
     variant = f"{rows:,} rows per epoch"
-    return Target(f"q_agg, {variant}", floor, _figure("q_agg", variant, "rows_per_second", ARROW), True, "rows/s")
+    return Target(f"{case}, {variant}", floor, _figure(case, variant, "rows_per_second", ARROW), True, "rows/s")
 
 
 def _against_spark(rows: int) -> Target:
@@ -72,6 +72,8 @@ TARGETS = (
     _rate(1_000_000, 1_500_000),
     _rate(200_000, 700_000),
     _rate(50_000, 200_000),
+    _rate(200_000, 350_000, "q_topn"),
+    _rate(200_000, 300_000, "q_dedup"),
     _against_spark(1_000_000),
     _against_spark(200_000),
     _against_spark(50_000),

@@ -21,13 +21,14 @@ from benchmarks.yardstick_process import run_job
 from risingpy.server_process import ServerProcess
 
 WARM_EPOCHS = 4
+SPARK_ENGINE, IN_PROCESS = "spark", "inprocess"
 
 
 @contextmanager
-def running_server(data_dir: Path | None = None) -> Iterator[ServerProcess]:
+def running_server(data_dir: Path | None = None, *, engine: str = SPARK_ENGINE) -> Iterator[ServerProcess]:
     """A server on two shards, stopped at the end; without a directory it gets one that is deleted then."""
     with tempfile.TemporaryDirectory(prefix="risingpy-bench-") as directory:
-        server = ServerProcess(data_dir or Path(directory) / "data", parallelism=2)
+        server = ServerProcess(data_dir or Path(directory) / "data", parallelism=2, engine=engine)
         try:
             yield server
         finally:
@@ -42,22 +43,25 @@ def epochs_on_disk(rows: int, epochs: int) -> Iterator[Path]:
         yield Path(directory)
 
 
-def measure(query: str, epochs_by_rows: Mapping[int, int], *, spark: bool) -> Iterator[Measurement]:
-    """Every engine on the same files, for each number of rows per epoch."""
+def measure(
+    query: str, epochs_by_rows: Mapping[int, int], *, spark: bool, engine: str = SPARK_ENGINE
+) -> Iterator[Measurement]:
+    """Every engine on the same files, for each number of rows per epoch; `engine` is the one that our server runs."""
     for rows, epochs in epochs_by_rows.items():
         with epochs_on_disk(rows, epochs) as directory:
-            yield from _measure_size(query, directory, rows, WARM_EPOCHS + epochs)
+            yield from _measure_size(query, directory, rows, WARM_EPOCHS + epochs, engine)
             if spark:
                 yield _measure_spark(query, directory, rows, WARM_EPOCHS + epochs)
 
 
-def _measure_size(query: str, directory: Path, rows: int, total: int) -> Iterator[Measurement]:
+def _measure_size(query: str, directory: Path, rows: int, total: int, engine: str) -> Iterator[Measurement]:
     variant = f"{rows:,} rows per epoch"
     same = {"query": query, "directory": str(directory), "epochs": total}
     expected = _checks(run_job("duckdb_yardstick", "expected", **same))
     for file_format in FORMATS:
-        figures = run_server(query, directory, rows, total, file_format)
-        yield Measurement(query, variant, RISINGPY, figures, _checks(figures) == expected, note=file_format)
+        figures = run_server(query, directory, rows, total, file_format, engine=engine)
+        note = file_format if engine == SPARK_ENGINE else f"{file_format}, engine in process"
+        yield Measurement(query, variant, RISINGPY, figures, _checks(figures) == expected, note=note)
     figures = run_job("duckdb_yardstick", "throughput", **same, warm=WARM_EPOCHS)
     yield Measurement(query, variant, DUCKDB, figures, _checks(figures) == expected, note="arrow, recomputed in full")
 
@@ -68,10 +72,13 @@ def _measure_spark(query: str, directory: Path, rows: int, total: int) -> Measur
     return Measurement(query, f"{rows:,} rows per epoch", SPARK, figures, note=f"{PARQUET}, its own operators")
 
 
-def run_server(query: str, directory: Path, rows: int, total: int, file_format: str) -> dict[str, float]:
+def run_server(
+    query: str, directory: Path, rows: int, total: int, file_format: str, *, engine: str = SPARK_ENGINE
+) -> dict[str, float]:
     """Our server's figures, and the check sums of its view as `check0`, …"""
     # On the same disk as the files: they come as hard links.
-    with running_server() as server, tempfile.TemporaryDirectory(dir=directory, prefix="inbox-") as name:
+    inboxes = tempfile.TemporaryDirectory(dir=directory, prefix="inbox-")
+    with running_server(engine=engine) as server, inboxes as name:
         inbox = Path(name)
         with server.connect() as connection:
             create_view(connection, query, inbox, file_format)

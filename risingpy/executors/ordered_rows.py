@@ -50,6 +50,23 @@ class KeyedRows:
         starts = np.flatnonzero(self.begins)
         return before - np.repeat(before[starts], np.diff(np.append(starts, len(before))))
 
+    @property
+    def touched(self) -> Mask:
+        """The keys whose row came, went or was written anew."""
+        touched: Mask = self.old != self.new
+        return touched
+
+    def near_touched(self, before: int, behind: int | None) -> Mask:
+        """The touched keys, those between them in their group, and so many on either side (None: all)."""
+        touched = np.flatnonzero(self.touched)
+        group: Integers = np.cumsum(self.begins) - 1
+        index = np.arange(len(group))
+        first, last = np.full((2, int(self.begins.sum())), -1, np.int64)
+        first[group[touched[::-1]]] = touched[::-1]  # the last write stays: the first one
+        last[group[touched]] = touched
+        near: Mask = index >= first[group] - before
+        return near if behind is None else near & (index <= last[group] + behind)
+
     def with_ties(self, present: Mask, last: Mask, within: Mask, ordered: Sequence[int]) -> Mask:
         """`within`, and what is present and agrees on the `ordered` columns with a key that is `last`."""
         runs = self._runs(ordered)

@@ -31,6 +31,7 @@ from risingpy.executors.expression.window_sql import window_sql
 from risingpy.storage.column_buffers import whole
 from risingpy.types import BIGINT, SqlType
 
+_FARTHEST = 10_000  # from here on a partition is read as a whole: few are larger
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 OrderColumn = tuple[int, str, SqlType]  # position, direction as SQL, type
@@ -43,6 +44,7 @@ class Partitions:
     columns: Sequence[pa.Array]
     begins: Mask
     peers_begin: Mask
+    left_out: Integers  # for each partition, how many rows of it lie before those that are here
 
     @property
     def rows(self) -> int:
@@ -60,11 +62,32 @@ class Partitions:
         return np.repeat(ends, ends - starts)
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """A row's results depend on the row, `back` rows before it and `ahead` behind it, and, if `numbers`, its number."""
+
+    back: int
+    ahead: int
+    numbers: bool
+
+    @property
+    def before(self) -> int:
+        """How many rows before a change it takes to compute what it changes; at least one that knows its number."""
+        return max(self.back + self.ahead, 1)
+
+    @property
+    def behind(self) -> int | None:
+        """How many rows behind it. A change of the number of rows moves all numbers."""
+        return None if self.numbers else self.back + self.ahead
+
+
 class WindowFunctions:
     """The calls over one window. `order_by` are the columns that order a partition."""
 
     def __init__(self, calls: Sequence[WindowCall], order_by: Sequence[OrderColumn], width: int) -> None:
         self._calls = calls
+        self.reach = _reach(calls)
+        self.number = next((i for i, call in enumerate(calls) if call.function == "row_number"), None)
         self._by_arrays = [_by_arrays(call) for call in calls]
         self._sql = {
             i: _positional_sql(call, order_by, width)
@@ -154,6 +177,48 @@ def _by_position(frame: Frame, before: int, behind: int) -> Frame | None:
     return Frame(FrameUnits.ROWS, start, end, frame.exclusion)
 
 
+def _reach(calls: Sequence[WindowCall]) -> Reach | None:
+    """How far all calls together look; None: as far as the partition goes."""
+    reaches = [_reach_of(call) for call in calls]
+    known = [reach for reach in reaches if reach is not None]
+    if len(known) < len(reaches):
+        return None
+    together = Reach(
+        max(reach.back for reach in known), max(reach.ahead for reach in known), any(reach.numbers for reach in known)
+    )
+    return together if together.before <= _FARTHEST else None
+
+
+def _reach_of(call: WindowCall) -> Reach | None:
+    match call:
+        case WindowCall("row_number"):
+            return Reach(0, 0, numbers=True)
+        case WindowCall("lag" | "lead", args, ignore_nulls=False):
+            rows = args[1] if len(args) > 1 else Literal(1, BIGINT)
+            if not isinstance(rows, Literal) or not isinstance(rows.value, int):
+                return None
+            distance = rows.value if call.function == "lag" else -rows.value
+            return Reach(max(distance, 0), max(-distance, 0), numbers=False)
+        case WindowCall(function, frame=Frame(FrameUnits.ROWS) as frame) if function not in FRAMELESS:
+            start, end = _distance(frame.start), _distance(frame.end)
+            if start is None or end is None or frame.exclusion in (FrameExclusion.GROUP, FrameExclusion.TIES):
+                return None
+            return Reach(max(-start, 0), max(end, 0), numbers=False)
+    return None
+
+
+def _distance(bound: FrameBound) -> int | None:
+    """How many rows behind the current one a bound of a frame in ROWS lies."""
+    match bound:
+        case FrameBound(BoundKind.CURRENT_ROW):
+            return 0
+        case FrameBound(BoundKind.PRECEDING, Literal(int(rows))):
+            return -rows
+        case FrameBound(BoundKind.FOLLOWING, Literal(int(rows))):
+            return rows
+    return None
+
+
 # -- functions that count and pick rows ---------------------------------------------------------------------------
 
 Compute = Callable[[Partitions], pa.Array]
@@ -173,7 +238,8 @@ def _by_arrays(call: WindowCall) -> Compute | None:
 
 
 def _row_number(partitions: Partitions) -> pa.Array:
-    return pa.array(np.arange(1, partitions.rows + 1) - partitions.starts(partitions.begins))
+    left_out = partitions.left_out[np.cumsum(partitions.begins) - 1]
+    return pa.array(np.arange(1, partitions.rows + 1) - partitions.starts(partitions.begins) + left_out)
 
 
 def _rank(partitions: Partitions) -> pa.Array:

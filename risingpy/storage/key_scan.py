@@ -25,6 +25,7 @@ from risingpy.storage.key_encoding import LONG_KEY_PREFIX, MAX_KEY_BYTES, long_k
 from risingpy.storage.mem_table import is_ascending
 from risingpy.storage.table_codec import whole_row
 
+_ALL = 1 << 62  # no limit
 _SORT_FROM = 32  # fewer keys are looked up as they come
 
 
@@ -212,6 +213,65 @@ def read_leading(
                 keys[began:], values[began:] = page.keys, page.values
             numbers += [number] * (len(keys) - began)
     return numbers, Page(keys, values, more=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The keys of a prefix from `low` to `high`, both of which have it."""
+
+    prefix: bytes
+    low: bytes
+    high: bytes
+
+
+def read_around(
+    transaction: lmdb.Transaction, spans: Sequence[Span], before: int, behind: int | None
+) -> tuple[list[int], Page]:
+    """The rows of each span, and of its prefix at least `before` rows before it and `behind` (None: all) behind it.
+
+    Which span each row belongs to, and the rows, in key order. Best if sorted.
+    """
+    numbers: list[int] = []
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    with transaction.cursor() as cursor:
+        for number, span in enumerate(spans):
+            pairs = _rows_before(cursor, span, before)
+            pairs += _rows_from(cursor, span, behind)
+            if max(len(span.low), len(span.high), *(len(key) for key, _ in pairs)) >= LONG_KEY_PREFIX:
+                # Stored short, and among their like not in order.
+                page = read_range(transaction, span.prefix, prefix_end(span.prefix), _ALL)
+                pairs = list(zip(page.keys, page.values, strict=True))
+            numbers += [number] * len(pairs)
+            keys += [key for key, _ in pairs]
+            values += [value for _, value in pairs]
+    return numbers, Page(keys, values, more=False)
+
+
+def _rows_before(cursor: lmdb.Cursor, span: Span, rows: int) -> list[tuple[bytes, bytes]]:
+    there = cursor.prev() if cursor.set_range(span.low[:LONG_KEY_PREFIX]) else cursor.last()
+    found: list[tuple[bytes, bytes]] = []
+    if there:
+        backwards = cast("Iterator[tuple[bytes, bytes]]", cursor.iterprev())
+        for key, value in islice(backwards, rows):
+            if not key.startswith(span.prefix):
+                break
+            found.append((key, value))
+    return found[::-1]
+
+
+def _rows_from(cursor: lmdb.Cursor, span: Span, behind: int | None) -> list[tuple[bytes, bytes]]:
+    found: list[tuple[bytes, bytes]] = []
+    if cursor.set_range(span.low[:LONG_KEY_PREFIX]):
+        for key, value in _iterate(cursor):
+            if not key.startswith(span.prefix):
+                break
+            if behind is not None and key > span.high:
+                if not behind:
+                    break
+                behind -= 1
+            found.append((key, value))
+    return found
 
 
 def prefix_end(prefix: bytes) -> bytes:

@@ -19,7 +19,9 @@ from risingpy.storage.key_encoding import table_prefix, vnode_prefix
 from risingpy.storage.key_scan import (
     Overlay,
     Page,
+    Span,
     prefix_end,
+    read_around,
     read_first,
     read_leading,
     read_points,
@@ -104,6 +106,23 @@ class StateTable:
         prefixes, order = self._prefixes(prefix)
         for numbers, page in read_prefix_pages(transaction, prefixes, page_rows):
             yield order[numbers], self._codec.decode(page.keys, page.values, self._all)
+
+    def scan_around(
+        self, low: Sequence[pa.Array], high: Sequence[pa.Array], prefix: int, before: int, behind: int | None
+    ) -> pa.Table:
+        """The rows between each pair of whole keys, and their neighbours that share the first `prefix` key columns.
+
+        At least `before` of them on the one side and `behind` (None: all) on the other. As `scan_prefix` gives rows;
+        `_prefix` is the pair's position. The pairs must have different prefixes.
+        """
+        transaction = self._newest()
+        prefixes, order = self._prefixes(low[:prefix])
+        ends = [self._codec.encode_keys([whole(column) for column in key]).take(pa.array(order)) for key in (low, high)]
+        spans = map(Span, prefixes, ends[0].to_pylist(), ends[1].to_pylist())
+        numbers, page = read_around(transaction, list(spans), before, behind)
+        owners = order[numbers]
+        rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
+        return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
 
     def scan(
         self, vnodes: Sequence[int], after: bytes | None, limit: int, *, committed: bool = False

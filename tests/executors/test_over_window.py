@@ -24,6 +24,7 @@ from risingpy.executors.expression.window_sql import window_sql
 from risingpy.optimizer.logical import Field, SortKey
 from risingpy.optimizer.plan import Distribution, DistributionKind, OverWindow, Properties
 from risingpy.optimizer.state_tables import ordered_rows
+from risingpy.storage.state_table import StateTable
 from risingpy.types import BIGINT, DOUBLE, INTEGER, VARCHAR, SqlType, numeric
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf
 from tests.executors.histories import groups, histories, texts
@@ -167,6 +168,52 @@ def check(plan: OverWindow, history: list[Relation]) -> None:
 @settings(max_examples=300)
 def test_over_window(history: list[Relation], window: Any) -> None:
     check(over_window(*window), history)
+
+
+NEAR = [
+    BY_ROW[0],
+    *(call for call in BY_ROW if call.function in ("lag", "lead")),
+    *(call for call in [*BY_ROW, *AGGREGATES] if call.frame in FRAMES[2:5]),
+]
+many_rows = histories(groups, values, texts, keys=30, epochs=4)
+
+
+@given(
+    history=many_rows,
+    partition_by=st.sampled_from([(), (GROUP,)]),
+    order=st.sampled_from([(SortKey(VALUE),), (SortKey(TEXT, descending=True), SortKey(VALUE))]),
+    calls=st.lists(st.sampled_from(NEAR), min_size=1, max_size=3),
+    changed=st.data(),
+)
+@settings(max_examples=300)
+def test_neighbours_are_enough(
+    history: list[Relation], partition_by: Any, order: Any, calls: list[WindowCall], changed: st.DataObject
+) -> None:
+    """Few rows change of many: the others' results are still those of the whole partition."""
+    full: Relation = {k: row for state in history for k, row in state.items()}
+    states = [full]
+    for _ in history:
+        drawn = changed.draw(st.dictionaries(st.integers(0, 30), st.tuples(groups, values, texts), max_size=3))
+        gone = changed.draw(st.sets(st.integers(0, 30), max_size=2))
+        after = {**states[-1], **{k: (k, *row) for k, row in drawn.items()}}
+        states.append({k: row for k, row in after.items() if k not in gone})
+    check(over_window(partition_by, order, calls), states)
+
+
+def test_a_change_in_a_large_partition_reads_neighbours(monkeypatch: Any) -> None:
+    read: list[int] = []
+    scan = StateTable.scan_around
+    monkeypatch.setattr(
+        StateTable, "scan_around", lambda *args: read.append((found := scan(*args)).num_rows) or found
+    )
+    plan = over_window((), (SortKey(VALUE),), [BY_ROW[2], next(c for c in AGGREGATES if c.frame == FRAMES[3])])
+    many: Relation = {k: (k, 0, 10 * k, "x") for k in range(1000)}
+    with FragmentBench(plan) as bench:
+        bench.run(delta({}, many, TYPES, random.Random(1)))
+        after = {**many, 500: (500, 0, 5000, "y")}
+        changes = bench.run(delta(many, after, TYPES, random.Random(1)))
+    assert read[1] == 7  # the row, and three on either side
+    assert changes.num_rows == 4  # itself, and the one behind, whose lag it is
 
 
 def test_only_rows_with_another_result_come_out() -> None:
