@@ -137,6 +137,7 @@ class _Suite:
 
     def _query_block(self) -> str:
         shapes = [self._rows, self._groups, self._groups, self._totals, self._nested, self._union]
+        shapes += [self._windows, self._windows, self._first_rows, self._first_of_groups]
         types, sql = self._random.choice(shapes)()
         return f"query {types} rowsort\n{sql}\n----\n\n"
 
@@ -212,5 +213,89 @@ class _Suite:
                 ("II", f"SELECT g, sum(v) FROM ({both}) AS q GROUP BY g"),
                 ("TI", f"SELECT h, max(v) FROM ({both}) AS q GROUP BY h"),
                 ("IIT", both.replace("UNION ALL", "UNION")),
+            ]
+        )
+
+    # Rows in order: every order is total, or the query does not see how it breaks ties
+
+    def _order(self) -> str:
+        key = self._pick("v", "g", "n", "d", "h", "at", "b", self._integer(1), self._text(1))
+        return f"{key}{self._pick('', '', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST')}"
+
+    def _windows(self) -> tuple[str, str]:
+        calls = [self._window_call() for _ in range(self._random.randint(1, 3))]
+        source = self._pick("t", f"t WHERE {self._predicate(1)}")
+        listed = ", ".join(sql for _, sql in calls)
+        return "I" + "".join(kind for kind, _ in calls), f"SELECT id, {listed} FROM {source}"
+
+    def _window_call(self) -> tuple[str, str]:
+        partition = self._pick("", "PARTITION BY g ", "PARTITION BY b ", f"PARTITION BY {self._integer(1)} ")
+        order = f"ORDER BY {self._order()}"
+        if self._random.random() < 0.3:
+            kind, name = self._random.choice(
+                [("I", "rank"), ("I", "dense_rank"), ("R", "percent_rank"), ("R", "cume_dist")]
+            )
+            return kind, f"{name}() OVER ({partition}{order})"
+        if self._random.random() < 0.4:
+            return self._by_row(f"{partition}{order}, id")
+        kind, call = self._call()
+        if self._random.random() < 0.3:  # frames that see peers as one
+            frames = ["", "RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", "GROUPS 1 PRECEDING"]
+            frames += ["GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE GROUP"]
+            frames += ["RANGE UNBOUNDED PRECEDING EXCLUDE TIES"]
+            return kind, f"{call} OVER ({partition}{order} {self._pick(*frames)})"
+        if self._random.random() < 0.3:
+            column, offsets = self._random.choice(
+                [("v", ["2", "10"]), ("n", ["0.5", "100"]), ("d", ["1.25"]), ("at", ["'1 day'", "'1 month'"])]
+            )
+            low, high = self._pick(*offsets), self._pick(*offsets)
+            way = self._pick("", " DESC")
+            frame = f"RANGE BETWEEN {low} PRECEDING AND {self._pick('CURRENT ROW', f'{high} FOLLOWING')}"
+            return kind, f"{call} OVER ({partition}ORDER BY {column}{way} {frame})"
+        return kind, f"{call} OVER ({partition}{order}, id {self._frame_of_rows()})"
+
+    def _by_row(self, window: str) -> tuple[str, str]:
+        steps = self._pick("", ", 2", ", 0")
+        return self._random.choice(
+            [
+                ("I", f"row_number() OVER ({window})"),
+                ("I", f"ntile({self._pick('2', '3')}) OVER ({window})"),
+                ("I", f"{self._pick('lag', 'lead')}({self._integer(1)}{steps}) OVER ({window})"),
+                ("T", f"{self._pick('lag', 'lead')}({self._text(1)}, 1, 'none') OVER ({window})"),
+                ("T", f"{self._pick('first_value', 'last_value')}(h) OVER ({window} {self._frame_of_rows()})"),
+                ("R", f"nth_value(n, 2) OVER ({window} {self._frame_of_rows()})"),
+            ]
+        )
+
+    def _frame_of_rows(self) -> str:
+        return self._pick(
+            "",
+            "ROWS 1 PRECEDING",
+            "ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING",
+            "ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING",
+            "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
+            "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+            "ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW",
+        )
+
+    def _first_rows(self) -> tuple[str, str]:
+        types, columns = self._columns(self._random.randint(1, 2))
+        query = f"SELECT id, {', '.join(columns)} FROM t WHERE {self._predicate(1)} ORDER BY {self._order()}"
+        rows = self._pick("1", "2", "5")
+        ends = [f", id LIMIT {rows}", f", id LIMIT {rows} OFFSET 1", ", id OFFSET 3"]
+        ends += [f" FETCH FIRST {rows} ROWS WITH TIES"]
+        return "I" + types, query + self._pick(*ends)
+
+    def _first_of_groups(self) -> tuple[str, str]:
+        key, order = self._integer(1), self._order()
+        by_row = f"row_number() OVER (PARTITION BY {key} ORDER BY {order}, id)"
+        number = self._pick(by_row, f"rank() OVER (PARTITION BY {key} ORDER BY {order})")
+        bound = self._pick("= 1", "<= 2", "< 4", "= 2", "BETWEEN 2 AND 3")
+        numbered = f"SELECT id, v, {number} AS r FROM t"
+        return self._random.choice(
+            [
+                ("II", f"SELECT DISTINCT ON ({key}) id, v FROM t ORDER BY {key}, {order}, id"),
+                ("II", f"SELECT id, v FROM ({numbered}) AS q WHERE r {bound}"),
+                ("II", f"SELECT id, r FROM ({numbered}) AS q WHERE r {bound} AND v > 0"),
             ]
         )
