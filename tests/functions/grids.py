@@ -360,6 +360,10 @@ GRIDS: dict[str, Grid] = {
         "+7",
         "--1",
     ),
+    "text.word": _grid("varchar", "P1DT2H", "\\x6162"),
+    "text.time": _grid(
+        "varchar", "", "13:14:15", "1:2", "12:61", "25:00", "04:05 PM", "13:00 AM", "abc", "12", "2020-02-30"
+    ),
     "text.moment": _grid(
         "varchar",
         "2020-02-29 10:00:00",
