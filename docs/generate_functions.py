@@ -25,9 +25,13 @@ SYMBOLS_BY_SUBJECT = {
     "Arithmetic": "+ - * / % ^ |/ ||/ @",
     "Comparison": "= <> != < <= > >=",
     "Bits": "& | # << >>",
+    "jsonb and arrays": "-> ->> #> #>> @> <@ && ? ?| ?& #-",
     "Text and bytes": "|| ~~ ~~* !~~ !~~* ~ ~* !~ !~* ^@",
 }
 MEANINGS = {
+    "->": "field or element", "->>": "field or element, as text", "#>": "value at a path", "#>>": "its text",
+    "@>": "contains", "<@": "is contained in", "&&": "have elements in common", "?": "has a key or string",
+    "?|": "has any of them", "?&": "has all of them", "#-": "without what is at a path",
     "~~": "LIKE", "~~*": "ILIKE", "!~~": "NOT LIKE", "!~~*": "NOT ILIKE",
     "~": "matches a regular expression; before an integer: its bits inverted", "~*": "matches, any case",
     "!~": "does not match", "!~*": "does not match, any case", "^": "power", "#": "exclusive or", "|/": "square root",
@@ -45,9 +49,12 @@ SYNTAX = {
     "LIKE_ESCAPE": "a LIKE b ESCAPE c", "ILIKE_ESCAPE": "a ILIKE b ESCAPE c",
     "OVERLAPS": "(a, b) OVERLAPS (c, d)",
     "SIMILAR": "a SIMILAR TO b", "SIMILAR_ESCAPE": "a SIMILAR TO b ESCAPE c",
+    "IS_JSON_VALUE": "a IS JSON", "IS_JSON_OBJECT": "a IS JSON OBJECT", "IS_JSON_ARRAY": "a IS JSON ARRAY",
+    "IS_JSON_SCALAR": "a IS JSON SCALAR",
+    "ARRAY": "ARRAY[a, …]", "SUBSCRIPT": "a[b]", "SLICE": "a[b:c]", "ROW": "ROW(a, …)", "FIELD": "(a).b",
     "NOT_LIKE_ESCAPE": "a NOT LIKE b ESCAPE c", "NOT_ILIKE_ESCAPE": "a NOT ILIKE b ESCAPE c",
 }  # fmt: skip
-INTERNAL = {"CHECK_LENGTH", "TEXT_AT", "PARSE_AT"}  # what casts and storing do
+INTERNAL = {"CHECK_CHARACTER", "CHECK_LENGTH", "TEXT_AT", "PARSE_AT"}  # what casts and storing do
 
 HEAD = """\
 # Functions and operators
@@ -56,16 +63,19 @@ Written by `docs/generate_functions.py` from `risingpy/executors/expression/sign
 
 Names, types, NULL handling and rounding are PostgreSQL's; its [manual](https://www.postgresql.org/docs/15/functions.html)
 says what each does. `text` is varchar of any length, `numeric` any precision and scale, `any` one common type of all
-arguments so marked, `every` any type, `…` one or more of the last argument. An argument is cast where PostgreSQL
-would cast it implicitly. Where the rules differ from PostgreSQL's, [differences](differences.md) says so.
+arguments so marked, `every` any type, `anyarray` an array of `anyelement`, `…` one or more of the last argument. An
+argument is cast where PostgreSQL would cast it implicitly. Where the rules differ from PostgreSQL's,
+[differences](differences.md) says so.
 """
 
 BY_SYNTAX = """\
 ## With a syntax of their own
 
 Besides the forms below: `CASE`, `CAST(a AS type)` and `a::type`, `a BETWEEN [SYMMETRIC] b AND c`,
+`TRY_CAST(a AS type)` (NULL where the cast fails), `a = ANY (b)`, `a < ALL (b)` of an array,
 `substring(a FROM b FOR c)`, `substring(a SIMILAR b ESCAPE c)`, `overlay(a PLACING b FROM c FOR d)`,
-`normalize(a, NFC)`, `a IS [NFC] NORMALIZED`, `trim([BOTH | LEADING | TRAILING] [b] FROM a)`, `position(a IN b)`, `a AT TIME ZONE b`,
+`normalize(a, NFC)`, `a IS [NFC] NORMALIZED`, `trim([BOTH | LEADING | TRAILING] [b] FROM a)`, `position(a IN b)`,
+`a AT TIME ZONE b`,
 `(a, b) = (c, d)`, and `current_date`, `current_timestamp`, `localtimestamp`, `transaction_timestamp()`,
 `statement_timestamp()` (all of them `now()`), `date_part('field', a)` (EXTRACT as double precision), `pg_typeof(a)`,
 `version()`, `current_user`, `session_user`, `current_database()`, `current_schema`.

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from risingpy.executors.aggregate.grouping import encoded_rows
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.group_keys import group_rows
+from risingpy.storage.plain_columns import is_nested, nested_datums
 from risingpy.types import SqlType
 
 INSERT = 1
@@ -86,6 +87,8 @@ def distinct_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], rows: int
 
 
 def _distinct(left: pa.Array, right: pa.Array) -> Mask:
+    if is_nested(left.type):  # nor nested values
+        left, right = nested_datums(left), nested_datums(right)
     if pa.types.is_interval(left.type):  # Arrow does not compare intervals
         left, right = _interval_bytes(left), _interval_bytes(right)
     both_nan = None

@@ -62,7 +62,7 @@ def with_operands(expr: Expr, parts: Sequence[Expr]) -> Expr:
         case Call():
             return Call(expr.function, tuple(parts), expr.type)
         case Cast():
-            return Cast(parts[0], expr.type)
+            return Cast(parts[0], expr.type, expr.safe)
         case Case():
             branches = tuple(zip(parts[0:-1:2], parts[1:-1:2], strict=True))
             return Case(branches, parts[-1], expr.type)

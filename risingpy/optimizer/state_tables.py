@@ -26,6 +26,7 @@ from typing import assert_never
 
 from risingpy.optimizer.catalog import INTERNAL_PREFIX, ColumnDesc
 from risingpy.optimizer.logical import AggCall, Field, Schema, SortKey
+from risingpy.optimizer.orderable import refuse_unordered
 from risingpy.optimizer.plan import (
     AggState,
     AsOfJoin,
@@ -87,6 +88,7 @@ def relation_table(
     distribution: tuple[ColumnIndex, ...],
 ) -> TableSchema:
     """The stored form of a table or a materialized view."""
+    refuse_unordered((columns[column.index].type for column in key), "the key of a table or view")
     key_columns = {column.index for column in key}
     return TableSchema(
         table_id=table_id,
@@ -328,6 +330,7 @@ def _internal_table(
     read_prefix: int | None = None,
     also_in_value: Collection[ColumnIndex] = (),
 ) -> TableSchema:
+    refuse_unordered((columns[column.index][1] for column in key), "the key of a view's state")
     key_columns = {column.index for column in key} - set(also_in_value)
     return TableSchema(
         table_id=table_id,

@@ -20,7 +20,12 @@ Each key column is a tag and, unless NULL, its bytes:
 | interval                     | 8: days, a month being 30, sign bit flipped;    | 1 mon 2 days                    |
 |                              | 8: nanoseconds of the day;                      | 01 8000000000000020             |
 |                              | 4, 4: months and days, as integers              | 00…00 80000001 80000002         |
+| uuid, char                   | as bytea, varchar                               |                                 |
+| array, struct                | as bytea: its elements or fields as ascending   | {1} of int[]                    |
+|                              | key columns with NULLs last; 00; its datum, and | 01 01 80000001 00ff 01 01 00ff… |
+|                              | the datum's length (u32, little-endian)         |                                 |
 
+An array's order is its elements'; its datum stands behind them only to be read back. jsonb and maps are in no key.
 A descending column has all bytes after the tag inverted. -0.0 is written as 0.0, every NaN as the one that
 is larger than all numbers (real 7fc00000, double 7ff8000000000000): PostgreSQL's order. Intervals order as
 PostgreSQL compares them, and keep their months and days to be read back; two that are equal but written
@@ -61,6 +66,16 @@ from risingpy.storage.column_buffers import (
     whole,
 )
 from risingpy.storage.kernels import grouping, key_reading, keys, sizing
+from risingpy.storage.plain_columns import (
+    change_leaves,
+    gather,
+    is_nested,
+    list_parts,
+    nested_datums,
+    regrouped,
+    struct_fields,
+    with_validity,
+)
 from risingpy.storage.table_schema import VNODE_COUNT, KeyColumn, TableSchema
 
 FORMAT_VERSION = 2  # of the keys, of the rows and values beside them, and of the states in them
@@ -92,10 +107,11 @@ def encode_keys(schema: TableSchema, key_columns: Sequence[pa.Array], vnodes: np
     order = schema.key[: len(key_columns)]
     columns = []
     for key_column, column in zip(order, key_columns, strict=True):
+        column = whole(column)
         expected = schema.columns[key_column.index].type.arrow
         if column.type != expected:
             raise TypeError(f"key column {schema.columns[key_column.index].name} is {expected}, not {column.type}")
-        columns.append(buffers_of(column))
+        columns.append(_key_buffers(column))
     vnodes = np.ascontiguousarray(vnodes, np.uint16)
     output, zeros = _key_room(columns, len(vnodes), PREFIX_BYTES)
     keys.write_prefixes(output.data, len(vnodes), schema.table_id, address(vnodes), address(output.positions))
@@ -113,7 +129,7 @@ def compute_vnodes(columns: Sequence[pa.Array], n: int) -> npt.NDArray[np.uint16
     vnodes = np.zeros(n, np.uint16)
     if not columns:
         return vnodes
-    buffers = [buffers_of(canonical(column)) for column in columns]
+    buffers = [_key_buffers(canonical(column), to_read=False) for column in columns]
     output, zeros = _key_room(buffers, n, 0)
     for column, has_zeros in zip(buffers, zeros, strict=True):
         _write_column(column, KeyColumn(0), has_zeros, output)
@@ -128,6 +144,8 @@ def canonical(column: pa.Array) -> pa.Array:
     Other types come back as they are: their equal values have equal keys already.
     """
     column = whole(column)
+    if is_nested(column.type):
+        return change_leaves(column, canonical)
     if physical(column.type).form is not Form.INTERVAL:
         return column
     parts = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)[column.offset : column.offset + len(column)]
@@ -180,6 +198,59 @@ def _short(key: bytes) -> bytes:
     return key[:LONG_KEY_PREFIX] + hashlib.blake2b(key, digest_size=MAX_KEY_BYTES - LONG_KEY_PREFIX).digest()
 
 
+def _key_buffers(column: pa.Array, *, to_read: bool = True) -> ColumnBuffers:
+    """A column as a key column's kernels take it; nested values without their datums unless they are `to_read`."""
+    return buffers_of(_nested_keys(column, to_read=to_read) if is_nested(column.type) else column)
+
+
+def _nested_keys(column: pa.Array, *, to_read: bool) -> pa.BinaryArray:
+    """The bytes by which nested values order, and behind them their datums."""
+    if pa.types.is_struct(column.type):
+        ordered = _ordered_items(struct_fields(column), len(column))
+    else:
+        offsets, parts = list_parts(column)
+        ordered = regrouped(_ordered_items(parts, len(parts[0])), offsets)
+    pieces = [ordered, pa.scalar(b"\0")]
+    if to_read:
+        values = nested_datums(change_leaves(column, _without_minus_zero))
+        filled = pc.fill_null(values, b"")
+        sizes = np.ascontiguousarray(pc.binary_length(filled).to_numpy(), "<i4")
+        lengths = pa.Array.from_buffers(pa.binary(4), len(sizes), [None, pa.py_buffer(sizes)])
+        pieces += [filled, lengths.cast(pa.binary())]
+    return with_validity(pc.binary_join_element_wise(*pieces, b""), column)
+
+
+def _ordered_items(columns: Sequence[pa.Array], n: int) -> pa.BinaryArray:
+    """Key columns, ascending, one behind the other."""
+    buffers = [_key_buffers(column, to_read=False) for column in columns]
+    output, zeros = _key_room(buffers, n, 0)
+    for column, has_zeros in zip(buffers, zeros, strict=True):
+        _write_column(column, KeyColumn(0), has_zeros, output)
+    return output.finish()
+
+
+def _without_minus_zero(column: pa.Array) -> pa.Array:
+    return pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
+
+
+def _nested_values(keys: pa.BinaryArray, arrow_type: pa.DataType) -> pa.Array:
+    """What `_nested_keys` was given."""
+    encoded = buffers_of(keys)
+    present = encoded.present
+    room = pc.binary_length(keys).to_numpy(zero_copy_only=False)[present] - 5  # the least that there is besides
+    ends = encoded.ends.astype(np.int64)[present]
+    data = np.frombuffer(keys.buffers()[2] or b"", np.uint8)
+    starts: Integers = np.full(encoded.length, -1, np.int64)
+    lengths: Integers = np.zeros(encoded.length, np.int64)
+    _refuse(int((room < 0).sum()), arrow_type)
+    if len(ends):
+        sizes = np.ascontiguousarray(data[ends[:, None] + np.arange(-4, 0)]).view("<u4")[:, 0].astype(np.int64)
+        _refuse(int((sizes > room).sum()), arrow_type)
+        starts[present] = ends - 4 - sizes
+        lengths[present] = sizes
+    return gather(encoded, arrow_type, starts, lengths)
+
+
 def _key_room(columns: Sequence[ColumnBuffers], n: int, prefix: int) -> tuple[Output, list[int]]:
     """Room for the keys of `columns`, and per column whether it needs escapes."""
     lengths: Integers = np.full(n, prefix + len(columns), np.int64)
@@ -229,6 +300,8 @@ def _read_column(
 ) -> pa.Array:
     """Takes one column off the keys."""
     null_tag, flip = _tag_and_flip(key_column)
+    if is_nested(arrow_type):
+        return _nested_values(_read_binaries(encoded, pa.binary(), null_tag, flip, positions), arrow_type)
     shape = physical(arrow_type)
     n = encoded.length
     valid: Bytes = np.empty(n, np.uint8)

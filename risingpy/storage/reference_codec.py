@@ -23,7 +23,8 @@ class Interval(NamedTuple):
     nanos: int
 
 
-Value = bool | int | float | str | bytes | Interval | None
+Nested = tuple["Value", ...]  # an array's elements, a struct's fields, a map's keys and values in turn
+Value = bool | int | float | str | bytes | Interval | Nested | None
 
 DAY_NANOS = 86_400_000_000_000
 WORD = 2**64 - 1
@@ -42,8 +43,42 @@ def key_column(value: Value, type_: SqlType, descending: bool, nulls_first: bool
     """One column of a key."""
     if value is None:
         return b"\0" if nulls_first else b"\2"
-    body = key_bytes(value, type_.kind)
+    body = key_bytes(_nested_key(value, type_), type_.kind)
     return b"\1" + (bytes(byte ^ 0xFF for byte in body) if descending else body)
+
+
+def _nested_key(value: Value, type_: SqlType) -> Value:
+    """A nested value as the bytes that stand in a key: by what it orders, and what it is read back from."""
+    if not type_.is_nested or value is None:
+        return value
+    assert isinstance(value, tuple)
+    body = datum(_without_minus_zero(value), type_)
+    return _ordered(value, type_) + body + struct.pack("<I", len(body))
+
+
+def _without_minus_zero(value: Value) -> Value:
+    if isinstance(value, tuple) and not isinstance(value, Interval):
+        return tuple(_without_minus_zero(item) for item in value)
+    return value + 0.0 if isinstance(value, float) else value
+
+
+def _ordered(value: Nested, type_: SqlType) -> bytes:
+    columns = b""
+    for item, item_type in _items(value, type_):
+        if item is None:
+            columns += b"\2"
+        elif item_type.is_nested:
+            assert isinstance(item, tuple)
+            columns += b"\1" + key_bytes(_ordered(item, item_type), item_type.kind)
+        else:
+            columns += key_column(item, item_type, descending=False, nulls_first=False)
+    return columns + b"\0"
+
+
+def _items(value: Nested, type_: SqlType) -> list[tuple[Value, SqlType]]:
+    """A nested value's parts with their types."""
+    types = type_.items if type_.kind is TypeKind.STRUCT else type_.items * (len(value) // len(type_.items))
+    return list(zip(value, types, strict=True))
 
 
 def key_bytes(value: Value, kind: TypeKind) -> bytes:
@@ -64,6 +99,8 @@ def key_bytes(value: Value, kind: TypeKind) -> bytes:
             extra, rest = divmod(nanos, DAY_NANOS)
             order = (30 * months + days + extra + 2**63, rest, months + 2**31, days + 2**31)
             return struct.pack(">QQII", *order)
+        case tuple():
+            raise ValueError("a nested value's key bytes depend on its type")
         case None:
             raise ValueError("NULL has no bytes after the tag")
         case _:
@@ -105,12 +142,22 @@ def vnode(values: Sequence[tuple[Value, SqlType]]) -> int:
     """The vnode of a row, by its distribution columns."""
     if not values:
         return 0
-    columns = (key_column(canonical(value), type_, descending=False, nulls_first=False) for value, type_ in values)
+    columns = (_hashed_column(canonical(value), type_) for value, type_ in values)
     return hash_bytes(b"".join(columns)) % 256
+
+
+def _hashed_column(value: Value, type_: SqlType) -> bytes:
+    """A key column; a nested value by its order alone."""
+    if type_.is_nested and value is not None:
+        assert isinstance(value, tuple)
+        return b"\1" + key_bytes(_ordered(value, type_), type_.kind)
+    return key_column(value, type_, descending=False, nulls_first=False)
 
 
 def canonical(value: Value) -> Value:
     """Equal intervals made identical: days under 30, less than a day of time, and one sign for all three."""
+    if isinstance(value, tuple) and not isinstance(value, Interval):
+        return tuple(canonical(item) for item in value)
     if not isinstance(value, Interval):
         return value
     total = (30 * value.months + value.days) * DAY_NANOS + value.nanos
@@ -144,6 +191,8 @@ def datum(value: Value, type_: SqlType) -> bytes:
             return value
         case Interval():
             return struct.pack("<iiq", *value)
+        case tuple():
+            return b"".join(_plain_column(item, item_type) for item, item_type in _items(value, type_))
         case None:
             raise ValueError("NULL has no datum")
         case _:
@@ -159,7 +208,11 @@ def _plain_column(value: Value, type_: SqlType) -> bytes:
     if value is None:
         return b"\0"
     body = datum(value, type_)
-    return b"\1" + (struct.pack("<I", len(body)) if isinstance(value, str | bytes) else b"") + body
+    return b"\1" + (struct.pack("<I", len(body)) if _varies(value) else b"") + body
+
+
+def _varies(value: Value) -> bool:
+    return isinstance(value, str | bytes | tuple) and not isinstance(value, Interval)
 
 
 def encode_row(values: Mapping[int, tuple[Value, SqlType]]) -> bytes:

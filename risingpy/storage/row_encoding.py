@@ -32,10 +32,9 @@ from risingpy.storage.column_buffers import (
     Output,
     address,
     buffers_of,
-    physical,
 )
 from risingpy.storage.kernels import rows as kernels
-from risingpy.storage.value_encoding import gather, row_count, scatter
+from risingpy.storage.plain_columns import datum_width, datums_of, gather, row_count, scatter
 from risingpy.types import SqlType
 
 
@@ -46,7 +45,7 @@ def encode_rows(columns: Sequence[pa.Array], column_ids: Sequence[int], *, rows:
     """
     if len(set(column_ids)) != len(column_ids) or any(not 0 <= column_id < 2**32 for column_id in column_ids):
         raise ValueError(f"column ids must be distinct and fit 32 bits: {list(column_ids)}")
-    pairs = zip(column_ids, (buffers_of(column) for column in columns), strict=True)
+    pairs = zip(column_ids, (datums_of(column) for column in columns), strict=True)
     by_id = sorted(pairs, key=lambda pair: pair[0])
     n = row_count([column for _, column in by_id], rows)
     counts, sizes, last_offsets, last_ids = np.zeros((4, n), np.int64)
@@ -78,7 +77,7 @@ def decode_rows(values: pa.BinaryArray, wanted: Sequence[tuple[int, SqlType]]) -
     for column_id, sql_type in wanted:
         malformed = kernels.locate_column(
             encoded.data, encoded.offsets, encoded.validity, encoded.bit_offset, n, column_id,
-            physical(sql_type.arrow).width, address(positions), address(lengths),
+            datum_width(sql_type.arrow), address(positions), address(lengths),
         )  # fmt: skip
         if malformed:
             raise CorruptData(f"{malformed} stored rows have no valid column {column_id} of type {sql_type}")

@@ -17,6 +17,7 @@ import pyarrow as pa
 from risingpy.storage.column_buffers import CorruptData, whole
 from risingpy.storage.column_history import null_mark, read_column
 from risingpy.storage.key_encoding import MAX_KEY_BYTES, compute_vnodes, decode_keys, encode_keys, long_key_form
+from risingpy.storage.plain_columns import datum_width
 from risingpy.storage.row_encoding import decode_rows, encode_rows
 from risingpy.storage.table_schema import TableSchema, ValueFormat
 from risingpy.storage.value_encoding import decode_values, encode_values
@@ -42,8 +43,7 @@ class TableCodec:
         # Where in the key the distribution columns stand.
         self._distribution = [self._key.index(column) for column in schema.distribution]
         self.has_long_keys = any(
-            pa.types.is_string(self.types[column].arrow) or pa.types.is_binary(self.types[column].arrow)
-            for column in self._key
+            datum_width(self.types[column].arrow) == 0 for column in self._key
         )
 
     def tells_vnode(self, key_columns: int) -> bool:

@@ -1,4 +1,7 @@
-"""character varying and text: the same bytes, UTF-8, in both forms."""
+"""character varying, text and character(n): the same bytes, UTF-8, in both forms.
+
+A character(n) is kept without the blanks at its end, which mean nothing, and shown with as many as it takes.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import SqlError, StringTooLong
-from risingpy.types.sql_type import SqlType
+from risingpy.types.sql_type import SqlType, TypeKind
 
 
 def parse(type_: SqlType, text: str, time_zone: str) -> str:
@@ -16,16 +19,20 @@ def parse(type_: SqlType, text: str, time_zone: str) -> str:
     if type_.length is not None and len(text) > type_.length:
         if text[type_.length :].strip(" "):
             raise StringTooLong(f"value too long for type {type_}")
-        return text[: type_.length]
-    return text
+        text = text[: type_.length]
+    return text.rstrip(" ") if type_.kind is TypeKind.CHARACTER else text
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
-    return str(value)
+    return str(value).ljust(type_.length or 0) if _is_padded(type_) else str(value)
+
+
+def _is_padded(type_: SqlType) -> bool:
+    return type_.kind is TypeKind.CHARACTER and type_.length is not None
 
 
 def encode(type_: SqlType, value: object) -> bytes:
-    return str(value).encode()
+    return format_value(type_, value, "UTC").encode()
 
 
 def decode(type_: SqlType, data: bytes) -> str:
@@ -42,15 +49,16 @@ def invalid_utf8(data: bytes, error: UnicodeDecodeError) -> SqlError:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
-    return array
+    return pc.utf8_rpad(array, type_.length, padding=" ") if _is_padded(type_) else array
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
-    return array.cast(pa.binary())
+    return text_column(type_, array, "UTC").cast(pa.binary())
 
 
 def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     """See `forms.parse_column`."""
+    values = pc.utf8_rtrim(texts, " ") if type_.kind is TypeKind.CHARACTER else texts
     if type_.length is None:
-        return texts, None
-    return texts, pc.or_kleene(pc.less_equal(pc.utf8_length(texts), type_.length), pc.is_null(texts))
+        return values, None
+    return values, pc.or_kleene(pc.less_equal(pc.utf8_length(values), type_.length), pc.is_null(texts))

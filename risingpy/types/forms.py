@@ -4,7 +4,7 @@ A type family is a module with the same nine functions; this one picks the famil
 in a statement means, what COPY reads and writes: all of it comes from here.
 
 Python values are those of `Literal`: bool, int, float, Decimal, str, bytes, date, time, datetime (UTC for timestamptz),
-MonthDayNano. NULL is the caller's business, except in columns.
+MonthDayNano, tuples for arrays and structs. NULL is the caller's business, except in columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import SqlError
-from risingpy.types import boolean, bytea, character, date_and_time, exact_numeric, floating, integer, interval
+from risingpy.types import (
+    array,
+    boolean,
+    bytea,
+    character,
+    composite,
+    date_and_time,
+    exact_numeric,
+    floating,
+    integer,
+    interval,
+    jsonb,
+    uuid,
+)
 from risingpy.types.sql_type import SqlType, TypeKind
 
 _FAMILIES: dict[TypeKind, ModuleType] = {
@@ -36,6 +49,12 @@ _FAMILIES: dict[TypeKind, ModuleType] = {
     TypeKind.TIMESTAMP: date_and_time,
     TypeKind.TIMESTAMPTZ: date_and_time,
     TypeKind.INTERVAL: interval,
+    TypeKind.CHARACTER: character,
+    TypeKind.UUID: uuid,
+    TypeKind.JSONB: jsonb,
+    TypeKind.ARRAY: array,
+    TypeKind.STRUCT: composite,
+    TypeKind.MAP: composite,
 }
 
 

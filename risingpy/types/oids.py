@@ -6,10 +6,12 @@ from risingpy.types.sql_type import (
     BIGINT,
     BOOLEAN,
     BYTEA,
+    CHARACTER,
     DATE,
     DOUBLE,
     INTEGER,
     INTERVAL,
+    JSONB,
     NUMERIC,
     REAL,
     SMALLINT,
@@ -17,6 +19,7 @@ from risingpy.types.sql_type import (
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
+    UUID,
     VARCHAR,
     SqlType,
 )
@@ -37,7 +40,7 @@ TYPE_BY_OID: dict[int, SqlType] = {
     701: DOUBLE,
     705: UNKNOWN,
     1033: VARCHAR,  # aclitem
-    1042: VARCHAR,  # character
+    1042: CHARACTER,
     1043: VARCHAR,
     1082: DATE,
     1083: TIME,
@@ -47,6 +50,8 @@ TYPE_BY_OID: dict[int, SqlType] = {
     1700: NUMERIC,
     2205: VARCHAR,  # regclass
     2206: VARCHAR,  # regtype
+    2950: UUID,
+    3802: JSONB,
     4089: VARCHAR,  # regnamespace
 }
 """The type that holds a value of that OID."""
@@ -62,6 +67,7 @@ ARRAY_ELEMENT: dict[int, int] = {
     1005: 21,
     1007: 23,
     1009: 25,
+    1014: 1042,
     1015: 1043,
     1016: 20,
     1021: 700,
@@ -76,6 +82,8 @@ ARRAY_ELEMENT: dict[int, int] = {
     1231: 1700,
     2210: 2205,
     2211: 2206,
+    2951: 2950,
+    3807: 3802,
 }
 """Array type → element type."""
 

@@ -7,6 +7,7 @@ a column that the user wrote as `numeric(p, s)` (fixed scale, shown with its zer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -30,6 +31,12 @@ class TypeKind(Enum):
     TIMESTAMP = "timestamp without time zone"
     TIMESTAMPTZ = "timestamp with time zone"
     INTERVAL = "interval"
+    CHARACTER = "character"
+    UUID = "uuid"
+    JSONB = "jsonb"
+    ARRAY = "array"
+    STRUCT = "record"
+    MAP = "map"
     UNKNOWN = "unknown"  # an untyped literal or NULL before it is coerced; never stored
 
 
@@ -39,39 +46,94 @@ UNDECLARED_SCALE = 16  # what PostgreSQL shows of an average; leaves 22 digits b
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """A type. `precision` and `scale` are set for NUMERIC only, `length` for varchar(n) only."""
+    """A type. `precision` and `scale` are set for NUMERIC only, `length` for varchar(n) and char(n) only.
+
+    `items` are an array's element type, a struct's field types (and `names` their names), a map's key and value types.
+    """
 
     kind: TypeKind
     precision: int | None = None
     scale: int | None = None
     declared: bool = False
     length: int | None = None
+    items: tuple[SqlType, ...] = ()
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        match self.kind:
+            case TypeKind.ARRAY:
+                return str(self.element) + "[]"
+            case TypeKind.MAP:
+                return f"map({self.items[0]},{self.items[1]})"
+            case TypeKind.STRUCT:
+                return f"struct<{', '.join(f'{n} {t}' for n, t in zip(self.names, self.items, strict=True))}>"
+            case TypeKind.CHARACTER if self.length is not None:
+                return f"character({self.length})"
         if self.kind is TypeKind.NUMERIC and self.declared:
             return f"numeric({self.precision},{self.scale})"
         if self.kind is TypeKind.VARCHAR and self.length is not None:
             return f"character varying({self.length})"
-        return self.kind.value
+        return str(self.kind.value)
+
+    @property
+    def name(self) -> str:
+        """The type without its modifiers, as errors name it."""
+        match self.kind:
+            case TypeKind.ARRAY:
+                return self.element.name + "[]"
+            case TypeKind.MAP:
+                return f"map({self.items[0].name},{self.items[1].name})"
+        return str(self.kind.value)
+
+    @property
+    def element(self) -> SqlType:
+        """An array's element type."""
+        assert self.kind is TypeKind.ARRAY
+        return self.items[0]
+
+    @property
+    def leaf(self) -> SqlType:
+        """What an array of whatever depth holds in the end; any other type is its own leaf."""
+        return self.element.leaf if self.kind is TypeKind.ARRAY else self
+
+    @property
+    def depth(self) -> int:
+        """An array's number of dimensions; 0 for any other type."""
+        return 1 + self.element.depth if self.kind is TypeKind.ARRAY else 0
 
     @property
     def arrow(self) -> pa.DataType:
         """The Arrow type of a column of this type, in chunks, in stored rows and in results."""
-        if self.kind is TypeKind.NUMERIC:
-            return pa.decimal128(self.precision, self.scale)
+        match self.kind:
+            case TypeKind.NUMERIC:
+                return pa.decimal128(self.precision, self.scale)
+            case TypeKind.ARRAY:
+                return pa.list_(self.element.arrow)
+            case TypeKind.STRUCT:
+                return pa.struct([pa.field(n, t.arrow) for n, t in zip(self.names, self.items, strict=True)])
+            case TypeKind.MAP:
+                return pa.map_(self.items[0].arrow, self.items[1].arrow)
         return _ARROW[self.kind]
 
     @property
     def duckdb(self) -> str:
         """The name to CAST to in DuckDB."""
-        if self.kind is TypeKind.NUMERIC:
-            return f"DECIMAL({self.precision},{self.scale})"
+        match self.kind:
+            case TypeKind.NUMERIC:
+                return f"DECIMAL({self.precision},{self.scale})"
+            case TypeKind.ARRAY:
+                return f"{self.element.duckdb}[]"
+            case TypeKind.STRUCT:
+                fields = ", ".join(f"{_quoted(n)} {t.duckdb}" for n, t in zip(self.names, self.items, strict=True))
+                return f"STRUCT({fields})"
+            case TypeKind.MAP:
+                return f"MAP({self.items[0].duckdb}, {self.items[1].duckdb})"
         return _DUCKDB[self.kind]
 
     @property
     def oid(self) -> int:
-        """pg_type.oid."""
-        return _OID[self.kind]
+        """pg_type.oid. As in PostgreSQL, an array's does not tell its depth."""
+        return _ARRAY_OID[self.leaf.kind] if self.kind is TypeKind.ARRAY else _OID[self.kind]
 
     @property
     def typlen(self) -> int:
@@ -101,6 +163,23 @@ class SqlType:
         """True for every number type."""
         return self.is_integer or self.is_float or self.kind is TypeKind.NUMERIC
 
+    @property
+    def is_text(self) -> bool:
+        """True for varchar, text and char(n)."""
+        return self.kind in (TypeKind.VARCHAR, TypeKind.CHARACTER)
+
+    @property
+    def is_nested(self) -> bool:
+        """True for what is made of other types."""
+        return self.kind in (TypeKind.ARRAY, TypeKind.STRUCT, TypeKind.MAP)
+
+    @property
+    def is_orderable(self) -> bool:
+        """Whether values can be compared, sorted and grouped, and stand in keys: not if jsonb or a map is inside."""
+        if self.kind in (TypeKind.JSONB, TypeKind.MAP):
+            return False
+        return all(item.is_orderable for item in self.items)
+
 
 BOOLEAN = SqlType(TypeKind.BOOLEAN)
 SMALLINT = SqlType(TypeKind.SMALLINT)
@@ -115,6 +194,9 @@ TIME = SqlType(TypeKind.TIME)
 TIMESTAMP = SqlType(TypeKind.TIMESTAMP)
 TIMESTAMPTZ = SqlType(TypeKind.TIMESTAMPTZ)
 INTERVAL = SqlType(TypeKind.INTERVAL)
+CHARACTER = SqlType(TypeKind.CHARACTER)
+UUID = SqlType(TypeKind.UUID)
+JSONB = SqlType(TypeKind.JSONB)
 UNKNOWN = SqlType(TypeKind.UNKNOWN)
 NUMERIC = SqlType(TypeKind.NUMERIC, MAX_PRECISION, UNDECLARED_SCALE)
 
@@ -122,6 +204,25 @@ NUMERIC = SqlType(TypeKind.NUMERIC, MAX_PRECISION, UNDECLARED_SCALE)
 def numeric(precision: int, scale: int, *, declared: bool = False) -> SqlType:
     """NUMERIC of a physical precision and scale."""
     return SqlType(TypeKind.NUMERIC, precision, scale, declared)
+
+
+def array_of(element: SqlType) -> SqlType:
+    """An array of `element`. An array of arrays has one dimension more."""
+    return SqlType(TypeKind.ARRAY, items=(element,))
+
+
+def struct_of(names: Sequence[str], items: Sequence[SqlType]) -> SqlType:
+    """A composite type of named fields."""
+    return SqlType(TypeKind.STRUCT, items=tuple(items), names=tuple(names))
+
+
+def map_of(key: SqlType, value: SqlType) -> SqlType:
+    """A map type."""
+    return SqlType(TypeKind.MAP, items=(key, value))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 _ARROW: dict[TypeKind, pa.DataType] = {
@@ -138,6 +239,9 @@ _ARROW: dict[TypeKind, pa.DataType] = {
     TypeKind.TIMESTAMP: pa.timestamp("us"),
     TypeKind.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
     TypeKind.INTERVAL: pa.month_day_nano_interval(),
+    TypeKind.CHARACTER: pa.string(),  # without the blanks at its end, so that they never count
+    TypeKind.UUID: pa.binary(),  # its 16 bytes, which order as uuids do
+    TypeKind.JSONB: pa.string(),  # the text that PostgreSQL prints
     TypeKind.UNKNOWN: pa.string(),
 }
 
@@ -155,6 +259,9 @@ _DUCKDB: dict[TypeKind, str] = {
     TypeKind.TIMESTAMP: "TIMESTAMP",
     TypeKind.TIMESTAMPTZ: "TIMESTAMPTZ",
     TypeKind.INTERVAL: "INTERVAL",
+    TypeKind.CHARACTER: "VARCHAR",
+    TypeKind.UUID: "BLOB",
+    TypeKind.JSONB: "VARCHAR",
     TypeKind.UNKNOWN: "VARCHAR",
 }
 
@@ -174,6 +281,34 @@ _OID: dict[TypeKind, int] = {
     TypeKind.TIMESTAMPTZ: 1184,
     TypeKind.INTERVAL: 1186,
     TypeKind.NUMERIC: 1700,
+    TypeKind.CHARACTER: 1042,
+    TypeKind.STRUCT: 2249,
+    TypeKind.UUID: 2950,
+    TypeKind.JSONB: 3802,
+    TypeKind.MAP: 1303,  # RisingWave's
+}
+
+_ARRAY_OID: dict[TypeKind, int] = {
+    TypeKind.BOOLEAN: 1000,
+    TypeKind.BYTEA: 1001,
+    TypeKind.SMALLINT: 1005,
+    TypeKind.INTEGER: 1007,
+    TypeKind.UNKNOWN: 1009,
+    TypeKind.CHARACTER: 1014,
+    TypeKind.VARCHAR: 1015,
+    TypeKind.BIGINT: 1016,
+    TypeKind.REAL: 1021,
+    TypeKind.DOUBLE: 1022,
+    TypeKind.TIMESTAMP: 1115,
+    TypeKind.DATE: 1182,
+    TypeKind.TIME: 1183,
+    TypeKind.TIMESTAMPTZ: 1185,
+    TypeKind.INTERVAL: 1187,
+    TypeKind.NUMERIC: 1231,
+    TypeKind.STRUCT: 2287,
+    TypeKind.UUID: 2951,
+    TypeKind.JSONB: 3807,
+    TypeKind.MAP: 1304,
 }
 
 _TYPLEN: dict[TypeKind, int] = {
@@ -188,4 +323,5 @@ _TYPLEN: dict[TypeKind, int] = {
     TypeKind.TIMESTAMP: 8,
     TypeKind.TIMESTAMPTZ: 8,
     TypeKind.INTERVAL: 16,
+    TypeKind.UUID: 16,
 }

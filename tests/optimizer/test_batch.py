@@ -17,7 +17,7 @@ __all__ = ["postgres", "postgres_oracle"]
 
 CASES = (Path(__file__).parent / "cases_of_batch.sql").read_text().splitlines()
 
-_TEXTS = (25, 1042, 705, 19)  # text, bpchar, unknown and name are all our varchar
+_TEXTS = (25, 705, 19)  # text, unknown and name are all our varchar
 _NUMERIC, _DOUBLE, _REAL = 1700, 701, 700
 
 Row = tuple[str | None, ...]

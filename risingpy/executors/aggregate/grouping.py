@@ -18,7 +18,16 @@ from risingpy.types import SqlType, TypeKind
 Integers = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
 
-_PLAIN_KINDS = frozenset({TypeKind.VARCHAR, TypeKind.DATE, TypeKind.NUMERIC, TypeKind.BYTEA})
+_PLAIN_KINDS = frozenset(
+    {
+        TypeKind.VARCHAR,
+        TypeKind.CHARACTER,
+        TypeKind.UUID,
+        TypeKind.DATE,
+        TypeKind.NUMERIC,
+        TypeKind.BYTEA,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,7 @@ def canonical_column(column: pa.Array, type_: SqlType) -> pa.Array:
     """The column with equal values made identical: -0 becomes 0, 30 days become a month."""
     if type_.is_float:
         return pc.add(column, pa.scalar(0.0, column.type))
-    return canonical(column)
+    return canonical(column)  # -0 inside of a nested value is written as 0 by the key encoding
 
 
 def encoded_rows(columns: Sequence[pa.Array], types: Sequence[SqlType], rows: int) -> pa.BinaryArray:

@@ -43,6 +43,8 @@ _ORDERED = frozenset(
         TypeKind.INTEGER,
         TypeKind.BIGINT,
         TypeKind.VARCHAR,
+        TypeKind.CHARACTER,
+        TypeKind.UUID,
         TypeKind.DATE,
         TypeKind.TIME,
         TypeKind.TIMESTAMP,
@@ -213,7 +215,7 @@ def _comparison(call: Call) -> Callable[..., Value] | None:
 def _cast(cast: Cast) -> Evaluate | None:
     source, target = cast.arg.type, cast.type
     value = compile_arrow(cast.arg)
-    if value is None or not _is_plain_cast(source, target) or isinstance(cast.arg, Literal):
+    if value is None or cast.safe or not _is_plain_cast(source, target) or isinstance(cast.arg, Literal):
         return None
     if target.kind is TypeKind.NUMERIC and source.is_integer:
         return lambda columns: _integer_to_numeric(value(columns), target.arrow)

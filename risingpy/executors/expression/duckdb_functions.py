@@ -3,6 +3,7 @@
     rpy_divide_S, rpy_multiply_S     numeric arithmetic with result numeric(38, S), exact
     rpy_round_S, rpy_trunc_S         to a number of decimals that is a column
     rpy_text_TYPE, rpy_parse_TYPE    text forms (`types.forms`); rpy_parse_numeric_S
+    rpy_text_of_…, rpy_…_of_array    arrays and rows as text, made of and cut into texts (`nested_texts`)
     rpy_TYPE('name', …)              the function of that name in `functions`, whose result is of that type
 
 They take and give Arrow columns. Of the last, `functions.call` sees to NULLs; to the others DuckDB passes only rows
@@ -20,6 +21,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from risingpy.errors import SqlError
 from risingpy.executors.expression import functions, numeric_arithmetic
+from risingpy.executors.expression.nested_texts import NESTED_TEXTS
 from risingpy.executors.expression.sql_casts import parse_function
 from risingpy.executors.expression.sql_text import ERROR_MARK, own_function
 from risingpy.storage.column_buffers import whole
@@ -31,14 +33,17 @@ from risingpy.types import (
     DOUBLE,
     INTEGER,
     INTERVAL,
+    JSONB,
     MAX_PRECISION,
     REAL,
     SMALLINT,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    UUID,
     VARCHAR,
     SqlType,
+    array_of,
     numeric,
 )
 from risingpy.types.forms import parse_column, text_column
@@ -51,8 +56,12 @@ _ARITHMETIC: dict[str, Callable[[Column, Column, int], pa.Array]] = {
     "rpy_round": numeric_arithmetic.round_to,
     "rpy_trunc": numeric_arithmetic.truncate_to,
 }
-_PARSED = (BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL)
-_RESULTS = (*_PARSED, VARCHAR)
+# fmt: off
+_PARSED = (
+    BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, UUID, JSONB,
+)
+_RESULTS = (*_PARSED, VARCHAR, array_of(VARCHAR), array_of(JSONB))
+# fmt: on
 
 
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
@@ -64,9 +73,11 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
         _register(connection, parse_function(result), _parser(result), result)
     for type_ in _PARSED:
         _register(connection, parse_function(type_), _parser(type_), type_)
-    for type_ in (REAL, DOUBLE, BYTEA, INTERVAL):
+    for type_ in (REAL, DOUBLE, BYTEA, INTERVAL, UUID):
         _register(connection, f"rpy_text_{type_.kind.name.lower()}", _formatter(type_), VARCHAR)
     _register(connection, "rpy_text_numeric", _numeric_text, VARCHAR)
+    for name, (function, result) in NESTED_TEXTS.items():
+        _register(connection, name, function, result)
     for type_ in _RESULTS:
         _register(connection, own_function(type_), _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
 

@@ -24,6 +24,7 @@ from risingpy.executors.expression.nodes import (
 )
 from risingpy.executors.expression.sql_casts import cast
 from risingpy.executors.expression.sql_functions import SPECIAL, TEMPLATES
+from risingpy.executors.expression.sql_nested import compared_with_all
 from risingpy.executors.expression.sql_text import literal, own_call
 
 
@@ -46,7 +47,8 @@ def _compile(expr: Expr, column: Callable[[int], str]) -> str:
         case Call():
             return _call(expr, [_compile(arg, column) for arg in expr.args])
         case Cast():
-            return cast(_compile(expr.arg, column), expr.arg.type, expr.type)
+            converted = cast(_compile(expr.arg, column), expr.arg.type, expr.type)
+            return f"TRY({converted})" if expr.safe else converted
         case Case():
             return _case(expr, column)
         case Parameter():
@@ -62,6 +64,8 @@ def _call(call: Call, args: list[str]) -> str:
         return SPECIAL[call.function](call, args)
     if call.function in FUNCTIONS:
         return own_call(call.function, args, call.type)
+    if call.function.startswith(("any_", "all_")):
+        return compared_with_all(call, args, _call)
     if call.function not in TEMPLATES:
         raise InternalError(f"the function {call.function} has no SQL")
     return TEMPLATES[call.function].format(*args, type=call.type.duckdb)

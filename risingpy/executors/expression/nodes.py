@@ -26,8 +26,8 @@ class InputRef:
 class Literal:
     """A constant: None for NULL, else the Python value that Arrow takes for the type.
 
-    bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), and
-    pyarrow.MonthDayNano for interval.
+    bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz),
+    pyarrow.MonthDayNano for interval, and tuples for arrays and structs.
     """
 
     value: object
@@ -56,10 +56,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A change of type. Text that is no literal of the type is 22P02, a number too big 22003."""
+    """A change of type. Text that is no literal of the type is 22P02, a number too big 22003.
+
+    A `safe` cast (TRY_CAST) gives NULL instead.
+    """
 
     arg: Expr
     type: SqlType
+    safe: bool = False
 
 
 @dataclass(frozen=True, slots=True)

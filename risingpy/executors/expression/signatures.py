@@ -26,10 +26,12 @@ from risingpy.types import (
     BIGINT,
     BOOLEAN,
     BYTEA,
+    CHARACTER,
     DATE,
     DOUBLE,
     INTEGER,
     INTERVAL,
+    JSONB,
     MAX_PRECISION,
     NUMERIC,
     REAL,
@@ -38,9 +40,11 @@ from risingpy.types import (
     TIMESTAMP,
     TIMESTAMPTZ,
     UNDECLARED_SCALE,
+    UUID,
     VARCHAR,
     SqlType,
     TypeKind,
+    array_of,
     numeric,
 )
 
@@ -50,6 +54,9 @@ class Polymorphic(Enum):
 
     ANY = "any"  # one common type of all ANY arguments
     EVERY = "every"  # each argument keeps its own type
+    ARRAY = "anyarray"  # an array of the common type of all ARRAY arguments' elements and all ELEMENT arguments
+    ELEMENT = "anyelement"  # that common type
+    RECORD = "record"  # one common type of all RECORD arguments, a struct
 
 
 class NumericRule(Enum):
@@ -107,11 +114,20 @@ _TYPES: dict[str, ArgType] = {
     "timestamp": TIMESTAMP,
     "timestamptz": TIMESTAMPTZ,
     "interval": INTERVAL,
+    "bpchar": CHARACTER,
+    "uuid": UUID,
+    "jsonb": JSONB,
+    "text[]": array_of(VARCHAR),
+    "int4[]": array_of(INTEGER),
+    "array": Polymorphic.ARRAY,
+    "elem": Polymorphic.ELEMENT,
+    "record": Polymorphic.RECORD,
     "any": Polymorphic.ANY,
     "every": Polymorphic.EVERY,
 }
 
-_COMPARED = tuple(name for name in _TYPES if name not in ("any", "every"))
+_NOT_COMPARED = ("any", "every", "jsonb", "text[]", "int4[]", "elem")
+_COMPARED = tuple(name for name in _TYPES if name not in _NOT_COMPARED)
 _COMPARISONS = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _MIXED = (("float4", "float8"), ("float8", "float4"), ("date", "timestamp"), ("timestamp", "date"))
 
@@ -168,6 +184,7 @@ NULLIF       nullif        any any = any
 GREATEST     greatest      any… = any
 LEAST        least         any… = any
 CHECK_LENGTH check_length  text int4 = text
+CHECK_CHARACTER check_character bpchar int4 = bpchar
 LIKE_ESCAPE      like_escape      text text text = bool
 ILIKE_ESCAPE     ilike_escape     text text text = bool
 NOT_LIKE_ESCAPE  not_like_escape  text text text = bool
@@ -201,7 +218,7 @@ regr_count regr_count float8 float8 = int8
 """
 # fmt: on
 
-_MIN_MAX = tuple(t for t in _COMPARED if t not in ("bool", "bytea"))
+_MIN_MAX = tuple(t for t in _COMPARED if t not in ("bool", "bytea", "bpchar", "uuid", "array", "record"))
 
 # EXTRACT(field FROM x) is a Call of `extract_<field>`; which fields a type has.
 _INTERVAL_FIELDS = ("century", "day", "decade", "epoch", "millennium", "month", "quarter", "year")

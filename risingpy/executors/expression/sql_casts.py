@@ -6,25 +6,28 @@ that `duckdb_functions` registers; doubles become numerics by their shortest dec
 
 from __future__ import annotations
 
-from risingpy.executors.expression.sql_text import quoted, raised
-from risingpy.types import MAX_PRECISION, SqlType, TypeKind
+from risingpy.executors.expression.sql_text import own_call, quoted, raised
+from risingpy.types import MAX_PRECISION, VARCHAR, SqlType, TypeKind
 
 _EXACT_IN_DOUBLE = 15  # digits
 _SIGNIFICANT = {TypeKind.REAL: 6, TypeKind.DOUBLE: 15}
-_OWN_TEXT = frozenset({TypeKind.REAL, TypeKind.DOUBLE, TypeKind.BYTEA, TypeKind.INTERVAL})
+_OWN_TEXT = frozenset({TypeKind.REAL, TypeKind.DOUBLE, TypeKind.BYTEA, TypeKind.INTERVAL, TypeKind.UUID})
 
 
 def cast(value: str, source: SqlType, target: SqlType) -> str:
     """The cast of the SQL expression `value` from one type to another."""
+    if source.is_nested and source.kind is target.kind:
+        return _items_cast(value, source, target)
     if source.kind is target.kind and source.kind is not TypeKind.NUMERIC:
-        return value if target.length is None else f"left({value}, {target.length})"
+        return _cut(value, target)
     plain = f"CAST({value} AS {target.duckdb})"
     match source.kind, target.kind:
-        case _, TypeKind.VARCHAR | TypeKind.UNKNOWN:
-            shown = text_of(value, source)
-            return shown if target.length is None else f"left({shown}, {target.length})"
-        case TypeKind.VARCHAR | TypeKind.UNKNOWN, _:
+        case _, TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.UNKNOWN:
+            return _cut(text_of(value, source), target)
+        case TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.UNKNOWN, _:
             return _parsed(value, target)
+        case TypeKind.JSONB, _:
+            return own_call(f"jsonb_to_{target.kind.name.lower()}", [value], target)
         case TypeKind.REAL | TypeKind.DOUBLE, TypeKind.NUMERIC:
             shown = f"format('{{:.{_SIGNIFICANT[source.kind]}g}}', CAST({value} AS DOUBLE))"
             return f"CAST({shown} AS {target.duckdb})"
@@ -44,8 +47,21 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
 
 def text_of(value: str, type_: SqlType) -> str:
     """The text that PostgreSQL shows of a value."""
-    if type_.kind in (TypeKind.VARCHAR, TypeKind.UNKNOWN):
+    if type_.is_text or type_.kind in (TypeKind.UNKNOWN, TypeKind.JSONB):
         return value
+    match type_.kind:
+        case TypeKind.ARRAY:
+            join = "rpy_text_of_arrays" if type_.element.kind is TypeKind.ARRAY else "rpy_text_of_array"
+            return f"{join}(list_transform({value}, lambda {_item(type_)}: {text_of(_item(type_), type_.element)}))"
+        case TypeKind.STRUCT:
+            pairs = zip(type_.names, type_.items, strict=True)
+            fields = (text_of(f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs)
+            return f"CASE WHEN {value} IS NOT NULL THEN rpy_text_of_row([{', '.join(fields)}]) END"
+        case TypeKind.MAP:
+            sides = zip(("key", "value"), type_.items, strict=True)
+            parts = [f"coalesce({text_of(f'entry.{side}', t)}, 'NULL')" for side, t in sides]
+            entries = f"list_transform(map_entries({value}), lambda entry: {' || chr(58) || '.join(parts)})"
+            return f"('{{' || array_to_string({entries}, ',') || '}}')"
     if type_.kind in _OWN_TEXT:
         return f"rpy_text_{type_.kind.name.lower()}({value})"
     if type_.kind is TypeKind.NUMERIC and not type_.declared and type_.scale:
@@ -60,7 +76,46 @@ def parse_function(target: SqlType) -> str:
     return f"rpy_parse_{target.kind.name.lower()}"
 
 
+def _cut(text: str, target: SqlType) -> str:
+    """A text as varchar(n) or char(n), whose last blanks mean nothing."""
+    cut = text if target.length is None else f"left({text}, {target.length})"
+    return f"rtrim({cut}, ' ')" if target.kind is TypeKind.CHARACTER else cut
+
+
+def _item(type_: SqlType) -> str:
+    """The name of an element inside of a lambda; that of an outer lambda is another."""
+    return f"item{type_.depth}"
+
+
+def _items_cast(value: str, source: SqlType, target: SqlType) -> str:
+    """A cast of what an array, a struct or a map is made of."""
+    if source == target:
+        return value
+    match source.kind:
+        case TypeKind.ARRAY:
+            item = _item(source)
+            changed = cast(item, source.element, target.element)
+            if changed == f"CAST({item} AS {target.element.duckdb})":
+                return f"CAST({value} AS {target.duckdb})"
+            return f"CAST(list_transform({value}, lambda {item}: {changed}) AS {target.duckdb})"
+        case TypeKind.STRUCT:
+            names = zip(source.names, source.items, target.items, strict=True)
+            fields = ", ".join(cast(f"struct_extract({value}, {quoted(name)})", a, b) for name, a, b in names)
+            return f"CASE WHEN {value} IS NOT NULL THEN CAST(row({fields}) AS {target.duckdb}) END"
+    return f"CAST({value} AS {target.duckdb})"
+
+
 def _parsed(value: str, target: SqlType) -> str:
+    match target.kind:
+        case TypeKind.ARRAY:
+            item = _item(target)
+            pieces = f"rpy_items_of_array({value})" if target.depth == 1 else f"rpy_parts_of_array({value})"
+            changed = cast(item, VARCHAR, target.element)
+            return f"CAST(list_transform({pieces}, lambda {item}: {changed}) AS {target.duckdb})"
+        case TypeKind.STRUCT:
+            pieces = f"rpy_fields_of_row({value}, {len(target.items)})"
+            fields = ", ".join(cast(f"{pieces}[{k}]", VARCHAR, item) for k, item in enumerate(target.items, 1))
+            return f"CASE WHEN {value} IS NOT NULL THEN CAST(row({fields}) AS {target.duckdb}) END"
     read = f"{parse_function(target)}({value})"
     if target.kind is TypeKind.NUMERIC and target.precision != MAX_PRECISION:
         return f"CAST({read} AS {target.duckdb})"

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from risingpy.executors.expression.nodes import Call
 from risingpy.executors.expression.sql_arithmetic import ARITHMETIC
 from risingpy.executors.expression.sql_datetime import DATE_AND_TIME
+from risingpy.executors.expression.sql_json import JSON
+from risingpy.executors.expression.sql_nested import NESTED
 from risingpy.executors.expression.sql_strings import STRINGS
 from risingpy.executors.expression.sql_text import raised
 
@@ -61,4 +63,11 @@ def _only_row(call: Call, args: list[str]) -> str:
     return f"CASE WHEN {rows} > 1 THEN {raised('21000', message, call.type)} ELSE {value} END"
 
 
-SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {"only_row": _only_row, **ARITHMETIC, **STRINGS, **DATE_AND_TIME}
+SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
+    "only_row": _only_row,
+    **ARITHMETIC,
+    **STRINGS,
+    **DATE_AND_TIME,
+    **NESTED,
+    **JSON,
+}

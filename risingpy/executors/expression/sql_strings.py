@@ -34,7 +34,8 @@ def _concat(call: Call, args: list[str]) -> str:
 def _check_length(call: Call, args: list[str]) -> str:
     """A text on its way into varchar(n): too long is an error, unless only blanks are too many."""
     text, limit = args
-    message = f"concat('value too long for type character varying(', {limit}, ')')"
+    name = "character" if call.function == "check_character" else "character varying"
+    message = f"concat('value too long for type {name}(', {limit}, ')')"
     too_long = raised("22001", message, VARCHAR)
     cut = f"WHEN length(rtrim({text}, ' ')) <= {limit} THEN left({text}, {limit})"
     return f"CASE WHEN coalesce(length({text}) <= {limit}, TRUE) THEN {text} {cut} ELSE {too_long} END"
@@ -188,6 +189,7 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "quote_literal_any": _of_output("quote_literal"),
     "quote_nullable_any": _of_output("quote_nullable"),
     "check_length": _check_length,
+    "check_character": _check_length,
     "substring": _substring,
     "trim_both": _trim("trim"),
     "trim_leading": _trim("ltrim"),

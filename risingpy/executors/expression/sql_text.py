@@ -27,7 +27,9 @@ def raised(sqlstate: str, message: str, type_: SqlType) -> str:
 
 def own_function(result: SqlType) -> str:
     """The name in DuckDB by which functions of ours with this result are called; a numeric comes as text."""
-    return "rpy_varchar" if result.kind is TypeKind.NUMERIC else f"rpy_{result.kind.name.lower()}"
+    if result.kind is TypeKind.NUMERIC:
+        return "rpy_varchar"
+    return f"rpy_{result.leaf.kind.name.lower()}" + "_array" * result.depth
 
 
 def own_call(name: str, args: Sequence[str], result: SqlType) -> str:
@@ -40,8 +42,10 @@ def literal(value: object, type_: SqlType) -> str:
     """A constant of exactly this type."""
     if value is None:
         return f"CAST(NULL AS {type_.duckdb})"
-    if type_.kind in (TypeKind.VARCHAR, TypeKind.UNKNOWN):
+    if type_.is_text or type_.kind in (TypeKind.UNKNOWN, TypeKind.JSONB):
         return quoted(str(value))
+    if type_.is_nested:
+        return _nested_literal(value, type_)
     match value:
         case bool():
             return "TRUE" if value else "FALSE"
@@ -59,3 +63,11 @@ def literal(value: object, type_: SqlType) -> str:
         case int() | float():
             return f"CAST('{value}' AS {type_.duckdb})"
     raise InternalError(f"no literal of type {type_} for {value!r}")
+
+
+def _nested_literal(value: object, type_: SqlType) -> str:
+    assert isinstance(value, tuple | list)
+    if type_.kind is TypeKind.STRUCT:
+        fields = ", ".join(literal(item, item_type) for item, item_type in zip(value, type_.items, strict=True))
+        return f"CAST(row({fields}) AS {type_.duckdb})"
+    return f"CAST([{', '.join(literal(item, type_.element) for item in value)}] AS {type_.duckdb})"

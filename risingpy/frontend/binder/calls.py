@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
 from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature, numeric_of, numeric_result
-from risingpy.frontend.binder.coercion import Category, Coercer, Context, Operand, category
+from risingpy.frontend.binder.coercion import Category, Coercer, Context, Operand, category, common_element
 from risingpy.frontend.binder.overloads import NoMatch, resolve
-from risingpy.types import BOOLEAN, VARCHAR, SqlType, TypeKind
+from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 
 _OPERATOR_HINT = "No operator matches the given name and argument types. You might need to add explicit type casts."
 _PREFIX_HINT = "No operator matches the given name and argument type. You might need to add an explicit type cast."
@@ -25,10 +25,12 @@ class Calls:
 
     def operator(self, symbol: str, args: Sequence[Operand], position: int) -> Expr:
         """`a symbol b` or `symbol a`."""
+        signatures: Sequence[Signature] = SCALARS.get(symbol, ())
         if symbol == "||":
             args = self._as_texts(args)
+            signatures = _of_depths(signatures, [a.type for a in args])
         try:
-            signature = resolve(SCALARS.get(symbol, ()), [a.type for a in args], operator=True)
+            signature = resolve(signatures, [a.type for a in args], operator=True)
         except NoMatch as no_match:
             raise _no_operator(symbol, args, position, ambiguous=no_match.ambiguous) from None
         return self.apply(signature, args)
@@ -61,7 +63,7 @@ class Calls:
     def boolean(self, operand: Operand, what: str) -> Expr:
         """`operand` as the condition of `what`. Raises DatatypeMismatch."""
         if operand.type.kind not in (TypeKind.BOOLEAN, TypeKind.UNKNOWN):
-            message = f"argument of {what} must be type boolean, not type {operand.type.kind.value}"
+            message = f"argument of {what} must be type boolean, not type {operand.type.name}"
             raise DatatypeMismatch(message, position=operand.position)
         return self._coercer.coerce(operand, BOOLEAN, Context.IMPLICIT)
 
@@ -71,22 +73,35 @@ class Calls:
         wanted += wanted[-1:] * (len(args) - len(wanted))
         common: SqlType | None = None
         commons: Iterator[Expr] = iter(())
-        if Polymorphic.ANY in wanted:
-            alike = [arg for arg, want in zip(args, wanted, strict=True) if want is Polymorphic.ANY]
+        if {Polymorphic.ANY, Polymorphic.RECORD} & {*wanted}:
+            shared = (Polymorphic.ANY, Polymorphic.RECORD)
+            alike = [arg for arg, want in zip(args, wanted, strict=True) if want in shared]
             exprs_of_one_type, common = self._coercer.to_common_type(alike, what or signature.name)
             commons = iter(exprs_of_one_type)
+        element = _element_type(args, wanted, what or signature.name)
         exprs: list[Expr] = []
         for arg, want in zip(args, wanted, strict=True):
             match want:
-                case Polymorphic.ANY:
+                case Polymorphic.ANY | Polymorphic.RECORD:
                     exprs.append(next(commons))
                 case Polymorphic.EVERY:
                     exprs.append(self._as_shown(signature, arg))
+                case Polymorphic.ELEMENT:
+                    exprs.append(self._coercer.exactly(arg, element))
+                case Polymorphic.ARRAY:
+                    exprs.append(self._coercer.exactly(arg, array_of(element)))
                 case SqlType():
                     exprs.append(self._coercer.coerce(arg, fitting(want, arg.type), Context.IMPLICIT))
         if signature.zoned:
             exprs.append(Literal(self._coercer.time_zone, VARCHAR))
-        result = common if signature.result is Polymorphic.ANY else signature.result
+        result = signature.result
+        match signature.result:
+            case Polymorphic.ANY if common is not None:
+                result = common
+            case Polymorphic.ELEMENT:
+                result = element
+            case Polymorphic.ARRAY:
+                result = array_of(element)
         if signature.rule is not None:
             result = numeric_result(signature.rule, tuple(e.type for e in exprs[: len(args)]))
         assert isinstance(result, SqlType)
@@ -103,9 +118,31 @@ class Calls:
         kinds = [category(a.type) for a in args]
         if Category.STRING not in kinds and Category.UNKNOWN not in kinds:
             return args
-        if TypeKind.BYTEA in [a.type.kind for a in args]:
+        if {TypeKind.BYTEA, TypeKind.ARRAY} & {a.type.kind for a in args}:
+            return args
+        if TypeKind.JSONB in [a.type.kind for a in args] and Category.UNKNOWN in kinds:
             return args
         return [Operand(self._coercer.coerce(a, VARCHAR, Context.EXPLICIT), a.position) for a in args]
+
+
+def _of_depths(signatures: Sequence[Signature], types: Sequence[SqlType]) -> Sequence[Signature]:
+    """Of `||` on arrays, the one for these depths: arrays are joined, or one is an element of the other."""
+    if TypeKind.ARRAY not in [t.kind for t in types] or len(types) != 2:
+        return signatures
+    left, right = (t.depth for t in types)
+    unknown = TypeKind.UNKNOWN in [t.kind for t in types]
+    name = "array_cat" if left == right or unknown else "array_append" if left > right else "array_prepend"
+    return [signature for signature in signatures if signature.function == name]
+
+
+def _element_type(args: Sequence[Operand], wanted: Sequence[object], what: str) -> SqlType:
+    """What ELEMENT stands for in a call, and ARRAY for an array of."""
+    found = [
+        (arg.type, want is Polymorphic.ARRAY)
+        for arg, want in zip(args, wanted, strict=True)
+        if want in (Polymorphic.ELEMENT, Polymorphic.ARRAY)
+    ]
+    return common_element(found, what, args[0].position) if found else UNKNOWN
 
 
 def fitting(wanted: SqlType, given: SqlType) -> SqlType:
@@ -116,7 +153,7 @@ def fitting(wanted: SqlType, given: SqlType) -> SqlType:
 
 
 def _no_operator(symbol: str, args: Sequence[Operand], position: int, *, ambiguous: bool) -> SqlError:
-    types = [a.type.kind.value for a in args]
+    types = [a.type.name for a in args]
     shown = f" {symbol} ".join(types) if len(types) == 2 else f"{symbol} {types[0]}"
     if ambiguous:
         hint = _CHOICE_HINT.format("operator")
@@ -127,7 +164,7 @@ def _no_operator(symbol: str, args: Sequence[Operand], position: int, *, ambiguo
 
 def no_function(name: str, args: Sequence[Operand], position: int, *, ambiguous: bool = False) -> SqlError:
     """The error for a call that no overload takes."""
-    shown = f"{name}({', '.join(a.type.kind.value for a in args)})"
+    shown = f"{name}({', '.join(a.type.name for a in args)})"
     if ambiguous:
         hint = _CHOICE_HINT.format("function")
         return SqlError(f"function {shown} is not unique", sqlstate="42725", position=position, hint=hint)

@@ -39,6 +39,8 @@ class Category(IntEnum):
     TIMESPAN = 4
     USER = 5
     UNKNOWN = 6
+    ARRAY = 7
+    COMPOSITE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,12 @@ _CATEGORY = {
     _K.TIMESTAMPTZ: Category.DATETIME,
     _K.INTERVAL: Category.TIMESPAN,
     _K.BYTEA: Category.USER,
+    _K.UUID: Category.USER,
+    _K.JSONB: Category.USER,
+    _K.MAP: Category.USER,
+    _K.CHARACTER: Category.STRING,
+    _K.ARRAY: Category.ARRAY,
+    _K.STRUCT: Category.COMPOSITE,
     _K.UNKNOWN: Category.UNKNOWN,
 }
 _PREFERRED = (_K.BOOLEAN, _K.VARCHAR, _K.DOUBLE, _K.TIMESTAMPTZ, _K.INTERVAL)
@@ -80,6 +88,8 @@ _IMPLICIT: dict[TypeKind, tuple[TypeKind, ...]] = {
     _K.DATE: (_K.TIMESTAMP, _K.TIMESTAMPTZ),
     _K.TIMESTAMP: (_K.TIMESTAMPTZ,),
     _K.TIME: (_K.INTERVAL,),
+    _K.CHARACTER: (_K.VARCHAR,),
+    _K.VARCHAR: (_K.CHARACTER,),
 }
 _ASSIGNMENT: dict[TypeKind, tuple[TypeKind, ...]] = {
     _K.INTEGER: (_K.SMALLINT,),
@@ -91,7 +101,11 @@ _ASSIGNMENT: dict[TypeKind, tuple[TypeKind, ...]] = {
     _K.TIMESTAMPTZ: (_K.DATE, _K.TIME, _K.TIMESTAMP),
     _K.INTERVAL: (_K.TIME,),
 }
-_EXPLICIT: dict[TypeKind, tuple[TypeKind, ...]] = {_K.INTEGER: (_K.BOOLEAN,), _K.BOOLEAN: (_K.INTEGER,)}
+_EXPLICIT: dict[TypeKind, tuple[TypeKind, ...]] = {
+    _K.INTEGER: (_K.BOOLEAN,),
+    _K.BOOLEAN: (_K.INTEGER,),
+    _K.JSONB: (_K.BOOLEAN, _K.SMALLINT, _K.INTEGER, _K.BIGINT, _K.REAL, _K.DOUBLE, _K.NUMERIC),
+}
 
 
 def category(sql_type: SqlType) -> Category:
@@ -105,13 +119,24 @@ def is_preferred(sql_type: SqlType) -> bool:
 
 def can_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
     """Whether a value of `source` may become `target` in this context. Unknown literals may become anything."""
-    if source.kind is target.kind or source.kind is _K.UNKNOWN:
+    if source.kind is _K.UNKNOWN:
         return True
+    if source.kind is target.kind:
+        return _items_coerce(source, target, context)
     if target.kind in _IMPLICIT.get(source.kind, ()):
         return True
-    if context >= Context.ASSIGNMENT and (target.kind is _K.VARCHAR or target.kind in _ASSIGNMENT.get(source.kind, ())):
+    if context >= Context.ASSIGNMENT and (target.is_text or target.kind in _ASSIGNMENT.get(source.kind, ())):
         return True
-    return context is Context.EXPLICIT and (source.kind is _K.VARCHAR or target.kind in _EXPLICIT.get(source.kind, ()))
+    if context is not Context.EXPLICIT:
+        return False
+    return (source.is_text and target.kind is not _K.MAP) or target.kind in _EXPLICIT.get(source.kind, ())
+
+
+def _items_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
+    """Whether what a type is made of may become what the other one, of the same kind, is made of."""
+    if len(source.items) != len(target.items):
+        return False
+    return all(can_coerce(a, b, context) for a, b in zip(source.items, target.items, strict=True))
 
 
 class Coercer:
@@ -128,10 +153,14 @@ class Coercer:
             return self._from_unknown(operand, target)
         if not can_coerce(expr.type, target, context):
             raise CannotCoerce(
-                f"cannot cast type {expr.type.kind.value} to {target.kind.value}", position=operand.position
+                f"cannot cast type {expr.type.name} to {target.name}", position=operand.position
             )
         if expr.type == target:
             return expr
+        if _has_unknown_fields(expr.type):
+            if target.kind is _K.STRUCT:
+                return self._row(operand, target, context)
+            return self.coerce(Operand(self.settled(operand), operand.where), target, context)
         if isinstance(expr, Literal):
             folded = _folded(expr, target)
             if folded is not None:
@@ -140,7 +169,7 @@ class Coercer:
             # A plain numeric takes any precision: keep what the number has.
             fitting = numeric_of(expr.type)
             return expr if fitting == expr.type or expr.type.kind is _K.NUMERIC else Cast(expr, fitting)
-        if target.kind is _K.VARCHAR and target.length is None and expr.type.kind is _K.VARCHAR:
+        if target.is_text and target.length is None and expr.type.kind is target.kind:
             return expr
         return self._cast(expr, target)
 
@@ -163,6 +192,11 @@ class Coercer:
                 return Call("parse_at", (expr, zone), TIMESTAMPTZ)
         return Cast(expr, target)
 
+    def exactly(self, operand: Operand, target: SqlType) -> Expr:
+        """`operand` implicitly cast to the very type, whatever precision it has."""
+        expr = self.coerce(operand, target, Context.IMPLICIT)
+        return expr if expr.type == target else Cast(expr, target)
+
     def assign(self, operand: Operand, target: SqlType) -> Expr:
         """`operand` for a column of type `target`: the column's very type, whatever precision the value has."""
         if target.length is not None:
@@ -171,13 +205,15 @@ class Coercer:
         return expr if expr.type == target else Cast(expr, target)
 
     def _assign_text(self, operand: Operand, target: SqlType) -> Expr:
-        """A text for varchar(n): too long is an error, unless only blanks are too many."""
-        text = self.coerce(operand, VARCHAR, Context.ASSIGNMENT)
+        """A text for varchar(n) or char(n): too long is an error, unless only blanks are too many."""
+        bare = replace(target, length=None)
+        text = self.coerce(operand, bare, Context.ASSIGNMENT)
         if text.type == target:
             return text
         if isinstance(text, Literal) and isinstance(text.value, str):
             return Literal(parse_text(target, text.value), target)
-        return Cast(Call("check_length", (text, Literal(target.length, INTEGER)), VARCHAR), target)
+        checked = "check_character" if target.kind is _K.CHARACTER else "check_length"
+        return Cast(Call(checked, (text, Literal(target.length, INTEGER)), bare), target)
 
     def _from_unknown(self, operand: Operand, target: SqlType) -> Expr:
         match operand.expr:
@@ -186,7 +222,7 @@ class Coercer:
             case Literal(str(text)):
                 return _literal(text, target, self.time_zone, operand.position)
             case Parameter(index):
-                bare = replace(target, length=None) if target.kind is _K.VARCHAR else target
+                bare = replace(target, length=None) if target.is_text else target
                 parameter = Parameter(index, self._parameters.determine(index, bare, operand.position))
                 return parameter if parameter.type == target else Cast(parameter, target)
             case expr:
@@ -194,16 +230,31 @@ class Coercer:
 
     def settled(self, operand: Operand) -> Expr:
         """`operand`, as text if nothing has said what an unknown literal or parameter is."""
+        if _has_unknown_fields(operand.type):
+            known = tuple(VARCHAR if item.kind is _K.UNKNOWN else item for item in operand.type.items)
+            return self._row(operand, replace(operand.type, items=known), Context.IMPLICIT)
         return self.coerce(operand, VARCHAR, Context.IMPLICIT) if operand.type.kind is _K.UNKNOWN else operand.expr
+
+    def _row(self, operand: Operand, target: SqlType, context: Context) -> Expr:
+        """`ROW(…)` with literals that nothing typed yet: each field on its own."""
+        fields: list[Expr]
+        match operand.expr:
+            case Literal(tuple(values), given):
+                fields = [Literal(value, item) for value, item in zip(values, given.items, strict=True)]
+            case Call("row", args):
+                fields = list(args)
+            case _:
+                return Cast(operand.expr, target)
+        pairs = zip(fields, target.items, strict=True)
+        typed = [self.coerce(Operand(field, operand.where), item, context) for field, item in pairs]
+        exprs = [e if e.type == item else Cast(e, item) for e, item in zip(typed, target.items, strict=True)]
+        constants = [e.value for e in exprs if isinstance(e, Literal)]
+        return Literal(tuple(constants), target) if len(constants) == len(exprs) else Call("row", tuple(exprs), target)
 
     def to_common_type(self, operands: Sequence[Operand], what: str) -> tuple[list[Expr], SqlType]:
         """All operands as their common type; `what` names the construct in the error (CASE, UNION, …)."""
         target = common_type(operands, what)
-        return [self._to_common(operand, target) for operand in operands], target
-
-    def _to_common(self, operand: Operand, target: SqlType) -> Expr:
-        expr = self.coerce(operand, target, Context.IMPLICIT)
-        return expr if expr.type == target else Cast(expr, target)
+        return [self.exactly(operand, target) for operand in operands], target
 
 
 def _literal(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
@@ -211,6 +262,8 @@ def _literal(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
         return Literal(text, UNKNOWN)
     if target.kind is _K.VARCHAR:
         return Literal(text[: target.length], target)
+    if target.kind is _K.CHARACTER:
+        return Literal(text[: target.length].rstrip(" "), target)
     if target.kind in (_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP) and _depends_on_now(text):
         return Cast(Literal(text, VARCHAR), target)
     try:
@@ -218,6 +271,10 @@ def _literal(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
     except SqlError as error:
         error.position = position
         raise
+
+
+def _has_unknown_fields(sql_type: SqlType) -> bool:
+    return sql_type.kind is _K.STRUCT and any(item.kind is _K.UNKNOWN for item in sql_type.items)
 
 
 _LIMITS = {_K.SMALLINT: 1 << 15, _K.INTEGER: 1 << 31, _K.BIGINT: 1 << 63}
@@ -249,13 +306,15 @@ def common_type(operands: Sequence[Operand], what: str) -> SqlType:
     chosen: SqlType | None = None
     for operand in operands:
         given = operand.type
-        if given.kind is _K.UNKNOWN or (chosen is not None and chosen.kind is given.kind):
+        if given.kind is _K.UNKNOWN or (chosen is not None and chosen.kind is given.kind and not given.is_nested):
             continue
         if chosen is None:
             chosen = given
+        elif chosen.kind is given.kind:
+            chosen = _common_nested(chosen, given, what, operand.position)
         elif category(chosen) is not category(given):
             raise DatatypeMismatch(
-                f"{what} types {chosen.kind.value} and {given.kind.value} cannot be matched", position=operand.position
+                f"{what} types {chosen.name} and {given.name} cannot be matched", position=operand.position
             )
         elif not is_preferred(chosen) and _implicit(chosen, given) and not _implicit(given, chosen):
             chosen = given
@@ -263,10 +322,28 @@ def common_type(operands: Sequence[Operand], what: str) -> SqlType:
         return VARCHAR
     if chosen.kind is _K.NUMERIC:
         return _common_numeric([o.type for o in operands if o.type.is_numeric])
-    if chosen.kind is _K.VARCHAR:
+    if chosen.is_text:
         lengths = {o.type.length for o in operands}
         return replace(chosen, length=lengths.pop() if len(lengths) == 1 else None)
     return chosen
+
+
+def _common_nested(a: SqlType, b: SqlType, what: str, position: int) -> SqlType:
+    """What holds two types of one kind that are made of others. Raises DatatypeMismatch."""
+    if len(a.items) != len(b.items):
+        raise DatatypeMismatch(f"{what} types {a.name} and {b.name} cannot be matched", position=position)
+    pairs = zip(a.items, b.items, strict=True)
+    return replace(a, items=tuple(common_type([_typed(x, position), _typed(y, position)], what) for x, y in pairs))
+
+
+def _typed(sql_type: SqlType, position: int) -> Operand:
+    return Operand(Literal(None, sql_type), position)
+
+
+def common_element(args: Sequence[tuple[SqlType, bool]], what: str, position: int) -> SqlType:
+    """The common type of elements, given as types with whether each is of an array or the element itself."""
+    elements = [t.element if is_array and t.kind is _K.ARRAY else t for t, is_array in args]
+    return common_type([_typed(element, position) for element in elements], what)
 
 
 def _implicit(source: SqlType, target: SqlType) -> bool:

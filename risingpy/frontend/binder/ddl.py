@@ -165,7 +165,7 @@ def bound_default(context: BindContext, default: Expression, name: str, sql_type
         raise FeatureNotSupported("cannot use column reference in DEFAULT expression", position=position_of(column))
     operand = ExpressionBinder(context, Scope(), "DEFAULT expressions").bind(default.tree)
     if not can_coerce(operand.type, sql_type, Context.ASSIGNMENT):
-        wanted, given = sql_type.kind.value, operand.type.kind.value
+        wanted, given = sql_type.name, operand.type.name
         message = f'column "{name}" is of type {wanted} but default expression is of type {given}'
         hint = "You will need to rewrite or cast the expression."
         raise DatatypeMismatch(message, position=operand.position, hint=hint)

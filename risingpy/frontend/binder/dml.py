@@ -308,7 +308,7 @@ def _assigned(context: BindContext, operand: Operand, relation: Relation, index:
     if column.generated is not None:
         raise _generated_always(f'cannot insert a non-DEFAULT value into column "{column.name}"', column)
     if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
-        wanted, given = column.type.kind.value, operand.type.kind.value
+        wanted, given = column.type.name, operand.type.name
         message = f'column "{column.name}" is of type {wanted} but expression is of type {given}'
         hint = "You will need to rewrite or cast the expression."
         raise DatatypeMismatch(message, position=operand.position, hint=hint)

@@ -32,7 +32,6 @@ from risingpy.types import (
     UNKNOWN,
     VARCHAR,
     SqlType,
-    TypeKind,
 )
 
 BINARY: dict[type[exp.Expr], str] = {
@@ -62,21 +61,10 @@ BINARY: dict[type[exp.Expr], str] = {
 
 # What sqlglot parses and we do not run, by its name in SQL; anything else is named after its node.
 _UNSUPPORTED: dict[type[exp.Expr], str] = {
-    exp.Any: "ANY",
-    exp.All: "ALL",
-    exp.Array: "ARRAY",
-    exp.Bracket: "array subscript",
-    exp.Tuple: "a row value",
-    exp.Struct: "ROW",
     exp.Collate: "COLLATE",
-    exp.TryCast: "TRY_CAST",
     exp.WithinGroup: "WITHIN GROUP",
     exp.BitString: "type bit",
     exp.HexString: "type bit",
-    exp.JSONExtract: "operator ->",
-    exp.JSONExtractScalar: "operator ->>",
-    exp.ArrayContainsAll: "operator @>",
-    exp.ArrayContainedBy: "operator <@",
     exp.Lambda: "a lambda",
 }
 
@@ -258,7 +246,13 @@ class ExpressionBinder:
         if isinstance(tree.expression, exp.Null):
             return self.calls.form("IS_NOT_NULL" if negated else "IS_NULL", [self.bind(tree.this)], "IS NULL")
         word = tree.expression.sql().upper()
+        if word.startswith("JSON"):
+            return self._is_json(tree, word, negated=negated)
         return self.calls.form(_TESTS[word][negated], [self.bind(tree.this)], f"IS {'NOT ' * negated}{word}")
+
+    def _is_json(self, tree: exp.Is, word: str, *, negated: bool) -> Expr:
+        call = self.calls.form(f"IS_{word.replace(' ', '_')}", [self.bind(tree.this)], f"IS {word}")
+        return Call("not", (call,), BOOLEAN) if negated else call
 
     def _distinct_from(self, tree: exp.Binary) -> Expr:
         args = self.calls.comparable([self.bind(tree.this), self.bind(tree.expression)], position_of(tree))
@@ -307,23 +301,25 @@ class ExpressionBinder:
 
     # -- casts and CASE -------------------------------------------------------------------------------------------
 
-    def _cast(self, tree: exp.Cast) -> Expr:
+    def cast(self, tree: exp.Cast) -> Expr:
         to = tree.args["to"]
         target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to))
         operand = self.bind(tree.this)
         if not can_coerce(operand.type, target, Context.EXPLICIT):
             raise CannotCoerce(
-                f"cannot cast type {operand.type.kind.value} to {target.kind.value}", position=position_of(tree)
+                f"cannot cast type {operand.type.name} to {target.name}", position=position_of(tree)
             )
-        if target.kind is TypeKind.VARCHAR and target.length is not None:
+        if target.is_text and target.length is not None:
             return self._cut(operand, target)
         return self.context.coercer.coerce(operand, target, Context.EXPLICIT)
 
     def _cut(self, operand: Operand, target: SqlType) -> Expr:
-        """An explicit cast to varchar(n) cuts, where an assignment refuses."""
+        """An explicit cast to varchar(n) or char(n) cuts, where an assignment refuses."""
         text = self.context.coercer.coerce(operand, VARCHAR, Context.EXPLICIT)
         if isinstance(text, Literal):
-            return Literal(text.value[: target.length] if isinstance(text.value, str) else None, target)
+            if not isinstance(text.value, str):
+                return Literal(None, target)
+            return self.context.coercer.coerce(Operand(Literal(text.value, UNKNOWN), 1), target, Context.EXPLICIT)
         return Cast(text, target)
 
     def _case(self, tree: exp.Case) -> Expr:
@@ -383,6 +379,5 @@ BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {
     exp.SimilarTo: ExpressionBinder._similar,
     exp.Escape: ExpressionBinder._escape,
     exp.AtTimeZone: ExpressionBinder._at_time_zone,
-    exp.Cast: ExpressionBinder._cast,
     exp.Case: ExpressionBinder._case,
 }

@@ -10,6 +10,7 @@ from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
+from risingpy.frontend.binder.nested import bind_field
 from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.user_functions import bind_user_function
@@ -18,12 +19,12 @@ from risingpy.types import VARCHAR
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
 _UNSUPPORTED = frozenset(
     """
-    age array_agg array_length cume_dist
+    age array_agg cume_dist
     current_setting date_bin dense_rank encode decode format generate_series gen_random_uuid json_agg
-    json_build_object jsonb_agg jsonb_build_object lag lead ntile nth_value percent_rank
+    json_build_object lag lead ntile nth_value percent_rank
     proctime rank regexp_count regexp_match regexp_matches
-    regexp_split_to_array regexp_split_to_table row row_number set_config
-    string_to_array to_char to_date to_json to_jsonb unnest
+    regexp_split_to_array regexp_split_to_table row_number set_config
+    to_char to_date to_json unnest jsonb_agg
     current_time localtime tumble hop clock_timestamp
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
@@ -37,7 +38,7 @@ def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
     """`pg_catalog.f(…)`: the schema of all functions."""
     inner = tree.expression
     if not isinstance(inner, exp.Anonymous):
-        raise FeatureNotSupported("field selection is not supported", position=position_of(tree))
+        return bind_field(binder, tree)
     schema = name_of(tree.this.this if isinstance(tree.this, exp.Column) else tree.this)
     if schema != "pg_catalog":
         args = [binder.bind(a) for a in inner.expressions]

@@ -54,11 +54,25 @@ def _types(signature: Signature, count: int) -> list[ArgType]:
 
 
 def _is_exact(wanted: ArgType, given: SqlType) -> bool:
-    return isinstance(wanted, Polymorphic) or wanted.kind is given.kind
+    if isinstance(wanted, Polymorphic):
+        return _suits(wanted, given)
+    return wanted.kind is given.kind and (wanted.items == given.items or wanted.kind is not TypeKind.ARRAY)
 
 
 def _reaches(wanted: ArgType, given: SqlType) -> bool:
-    return isinstance(wanted, Polymorphic) or can_coerce(given, wanted, Context.IMPLICIT)
+    if isinstance(wanted, Polymorphic):
+        return given.kind is TypeKind.UNKNOWN or _suits(wanted, given)
+    return can_coerce(given, wanted, Context.IMPLICIT)
+
+
+def _suits(wanted: Polymorphic, given: SqlType) -> bool:
+    match wanted:
+        case Polymorphic.ARRAY:
+            return given.kind is TypeKind.ARRAY
+        case Polymorphic.RECORD:
+            return given.kind is TypeKind.STRUCT
+        case Polymorphic.ANY | Polymorphic.EVERY | Polymorphic.ELEMENT:
+            return True
 
 
 def _assume_same(args: Sequence[SqlType]) -> list[SqlType]:

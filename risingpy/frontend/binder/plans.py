@@ -8,7 +8,7 @@ from dataclasses import replace
 from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.frontend.binder.coercion import Coercer, Operand
 from risingpy.optimizer.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
-from risingpy.types import TypeKind
+from risingpy.types import SqlType, TypeKind
 
 ONE_ROW = Values(((),), ())  # what a query without FROM reads
 
@@ -66,8 +66,13 @@ def _row(exprs: Sequence[Expr], convert: Conversion, positions: Sequence[int]) -
     return tuple(convert(Operand(e, p), i) for i, (e, p) in enumerate(zip(exprs, positions, strict=True)))
 
 
+def is_settled(sql_type: SqlType) -> bool:
+    """Whether nothing in a type is unknown."""
+    return sql_type.kind is not TypeKind.UNKNOWN and all(map(is_settled, sql_type.items))
+
+
 def settled(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:
     """The plan with text for whatever is still unknown."""
-    if all(field.type.kind is not TypeKind.UNKNOWN for field in plan.schema):
+    if all(is_settled(field.type) for field in plan.schema):
         return plan
     return converted(plan, lambda operand, _: coercer.settled(operand), [1] * len(plan.schema))

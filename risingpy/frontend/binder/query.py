@@ -27,6 +27,7 @@ from risingpy.frontend.parser.ast import Query
 from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.catalog import Catalog, Relation
 from risingpy.optimizer.logical import Field, LogicalPlan, Values
+from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.rewrite import with_correlated
 from risingpy.types import SqlType, TypeKind
 
@@ -57,6 +58,7 @@ def bind_query(
     """Binds a query. `parameter_types` are what the client declared; UNKNOWN ones and missing ones are found out."""
     context = make_context(catalog, search_path, parameter_types, session)
     plan = bind_settled(context, query.tree)
+    check_order(plan)
     dependencies, functions = (tuple(dict.fromkeys(ids)) for ids in (context.dependencies, context.functions))
     return BoundQuery(plan, plan.schema, context.parameters.types(), dependencies, functions)
 

@@ -317,7 +317,7 @@ def _bound(binder: ExpressionBinder, tree: exp.Expr, clause: str) -> Expr | None
         message = f"argument of {clause} must not contain variables"
         raise SqlError(message, sqlstate="42P10", position=position_of(column))
     if not operand.type.is_numeric and operand.type.kind is not TypeKind.UNKNOWN:
-        message = f"argument of {clause} must be type bigint, not type {operand.type.kind.value}"
+        message = f"argument of {clause} must be type bigint, not type {operand.type.name}"
         raise SqlError(message, sqlstate="42804", position=operand.position)
     expr = binder.context.coercer.coerce(operand, BIGINT, Context.ASSIGNMENT)
     match expr:

@@ -13,6 +13,7 @@ from risingpy.executors.expression.signatures import EXTRACT_FIELDS, SCALARS
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Context, Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.nested import bound_row
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.trees import position_of
 from risingpy.types import BOOLEAN, DATE, DOUBLE, INTEGER, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, TypeKind
@@ -85,7 +86,7 @@ def _now(binder: ExpressionBinder, name: str, args: list[Operand], position: int
 def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     if len(args) != 1:
         raise no_function(name, args, position)
-    return Literal(args[0].type.kind.value, VARCHAR)
+    return Literal(args[0].type.name, VARCHAR)
 
 
 def _current_setting(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
@@ -165,6 +166,7 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "current_setting": _current_setting,
     "pg_backend_pid": _pg_backend_pid,
     "pg_typeof": _pg_typeof,
+    "row": lambda binder, name, args, position: bound_row(binder, args),
     **dict.fromkeys(
         (
             *("now", "current_timestamp", "transaction_timestamp", "statement_timestamp"),

@@ -16,6 +16,7 @@ from risingpy.executors.expression.nodes import SubqueryKind as Kind
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import Outer
 from risingpy.frontend.binder.expressions import BINARY, BINDERS, COMPARISONS, ExpressionBinder
+from risingpy.frontend.binder.nested import compared_with_array
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.rows import compared_rows, in_list, row_fields
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
@@ -68,14 +69,15 @@ def _quantified(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
     """`x op ANY (…)`; SOME comes as a function's call."""
     quantifier, symbol = tree.expression, BINARY[type(tree)]
     if isinstance(quantifier, exp.Anonymous):
-        if name_of(quantifier.this) != "some" or len(quantifier.expressions) != 1:
+        if name_of(quantifier.this) not in ("some", "all") or len(quantifier.expressions) != 1:
             return None
         query = quantifier.expressions[0]
     else:
         query = quantifier.this
+    everything = isinstance(quantifier, exp.All) or name_of(quantifier.this) == "all"
+    query = query.this if isinstance(query, exp.Paren) else query
     if not isinstance(query, exp.Query | exp.Values):
-        return None
-    everything = isinstance(quantifier, exp.All)
+        return compared_with_array(binder, tree, "all" if everything else "any", query)
     found = _any(binder, tree.this, symbol, query, position_of(tree), negated=everything)
     return Call("not", (found,), BOOLEAN) if everything else found
 

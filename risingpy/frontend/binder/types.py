@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 
-from risingpy.errors import FeatureNotSupported, InvalidParameterValue, UndefinedObject
+from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidParameterValue, UndefinedObject
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
     BYTEA,
+    CHARACTER,
     DATE,
     DOUBLE,
     INTEGER,
     INTERVAL,
+    JSONB,
     MAX_PRECISION,
     NUMERIC,
     REAL,
@@ -20,10 +22,14 @@ from risingpy.types import (
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    UUID,
     VARCHAR,
     SqlType,
     TypeKind,
+    array_of,
+    map_of,
     numeric,
+    struct_of,
 )
 
 _INTERNAL_NAMES: dict[str, SqlType] = {
@@ -36,7 +42,9 @@ _INTERNAL_NAMES: dict[str, SqlType] = {
     "numeric": NUMERIC,
     "varchar": VARCHAR,
     "text": VARCHAR,
-    "bpchar": VARCHAR,
+    "bpchar": CHARACTER,
+    "uuid": UUID,
+    "jsonb": JSONB,
     "bytea": BYTEA,
     "date": DATE,
     "time": TIME,
@@ -71,11 +79,13 @@ _ALIASES = {
 # Types of PostgreSQL and RisingWave that this version does not store.
 _UNSUPPORTED = frozenset(
     """
-    bit box cidr circle inet int256 json jsonb line lseg macaddr map money oid path point polygon regclass regtype
-    rw_int256 serial bigserial smallserial struct timetz tsquery tsvector uuid varbit vector xml name regproc
+    bit box cidr circle inet int256 json line lseg macaddr money oid path point polygon regclass regtype
+    rw_int256 serial bigserial smallserial timetz tsquery tsvector varbit vector xml name regproc
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 
+_ARRAY_SUFFIX = re.compile(r"(.*\S)\s*(?:\[\s*\d*\s*\]|\barray(?:\s*\[\s*\d+\s*\])?)", re.IGNORECASE | re.DOTALL)
+_CONSTRUCTED = re.compile(r"(struct|map)\s*[<(](.*)[>)]", re.IGNORECASE | re.DOTALL)
 _MODIFIERS = re.compile(r"\(([^)]*)\)")
 _INTERVAL_FIELDS = re.compile(r"^interval (year|month|day|hour|minute|second)( to (month|day|hour|minute|second))?$")
 _TIMES = (TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.INTERVAL)
@@ -85,22 +95,64 @@ _MAX_LENGTH = 10_485_760  # PostgreSQL's limit of varchar(n)
 def resolve_type(text: str, position: int | None) -> SqlType:
     """The type that `text` names.
 
-    char(n) is taken as varchar(n): nothing is padded. Raises UndefinedObject (42704), FeatureNotSupported, and
-    InvalidParameterValue for modifiers out of range.
+    Raises UndefinedObject (42704), FeatureNotSupported, and InvalidParameterValue for modifiers out of range.
     """
+    array = _ARRAY_SUFFIX.fullmatch(text)
+    if array is not None:
+        return array_of(resolve_type(array[1], position))
+    made = _CONSTRUCTED.fullmatch(text)
+    if made is not None:
+        return _constructed_type(made[1].lower(), made[2], position)
     internal = internal_name(text)
-    if "[" in text or text.lower().endswith(" array"):
-        raise FeatureNotSupported("array types are not supported", position=position)
     sql_type = _INTERNAL_NAMES.get(internal)
     if sql_type is None:
         if internal in _UNSUPPORTED or internal == "time with time zone":
             raise FeatureNotSupported(f"type {internal} is not supported", position=position)
         raise UndefinedObject(f'type "{internal}" does not exist', position=position)
+    if internal == "bpchar" and "bpchar" not in text.lower() and not _MODIFIERS.search(text):
+        return SqlType(TypeKind.CHARACTER, length=1)
     return _with_modifiers(sql_type, internal, _modifiers(text, position), position)
+
+
+def _constructed_type(word: str, inside: str, position: int | None) -> SqlType:
+    """`struct<name type, …>` and `map(key, value)`."""
+    parts = _split(inside)
+    if word == "map":
+        if len(parts) != 2:
+            raise InvalidParameterValue("a map type has a key type and a value type", position=position)
+        key, value = (resolve_type(part, position) for part in parts)
+        if not (key.is_text or key.is_integer):
+            raise DatatypeMismatch(f"invalid map key type: {key}", position=position)
+        return map_of(key, value)
+    names, items = [], []
+    for part in parts:
+        name, _, type_text = part.partition(" ")
+        names.append(name[1:-1].replace('""', '"') if name.startswith('"') else name.lower())
+        items.append(resolve_type(type_text, position))
+    if len(set(names)) != len(names):
+        raise InvalidParameterValue("the fields of a struct need distinct names", position=position)
+    return struct_of(names, items)
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets."""
+    parts, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    return [*parts, text[start:].strip()]
 
 
 def internal_name(text: str) -> str:
     """The name by which PostgreSQL calls the type (and a column cast to it): `int4` for integer."""
+    array = _ARRAY_SUFFIX.fullmatch(text)
+    if array is not None:
+        return internal_name(array[1])
+    made = _CONSTRUCTED.fullmatch(text)
+    if made is not None:
+        return "row" if made[1].lower() == "struct" else "map"
     bare = " ".join(_MODIFIERS.sub(" ", text).split())
     folded = bare[1:-1] if bare.startswith('"') and bare.endswith('"') else bare.lower()
     folded = folded.removeprefix("pg_catalog . ").removeprefix("pg_catalog.")
@@ -120,8 +172,6 @@ def _modifiers(text: str, position: int | None) -> list[int]:
 
 
 def _with_modifiers(sql_type: SqlType, internal: str, modifiers: list[int], position: int | None) -> SqlType:
-    if internal == "bpchar" and not modifiers:
-        return SqlType(TypeKind.VARCHAR, length=1)
     if not modifiers:
         return sql_type
     if sql_type.kind is TypeKind.NUMERIC and len(modifiers) <= 2:
@@ -132,7 +182,7 @@ def _with_modifiers(sql_type: SqlType, internal: str, modifiers: list[int], posi
             raise InvalidParameterValue(f"length for type {shown} must be at least 1", position=position)
         if modifiers[0] > _MAX_LENGTH:
             raise InvalidParameterValue(f"length for type {shown} cannot exceed {_MAX_LENGTH}", position=position)
-        return SqlType(TypeKind.VARCHAR, length=modifiers[0])
+        return SqlType(sql_type.kind, length=modifiers[0])
     if internal == "float8" and len(modifiers) == 1:  # float(p)
         if modifiers[0] < 1:
             raise InvalidParameterValue("precision for type float must be at least 1 bit", position=position)

@@ -56,7 +56,8 @@ def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc
     date_digits = 6 if column.type.kind in _WITH_TIME else 0 if column.type.kind is TypeKind.DATE else None
     return (
         *(database, owner.schema_name, owner.name, column.name, number, column.default, nullable),
-        *(column.type.kind.value, column.type.length, *_precision(column.type), date_digits, None),
+        *("ARRAY" if column.type.kind is TypeKind.ARRAY else column.type.name, column.type.length),
+        *(*_precision(column.type), date_digits, None),
         *(database, "pg_catalog", _TYPE_NAMES[column.type.oid]),
         *(None,) * 12,
         *("NO", None, None, None, None, None, "NO"),

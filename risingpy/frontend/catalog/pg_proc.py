@@ -15,6 +15,8 @@ from risingpy.frontend.catalog.oids import ROOT_USER_OID, schema_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 
 _ANY_ELEMENT_OID = 2283
+_OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
+_NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record"}
 _FIRST_OID = 10000  # of our own numbering, below the users' range
 _SQL_LANGUAGE_OID = 12
 
@@ -25,11 +27,11 @@ def _is_function(signature: Signature) -> bool:
 
 
 def _type_oid(argument: ArgType) -> int:
-    return _ANY_ELEMENT_OID if isinstance(argument, Polymorphic) else argument.oid
+    return _OIDS.get(argument, _ANY_ELEMENT_OID) if isinstance(argument, Polymorphic) else argument.oid
 
 
 def _type_text(argument: ArgType) -> str:
-    return "anyelement" if isinstance(argument, Polymorphic) else argument.kind.value
+    return _NAMES.get(argument, "anyelement") if isinstance(argument, Polymorphic) else argument.name
 
 
 def _numbered() -> Iterable[tuple[int, str, Signature]]:

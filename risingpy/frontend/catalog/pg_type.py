@@ -45,6 +45,9 @@ _SCALARS = """
 1184 timestamptz 8 D 1185 timestamp with time zone
 1186 interval 16 T 1187 interval
 1700 numeric -1 N 1231 numeric
+2950 uuid 16 U 2951 uuid
+3802 jsonb -1 U 3807 jsonb
+1303 map -1 U 1304 map
 2205 regclass 4 N 2210 regclass
 2206 regtype 4 N 2211 regtype
 4089 regnamespace 4 N 4090 regnamespace

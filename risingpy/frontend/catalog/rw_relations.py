@@ -61,7 +61,7 @@ def _columns(state: SystemState) -> Iterable[Row]:
                 *(found.relation_id, column.name, i + 1, column.hidden, i in found.primary_key, i in distribution),
                 *(column.generated is not None, not column.not_null and i not in found.primary_key),
                 *(column.generated.text if column.generated is not None else None, str(column.type), column.type.oid),
-                *(column.type.typlen, column.type.kind.value),
+                *(column.type.typlen, column.type.name),
             )
 
 

@@ -15,8 +15,8 @@ from sqlglot import exp
 from sqlglot.parsers.risingwave import RisingWaveParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from risingpy.frontend.parser.function_parser import FunctionParser
 from risingpy.frontend.parser.keywords import RESERVED
+from risingpy.frontend.parser.nested_parser import NestedParser
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 
 _COMPARISON: dict[TokenType, type[exp.Binary]] = {
@@ -48,6 +48,8 @@ _BOOLEAN_TESTS = {"TRUE": exp.true, "FALSE": exp.false}
 _PREDICATES = (TokenType.BETWEEN, TokenType.IN, TokenType.LIKE, TokenType.ILIKE, TokenType.SIMILAR_TO)
 # Operators of arrays, JSON and the like, which sqlglot parses for the binder to name in its refusal.
 _EXOTIC = RisingWaveParser.RANGE_PARSERS.keys() - {TokenType.FOR, TokenType.GLOB, TokenType.IS, *_OTHER, *_PREDICATES}
+# Binary operators that sqlglot has nodes of its own for, or none.
+_SYMBOLS = ("^@", "->", "->>", "#>", "#>>", "@>", "<@", "&&", "?", "?|", "?&", "#-", "@?", "@@")
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NORMAL_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _PREFIXES = (("|", "/"), ("||", "/"), ("@",), ("~",))
@@ -64,7 +66,7 @@ class Operator(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True}
 
 
-class ExpressionParser(FunctionParser):
+class ExpressionParser(NestedParser):
     """sqlglot's parser with its expression levels replaced."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -82,6 +84,7 @@ class ExpressionParser(FunctionParser):
     }
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         "CAST": lambda self: self._parse_cast(True),
+        "TRY_CAST": lambda self: self._parse_cast(False),
         "EXTRACT": lambda self: self._parse_extract_call(),
         "OVERLAY": lambda self: self._parse_overlay_call(),
         "NORMALIZE": lambda self: self._parse_normalize_call(),
@@ -90,6 +93,7 @@ class ExpressionParser(FunctionParser):
         "TRIM": lambda self: self._parse_trim_call(),
     }
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {}
+    LAMBDAS: ClassVar[dict[Any, Any]] = {}  # `->` is an operator
 
     # -- the levels of precedence ---------------------------------------------------------------------------------
 
@@ -136,13 +140,15 @@ class ExpressionParser(FunctionParser):
             test = exp.Anonymous(this="is_normalized", expressions=[this, exp.Literal.string(form)])
         elif self._match_text_seq("NORMALIZED"):
             test = exp.Anonymous(this="is_normalized", expressions=[this, exp.Literal.string("NFC")])
+        elif self._match_text_seq("JSON"):
+            test = self._parse_is_json(this)
         elif self._match_text_seq("UNKNOWN"):
             test = exp.Is(this=this, expression=exp.var("UNKNOWN"))
         elif self._curr.text.upper() in _BOOLEAN_TESTS:
             test = exp.Is(this=this, expression=_BOOLEAN_TESTS[self._curr.text.upper()]())
             self._advance()
         else:
-            self.raise_error("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM expected")
+            self.raise_error("NULL, TRUE, FALSE, UNKNOWN, JSON or DISTINCT FROM expected")
         self._at(test, token)
         return self._at(exp.Not(this=test), token) if negated else test
 
@@ -207,16 +213,13 @@ class ExpressionParser(FunctionParser):
             elif token.token_type in _SHIFT and following.token_type is token.token_type and adjacent:
                 self._advance(2)
                 left = _SHIFT[token.token_type](this=left, expression=self._needed(self._parse_prefixed))
-            elif token.text == "^@":
+            elif token.text in _SYMBOLS:
                 self._advance()
-                left = Operator(this="^@", expressions=[left, self._needed(self._parse_prefixed)])
+                left = Operator(this=token.text, expressions=[left, self._needed(self._parse_prefixed)])
             elif token.text == "!" and following.token_type in _NOT_OPERATORS and adjacent:
                 self._advance(2)
                 kind = _OTHER.get(following.token_type) or _LIKE[following.token_type]
                 left = exp.Not(this=self._at(kind(this=left, expression=self._needed(self._parse_prefixed)), token))
-            elif token.token_type in self.JSON_OPERATORS:
-                self._advance()
-                left = self.JSON_OPERATORS[token.token_type](self, left, self._needed(self._parse_term))
             else:
                 break
             self._at(left, token)

@@ -12,6 +12,7 @@ sized. Callers: the encodings beside this folder, nobody else; they keep the buf
 * `rows`        headers of column-aware rows
 * `grouping`    hashing and grouping of binary keys
 * `sorting`     sorting of binary keys
+* `json`        parts of jsonb texts; `json_containment` is `@>`
 
 Importing a kernel's module loads its machine code from the cache, or compiles it (about 20 s for all). A
 process that forks workers calls `load` first, so that they inherit the code.

@@ -29,7 +29,7 @@ from numba import config, njit, types
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
-_MODULES = ("sizing", "keys", "key_reading", "datums", "rows", "grouping", "sorting", "digests")
+_MODULES = ("sizing", "keys", "key_reading", "datums", "rows", "grouping", "sorting", "json", "json_containment")
 
 
 def kernel(function: Function) -> Function:

@@ -154,3 +154,73 @@ def gather_binary(data: int, positions: int, offsets: int, n: int, out: int, val
         else:
             missing += 1
     return missing
+
+
+@inlined
+def _item_end(data: int, position: int, end: int, width: int) -> int:
+    """Where the item at `position` ends: flag, length if `width` is 0, datum. -1 if it is malformed."""
+    flag = load_u8(data + position)
+    position += 1
+    if flag == 1:
+        if width == 0:
+            if position + 4 > end:
+                return -1
+            width = load_u32(data + position)
+            position += 4
+        position += width
+    if flag > 1 or position > end:
+        return -1
+    return position
+
+
+@kernel
+def count_items(
+    data: int, offsets: int, validity: int, bit_offset: int, n: int, even_width: int, odd_width: int, counts: int
+) -> int:
+    """Arrays: how many items each row has, whose widths alternate (the keys and values of a map); 0 for NULL.
+
+    Returns the number of malformed rows.
+    """
+    malformed = 0
+    for i in range(n):
+        count = 0
+        if is_valid(validity, bit_offset + i):
+            position = load_i32(offsets + 4 * i)
+            end = load_i32(offsets + 4 * i + 4)
+            while 0 <= position < end:
+                position = _item_end(data, position, end, odd_width if count & 1 else even_width)
+                count += 1
+            if position < 0:
+                malformed += 1
+                count = 0
+        store_i64(counts + 8 * i, count)
+    return malformed
+
+
+@kernel
+def locate_items(
+    data: int, offsets: int, validity: int, bit_offset: int, n: int,
+    even_width: int, odd_width: int, starts: int, lengths: int,
+) -> None:  # fmt: skip
+    """Arrays: where the datum of each counted item starts (-1: NULL), and its number of bytes."""
+    item = 0
+    for i in range(n):
+        if not is_valid(validity, bit_offset + i):
+            continue
+        position = load_i32(offsets + 4 * i)
+        end = load_i32(offsets + 4 * i + 4)
+        count = 0
+        while position < end:
+            width = odd_width if count & 1 else even_width
+            following = _item_end(data, position, end, width)
+            if load_u8(data + position) == 0:
+                start = -1
+                length = 0
+            else:
+                start = position + 1 if width else position + 5
+                length = following - start
+            store_i64(starts + 8 * item, start)
+            store_i64(lengths + 8 * item, length)
+            item += 1
+            count += 1
+            position = following

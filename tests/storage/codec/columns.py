@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Context, Decimal
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,23 @@ ALL_TYPES = (
     types.TIMESTAMP,
     types.TIMESTAMPTZ,
     types.INTERVAL,
+    types.CHARACTER,
+    types.UUID,
+    types.array_of(types.INTEGER),
+    types.array_of(types.array_of(types.VARCHAR)),
+    types.array_of(types.DOUBLE),
+    types.array_of(types.INTERVAL),
+    types.struct_of(["a", "b"], [types.BIGINT, types.array_of(types.BOOLEAN)]),
+    types.array_of(types.struct_of(["x"], [types.NUMERIC])),
 )
+STORED_TYPES = (
+    *ALL_TYPES,
+    types.JSONB,
+    types.array_of(types.JSONB),
+    types.map_of(types.VARCHAR, types.INTEGER),
+    types.map_of(types.BIGINT, types.array_of(types.map_of(types.VARCHAR, types.JSONB))),
+)
+"""Those that cannot stand in keys, too."""
 DAY_MICROS = 86_400_000_000
 HOURS_292_YEARS = 2**63 - 1
 
@@ -67,9 +84,18 @@ def not_null(type_: SqlType) -> st.SearchStrategy[Value]:
         case TypeKind.NUMERIC:
             limit = 10 ** (type_.precision or 0) - 1
             return st.integers(-limit, limit) | st.sampled_from([-limit, -1, 0, 1, limit])
-        case TypeKind.VARCHAR:
+        case TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.JSONB:
             text = st.characters(exclude_categories=["Cs"])
             return st.text(text, max_size=30) | st.text("\0a\U0010ffff", max_size=20)
+        case TypeKind.UUID:
+            return st.binary(min_size=16, max_size=16)
+        case TypeKind.ARRAY:
+            return st.lists(values(type_.element), max_size=4).map(tuple)
+        case TypeKind.STRUCT:
+            return st.tuples(*map(values, type_.items))
+        case TypeKind.MAP:
+            pairs = st.lists(st.tuples(not_null(type_.items[0]), values(type_.items[1])), max_size=3)
+            return pairs.map(lambda found: tuple(part for pair in found for part in pair))
         case TypeKind.BYTEA:
             return st.binary(max_size=30) | st.lists(st.sampled_from([0, 1, 255]), max_size=20).map(bytes)
         case TypeKind.INTERVAL:
@@ -103,13 +129,38 @@ def column(type_: SqlType, items: Sequence[Value]) -> pa.Array:
             return pa.array(floats, type_.arrow, mask=nulls)
         case TypeKind.INTERVAL:
             return pa.array([None if v is None else pa.MonthDayNano(v) for v in items], type_.arrow)
+        case TypeKind.ARRAY | TypeKind.STRUCT | TypeKind.MAP:
+            return _nested_column(type_, items, pa.array(nulls))
         case _:
             return pa.array(items, type_.arrow)
+
+
+def _nested_column(type_: SqlType, items: Sequence[Value], nulls: pa.Array) -> pa.Array:
+    given = [value if isinstance(value, tuple) else () for value in items]
+    if type_.kind is TypeKind.STRUCT:
+        fields = [column(t, [v[k] if v else None for v in given]) for k, t in enumerate(type_.items)]
+        return pa.StructArray.from_arrays(fields, fields=list(type_.arrow), mask=nulls)
+    step = len(type_.items)
+    parts = [column(t, [item for v in given for item in v[k::step]]) for k, t in enumerate(type_.items)]
+    offsets = pa.array(np.cumsum([0, *(len(v) // step for v in given)]), pa.int32())
+    kind = pa.MapArray if type_.kind is TypeKind.MAP else pa.ListArray
+    return kind.from_arrays(offsets, *parts, type=type_.arrow, mask=nulls)
 
 
 def as_values(array: pa.Array) -> list[Value]:
     """The reference values of an Arrow column."""
     kind = array.type
+    if pa.types.is_struct(kind):
+        fields = [as_values(array.field(k)) for k in range(kind.num_fields)]
+        rows = zip(*fields, strict=True)
+        return [row if there else None for row, there in zip(rows, array.is_valid().to_pylist(), strict=True)]
+    if pa.types.is_nested(kind):
+        parts = [array.keys, array.items] if pa.types.is_map(kind) else [array.values]
+        flat = list(zip(*map(as_values, parts), strict=True))
+        offsets = array.offsets.to_pylist()
+        rows = (flat[a:b] for a, b in pairwise(offsets))
+        nested = [tuple(part for item in row for part in item) for row in rows]
+        return [row if there else None for row, there in zip(nested, array.is_valid().to_pylist(), strict=True)]
     if pa.types.is_decimal(kind):
         return [None if v is None else int(v.scaleb(kind.scale, _EXACT)) for v in array.to_pylist()]
     if pa.types.is_date(kind):
@@ -123,10 +174,17 @@ def as_values(array: pa.Array) -> list[Value]:
 
 def same(one: pa.Array, other: pa.Array) -> bool:
     """Whether two columns hold the same bits, NaNs and signs of zero included."""
+    if pa.types.is_nested(one.type):
+        return one.type == other.type and as_bits(one) == as_bits(other)
     if pa.types.is_floating(one.type):
         bits = pa.int32() if one.type == pa.float32() else pa.int64()
         return one.type == other.type and bool(one.view(bits).equals(other.view(bits)))
     return bool(one.equals(other))
+
+
+def as_bits(array: pa.Array) -> object:
+    """Something that is equal for columns of the same bits."""
+    return repr(as_values(array))
 
 
 def schema_of(key: Sequence[tuple[SqlType, bool, bool]], table_id: int = 1) -> TableSchema:
@@ -143,9 +201,11 @@ def schema_of(key: Sequence[tuple[SqlType, bool, bool]], table_id: int = 1) -> T
 
 
 @st.composite
-def tables(draw: st.DrawFn, *, max_columns: int = 4, max_rows: int = 12) -> tuple[list[SqlType], list[pa.Array]]:
+def tables(
+    draw: st.DrawFn, *, max_columns: int = 4, max_rows: int = 12, of: Sequence[SqlType] = ALL_TYPES
+) -> tuple[list[SqlType], list[pa.Array]]:
     """Some columns of some types, as slices of larger arrays."""
-    column_types = draw(st.lists(st.sampled_from(ALL_TYPES), min_size=1, max_size=max_columns))
+    column_types = draw(st.lists(st.sampled_from(of), min_size=1, max_size=max_columns))
     rows = draw(st.integers(0, max_rows))
     before, after = draw(st.integers(0, 9)), draw(st.integers(0, 3))
     arrays = []

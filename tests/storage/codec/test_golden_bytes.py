@@ -20,6 +20,7 @@ from risingpy.storage.key_encoding import (
     table_prefix,
     vnode_prefix,
 )
+from risingpy.storage.plain_columns import datum_width
 from risingpy.storage.reference_codec import Interval, Value, datum, hash_bytes, key_column
 from risingpy.storage.row_encoding import encode_rows
 from risingpy.storage.value_encoding import encode_values
@@ -65,6 +66,20 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
         "017fffffffffffffff" "00004e94914effff" "8000000080000000",
         "00000000" "00000000" "ffffffffffffffff",
     ),
+    (types.CHARACTER, "ab", "0161620000", "6162"),
+    (types.UUID, bytes(range(16)), "0100ff" + bytes(range(1, 16)).hex() + "0000", bytes(range(16)).hex()),
+    (
+        types.array_of(types.INTEGER),
+        (1, None),
+        "01" "018000ff00ff01" "02" "00ff" "010100ff00ff00ff" "00ff" "0600ff00ff00ff" "0000",
+        "0101000000" "00",
+    ),
+    (
+        types.struct_of(["a", "b"], [types.INTEGER, types.VARCHAR]),
+        (1, "a"),
+        "01" "018000ff00ff01" "016100ff00ff" "00ff" "010100ff00ff00ff" "010100ff00ff00ff61" "0b00ff00ff00ff" "0000",
+        "0101000000" "010100000061",
+    ),
 ]  # fmt: skip
 
 
@@ -83,7 +98,7 @@ def test_values(type_: SqlType, value: Value, key: str, stored: str) -> None:
         assert key_column(value, type_, descending, nulls_first=False).hex() == expected
     assert datum(value, type_).hex() == stored
     assert encode_rows([array], [7])[0].as_py().hex() == "850107" + stored
-    length = len(bytes.fromhex(stored)).to_bytes(4, "little").hex() if isinstance(value, str | bytes) else ""
+    length = len(bytes.fromhex(stored)).to_bytes(4, "little").hex() if datum_width(type_.arrow) == 0 else ""
     assert encode_values([array])[0].as_py().hex() == "0201" + length + stored
 
 
@@ -99,6 +114,14 @@ def test_plain_row() -> None:
     row = [column(types.INTEGER, [258]), column(types.INTEGER, [None]), column(types.VARCHAR, ["ab"])]
     assert encode_values(row)[0].as_py().hex() == "0201020100000001020000006162"
     assert encode_values([], rows=1)[0].as_py().hex() == "02"
+
+
+def test_nested_datums() -> None:
+    kept_as_text = column(types.JSONB, ['{"a": 1}'])
+    assert encode_values([kept_as_text])[0].as_py() == b'\2\1\x08\0\0\0{"a": 1}'
+    map_type = types.map_of(types.VARCHAR, types.BOOLEAN)
+    assert encode_values([column(map_type, [("a", True)])])[0].as_py().hex() == "020108000000" "010100000061" "0101"
+    assert datum(("a", True), map_type).hex() == "010100000061" "0101"
 
 
 def test_column_aware_rows() -> None:

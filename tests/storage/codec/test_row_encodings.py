@@ -15,13 +15,13 @@ from risingpy.storage.column_buffers import CorruptData
 from risingpy.storage.row_encoding import decode_rows, encode_rows
 from risingpy.storage.value_encoding import decode_values, encode_values
 from risingpy.types import SqlType
-from tests.storage.codec.columns import ALL_TYPES, as_values, column, same, tables
+from tests.storage.codec.columns import ALL_TYPES, STORED_TYPES, as_values, column, same, tables
 
 Table = tuple[list[SqlType], list[pa.Array]]
 column_ids = st.integers(0, 300) | st.integers(0, 2**32 - 1) | st.integers(65_530, 65_540)
 
 
-@given(tables(max_columns=6), st.data())
+@given(tables(max_columns=6, of=STORED_TYPES), st.data())
 def test_rows_equal_the_reference(table: Table, data: st.DataObject) -> None:
     column_types, arrays = table
     ids = data.draw(st.lists(column_ids, min_size=len(arrays), max_size=len(arrays), unique=True))
@@ -35,7 +35,7 @@ def test_rows_equal_the_reference(table: Table, data: st.DataObject) -> None:
     assert encoded.to_pylist() == expected
 
 
-@given(tables(max_columns=6), st.data())
+@given(tables(max_columns=6, of=STORED_TYPES), st.data())
 def test_rows_round_trip(table: Table, data: st.DataObject) -> None:
     """Any of the columns, in any order; one that was dropped or never there is NULL."""
     column_types, arrays = table

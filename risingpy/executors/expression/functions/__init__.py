@@ -13,6 +13,8 @@ from risingpy.executors.expression.functions.dates_and_times import DATES_AND_TI
 from risingpy.executors.expression.functions.datetime_input import DATETIME_INPUT
 from risingpy.executors.expression.functions.datetime_output import DATETIME_OUTPUT
 from risingpy.executors.expression.functions.intervals import INTERVALS
+from risingpy.executors.expression.functions.jsonb import JSONB
+from risingpy.executors.expression.functions.jsonb_changes import JSONB_CHANGES
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
 from risingpy.executors.expression.functions.number_input import NUMBER_INPUT
 from risingpy.executors.expression.functions.number_output import NUMBER_OUTPUT
@@ -35,6 +37,8 @@ FUNCTIONS: dict[str, Function] = {
     **NUMBER_OUTPUT,
     **NUMBER_INPUT,
     **PYTHON_FUNCTIONS,
+    **JSONB,
+    **JSONB_CHANGES,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]

@@ -1,12 +1,23 @@
 """The signature table's lines, a file per family of functions; `signatures.py` reads them and says what they mean."""
 
+from risingpy.executors.expression.signature_tables.arrays import ARRAYS
 from risingpy.executors.expression.signature_tables.byte_strings import BYTE_STRINGS
 from risingpy.executors.expression.signature_tables.conditional import CONDITIONAL
 from risingpy.executors.expression.signature_tables.date_and_time import DATE_AND_TIME
 from risingpy.executors.expression.signature_tables.formatting import FORMATTING
+from risingpy.executors.expression.signature_tables.jsonb import JSONB
 from risingpy.executors.expression.signature_tables.mathematical import MATHEMATICAL
 from risingpy.executors.expression.signature_tables.text import TEXT
 
-FUNCTION_TABLES: tuple[str, ...] = (MATHEMATICAL, TEXT, BYTE_STRINGS, DATE_AND_TIME, FORMATTING, CONDITIONAL)
+FUNCTION_TABLES: tuple[str, ...] = (
+    MATHEMATICAL,
+    TEXT,
+    BYTE_STRINGS,
+    DATE_AND_TIME,
+    FORMATTING,
+    CONDITIONAL,
+    ARRAYS,
+    JSONB,
+)
 
 __all__ = ["FUNCTION_TABLES"]

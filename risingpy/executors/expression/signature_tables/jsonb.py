@@ -1,0 +1,53 @@
+"""jsonb: operators and functions. A `jsonb` argument takes unknown literals; `every` any type."""
+
+# fmt: off
+JSONB = """
+->  jsonb_object_field       jsonb text = jsonb
+->  jsonb_array_element      jsonb int4 = jsonb
+->> jsonb_object_field_text  jsonb text = text
+->> jsonb_array_element_text jsonb int4 = text
+#>  jsonb_at_path            jsonb text[] = jsonb
+#>> jsonb_at_path_text       jsonb text[] = text
+@>  jsonb_contains   jsonb jsonb = bool
+<@  jsonb_contained  jsonb jsonb = bool
+?   jsonb_exists     jsonb text = bool
+?|  jsonb_exists_any jsonb text[] = bool
+?&  jsonb_exists_all jsonb text[] = bool
+||  jsonb_concat     jsonb jsonb = jsonb
+-   jsonb_delete_keys    jsonb text = jsonb | jsonb text[] = jsonb
+-   jsonb_delete_element jsonb int4 = jsonb
+#-  jsonb_delete_path    jsonb text[] = jsonb
+=   jsonb_eq  jsonb jsonb = bool
+<>  jsonb_ne  jsonb jsonb = bool
+!=  jsonb_ne  jsonb jsonb = bool
+IS_JSON_VALUE  is_json_value  text = bool
+IS_JSON_OBJECT is_json_object text = bool
+IS_JSON_ARRAY  is_json_array  text = bool
+IS_JSON_SCALAR is_json_scalar text = bool
+jsonb_object_field jsonb_object_field jsonb text = jsonb
+jsonb_object_field_text jsonb_object_field_text jsonb text = text
+jsonb_array_element jsonb_array_element jsonb int4 = jsonb
+jsonb_array_element_text jsonb_array_element_text jsonb int4 = text
+jsonb_extract_path jsonb_extract_path jsonb text… = jsonb
+jsonb_extract_path_text jsonb_extract_path_text jsonb text… = text
+jsonb_contains jsonb_contains jsonb jsonb = bool
+jsonb_contained jsonb_contained jsonb jsonb = bool
+jsonb_exists jsonb_exists jsonb text = bool
+jsonb_exists_any jsonb_exists_any jsonb text[] = bool
+jsonb_exists_all jsonb_exists_all jsonb text[] = bool
+jsonb_concat jsonb_concat jsonb jsonb = jsonb
+jsonb_delete jsonb_delete_keys jsonb text = jsonb | jsonb text[] = jsonb
+jsonb_delete jsonb_delete_element jsonb int4 = jsonb
+jsonb_delete_path jsonb_delete_path jsonb text[] = jsonb
+jsonb_typeof jsonb_typeof jsonb = text
+jsonb_array_length jsonb_array_length jsonb = int4
+jsonb_set jsonb_set jsonb text[] jsonb = jsonb | jsonb text[] jsonb bool = jsonb
+jsonb_insert jsonb_insert jsonb text[] jsonb = jsonb | jsonb text[] jsonb bool = jsonb
+jsonb_strip_nulls jsonb_strip_nulls jsonb = jsonb
+jsonb_pretty jsonb_pretty jsonb = text
+jsonb_object jsonb_object text[] = jsonb | text[] text[] = jsonb
+to_jsonb to_jsonb every = jsonb
+jsonb_build_array jsonb_build_array = jsonb | every… = jsonb
+jsonb_build_object jsonb_build_object = jsonb | every every every… = jsonb | every every = jsonb
+"""
+# fmt: on

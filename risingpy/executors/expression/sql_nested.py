@@ -1,0 +1,244 @@
+"""Functions and operators on arrays, structs and maps as DuckDB SQL.
+
+Subscripts count from 1; one that is out of range gives NULL, or an empty slice. Searching and removing take NULL for
+equal to NULL; containment never finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from risingpy.executors.expression.nodes import Call, InputRef, Literal
+from risingpy.executors.expression.sql_casts import text_of
+from risingpy.executors.expression.sql_text import raised
+from risingpy.types import BOOLEAN, SqlType
+
+Compile = Callable[[Call, list[str]], str]
+
+
+def _array(call: Call, args: list[str]) -> str:
+    return f"CAST([{', '.join(args)}] AS {call.type.duckdb})"
+
+
+def _subscript(call: Call, args: list[str]) -> str:
+    index = call.args[1]
+    if isinstance(index, Literal) and isinstance(index.value, int) and index.value > 0:
+        return f"{args[0]}[{args[1]}]"
+    return f"CASE WHEN {args[1]} > 0 THEN {args[0]}[{args[1]}] END"
+
+
+def _slice(call: Call, args: list[str]) -> str:
+    array, lower, upper = args
+    first, last = f"greatest({lower}, 1)", f"least({upper}, len({array}))"
+    known = f"{array} IS NOT NULL AND {lower} IS NOT NULL AND {upper} IS NOT NULL"
+    empty = f"CAST([] AS {call.type.duckdb})"
+    return (
+        f"CASE WHEN {known} THEN CASE WHEN {first} <= {last} THEN list_slice({array}, {first}, {last})"
+        f" ELSE {empty} END END"
+    )
+
+
+def _row(call: Call, args: list[str]) -> str:
+    return f"CAST(row({', '.join(args)}) AS {call.type.duckdb})"
+
+
+def _field(call: Call, args: list[str]) -> str:
+    return f"struct_extract({args[0]}, {args[1]})"
+
+
+def _map(call: Call, args: list[str]) -> str:
+    return f"CAST(map([{', '.join(args[::2])}], [{', '.join(args[1::2])}]) AS {call.type.duckdb})"
+
+
+# -- joining and changing -----------------------------------------------------------------------------------------
+
+
+def _cat(call: Call, args: list[str]) -> str:
+    a, b = args
+    return f"CASE WHEN {a} IS NULL THEN {b} WHEN {b} IS NULL THEN {a} ELSE list_concat({a}, {b}) END"
+
+
+def _append(call: Call, args: list[str]) -> str:
+    return f"list_append({args[0]}, {args[1]})"
+
+
+def _prepend(call: Call, args: list[str]) -> str:
+    return f"list_prepend({args[0]}, {args[1]})"
+
+
+def _remove(call: Call, args: list[str]) -> str:
+    return f"list_filter({args[0]}, lambda item: item IS DISTINCT FROM {args[1]})"
+
+
+def _replace(call: Call, args: list[str]) -> str:
+    array, old, new = args
+    changed = f"CASE WHEN item IS NOT DISTINCT FROM {old} THEN {new} ELSE item END"
+    return f"list_transform({array}, lambda item: {changed})"
+
+
+def _distinct(call: Call, args: list[str]) -> str:
+    return f"list_filter({args[0]}, lambda item, place: list_position({args[0]}, item) = place)"
+
+
+def _trim(call: Call, args: list[str]) -> str:
+    array, count = args
+    message = f"concat('number of elements to trim must be between 0 and ', len({array}))"
+    failure = raised("2202E", message, call.type)
+    kept = f"list_slice({array}, 1, len({array}) - {count})"
+    empty = f"CAST([] AS {call.type.duckdb})"
+    return (
+        f"CASE WHEN {count} < 0 OR {count} > len({array}) THEN {failure}"
+        f" WHEN {count} = len({array}) THEN {empty} ELSE {kept} END"
+    )
+
+
+# -- size ---------------------------------------------------------------------------------------------------------
+
+
+def _length(call: Call, args: list[str]) -> str:
+    """The length of a dimension: of the first part at that depth. NULL where there is none."""
+    lengths = _lengths(args[0], call.args[0].type.depth)
+    if len(args) == 1:
+        return lengths[0]
+    branches = " ".join(f"WHEN {k} THEN {length}" for k, length in enumerate(lengths, 1))
+    return f"CASE {args[1]} {branches} END"
+
+
+def _lengths(array: str, depth: int) -> list[str]:
+    return [f"CAST(nullif(len({array}{'[1]' * k}), 0) AS INTEGER)" for k in range(depth)]
+
+
+def _lower(call: Call, args: list[str]) -> str:
+    return f"CASE WHEN {_length(call, args)} > 0 THEN 1 END"
+
+
+def _dimensions(call: Call, args: list[str]) -> str:
+    return f"CASE WHEN len({args[0]}) > 0 THEN {call.args[0].type.depth} END"
+
+
+def _dims(call: Call, args: list[str]) -> str:
+    lengths = _lengths(args[0], call.args[0].type.depth)
+    shown = ", ".join(f"'[1:' || {length} || ']'" for length in lengths)
+    return f"CASE WHEN len({args[0]}) > 0 THEN concat({shown}) END"
+
+
+def _cardinality(call: Call, args: list[str]) -> str:
+    return f"CAST(len({flattened(args[0], call.args[0].type)}) AS INTEGER)"
+
+
+def flattened(array: str, type_: SqlType) -> str:
+    """An array of one dimension with all that the array holds."""
+    for _ in range(type_.depth - 1):
+        array = f"flatten({array})"
+    return array
+
+
+# -- searching ----------------------------------------------------------------------------------------------------
+
+
+def _position(call: Call, args: list[str]) -> str:
+    if len(args) == 2:
+        return f"CAST(list_position({args[0]}, {args[1]}) AS INTEGER)"
+    array, item, start = args
+    skipped = f"greatest({start}, 1) - 1"
+    found = f"list_position(list_slice({array}, greatest({start}, 1), len({array})), {item})"
+    return f"CASE WHEN {start} IS NOT NULL THEN CAST({found} + {skipped} AS INTEGER) END"
+
+
+def _positions(call: Call, args: list[str]) -> str:
+    array, item = args
+    found = f"list_filter(range(1, len({array}) + 1), lambda place: {array}[place] IS NOT DISTINCT FROM {item})"
+    return f"CASE WHEN {array} IS NOT NULL THEN CAST({found} AS {call.type.duckdb}) END"
+
+
+def _contains(call: Call, args: list[str]) -> str:
+    return _has_all(call, args[0], args[1])
+
+
+def _contained(call: Call, args: list[str]) -> str:
+    return _has_all(call, args[1], args[0])
+
+
+def _has_all(call: Call, whole: str, part: str) -> str:
+    type_ = call.args[0].type
+    whole, part = flattened(whole, type_), flattened(part, type_)
+    return f"(list_has_all({whole}, {part}) AND list_count({part}) = len({part}))"
+
+
+def _overlaps(call: Call, args: list[str]) -> str:
+    return f"list_has_any({', '.join(flattened(arg, call.args[0].type) for arg in args)})"
+
+
+def compared_with_all(call: Call, args: list[str], compile_call: Compile) -> str:
+    """`any_lt(x, a)`, `all_lt(x, a)`: whether x < some, or every, element of a. NULLs count as unknown."""
+    word, _, function = call.function.partition("_")
+    element = call.args[1].type.element
+    inner = compile_call(Call(function, (call.args[0], InputRef(0, element)), BOOLEAN), [args[0], "item"])
+    tests = f"list_transform({args[1]}, lambda item: {inner})"
+    decisive, otherwise = ("TRUE", "FALSE") if word == "any" else ("FALSE", "TRUE")
+    all_known = f"len({tests}) = list_count({tests})"
+    return f"CASE WHEN list_contains({tests}, {decisive}) THEN {decisive} WHEN {all_known} THEN {otherwise} END"
+
+
+# -- text ---------------------------------------------------------------------------------------------------------
+
+
+def _to_string(call: Call, args: list[str]) -> str:
+    type_ = call.args[0].type
+    shown = text_of("item", type_.leaf)
+    if len(args) == 3:
+        shown = f"coalesce({shown}, {args[2]})"
+    texts = f"list_transform({flattened(args[0], type_)}, lambda item: {shown})"
+    return f"CASE WHEN {args[1]} IS NOT NULL THEN array_to_string({texts}, {args[1]}) END"
+
+
+def _from_string(call: Call, args: list[str]) -> str:
+    text, separator = args[:2]
+    pieces = (
+        f"CASE WHEN {text} = '' THEN CAST([] AS VARCHAR[]) WHEN {separator} IS NULL THEN string_split({text}, '')"
+        f" WHEN {separator} = '' THEN [{text}] ELSE string_split({text}, {separator}) END"
+    )
+    if len(args) == 2:
+        return pieces
+    return f"list_transform({pieces}, lambda item: CASE WHEN item IS DISTINCT FROM {args[2]} THEN item END)"
+
+
+# -- maps ---------------------------------------------------------------------------------------------------------
+
+
+def _map_access(call: Call, args: list[str]) -> str:
+    return f"map_extract_value({args[0]}, {args[1]})"
+
+
+NESTED: dict[str, Compile] = {
+    "array": _array,
+    "subscript": _subscript,
+    "slice": _slice,
+    "row": _row,
+    "field": _field,
+    "map": _map,
+    "map_access": _map_access,
+    "array_cat": _cat,
+    "array_append": _append,
+    "array_prepend": _prepend,
+    "array_remove": _remove,
+    "array_replace": _replace,
+    "array_distinct": _distinct,
+    "trim_array": _trim,
+    "array_length": _length,
+    "array_lower": _lower,
+    "array_ndims": _dimensions,
+    "array_dims": _dims,
+    "cardinality": _cardinality,
+    "array_position": _position,
+    "array_positions": _positions,
+    "array_contains": _contains,
+    "array_contained": _contained,
+    "array_overlaps": _overlaps,
+    "array_to_string": _to_string,
+    "string_to_array": _from_string,
+    "array_reverse": lambda call, args: f"list_reverse({args[0]})",
+    "array_sort": lambda call, args: f"list_sort({args[0]})",
+    "array_min": lambda call, args: f"list_min({args[0]})",
+    "array_max": lambda call, args: f"list_max({args[0]})",
+}

@@ -1,0 +1,93 @@
+"""Arrays, maps and their subscripts: ARRAY[…], MAP {…}, a[1], a[2:3]; and TRY_CAST, IS JSON.
+
+sqlglot reads other dialects' brackets too (lists without ARRAY, structs in braces) and counts subscripts from 0.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from risingpy.frontend.parser.function_parser import FunctionParser
+
+_JSON_KINDS = ("VALUE", "ARRAY", "OBJECT", "SCALAR")
+
+
+class Subscript(exp.Expression):
+    """`this[index]`, or with `slice` `this[lower:upper]`, where either bound may be missing."""
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "index": False,
+        "slice": False,
+        "lower": False,
+        "upper": False,
+    }
+
+
+class MapConstructor(exp.Expression):
+    """`MAP {key: value, …}`: `expressions` are keys and values in turn."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": False}
+
+
+class NestedParser(FunctionParser):
+    """The methods for what stands in brackets and braces."""
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        while this is not None:
+            token = self._curr
+            word = this.name.upper() if isinstance(this, exp.Column) and not this.args.get("table") else ""
+            if word == "MAP" and self._match(TokenType.L_BRACE):
+                this = self._at(self._map_entries(), token)
+            elif word == "ARRAY" and self._match(TokenType.L_BRACKET):
+                this = self._at(self._array_items(), token)
+            elif self._match(TokenType.L_BRACKET):
+                this = self._at(self._subscript(this), token)
+            else:
+                break
+        return this
+
+    def _array_items(self) -> exp.Array:
+        """What follows ARRAY[. In it, ARRAY may be left out."""
+        items: list[exp.Expr] = []
+        if not self._match(TokenType.R_BRACKET):
+            while True:
+                token = self._curr
+                inner = self._match(TokenType.L_BRACKET)
+                items.append(self._at(self._array_items(), token) if inner else self._needed(self._parse_disjunction))
+                if not self._match(TokenType.COMMA):
+                    break
+            self._expect(TokenType.R_BRACKET)
+        return exp.Array(expressions=items)
+
+    def _map_entries(self) -> MapConstructor:
+        parts: list[exp.Expr] = []
+        if not self._match(TokenType.R_BRACE):
+            while True:
+                parts.append(self._needed(self._parse_disjunction))
+                self._expect(TokenType.COLON)
+                parts.append(self._needed(self._parse_disjunction))
+                if not self._match(TokenType.COMMA):
+                    break
+            self._expect(TokenType.R_BRACE)
+        return MapConstructor(expressions=parts)
+
+    def _subscript(self, this: exp.Expr) -> Subscript:
+        lower = None if self._curr.token_type is TokenType.COLON else self._needed(self._parse_disjunction)
+        if not self._match(TokenType.COLON):
+            self._expect(TokenType.R_BRACKET)
+            return Subscript(this=this, index=lower)
+        upper = None if self._curr.token_type is TokenType.R_BRACKET else self._needed(self._parse_disjunction)
+        self._expect(TokenType.R_BRACKET)
+        return Subscript(this=this, slice=True, lower=lower, upper=upper)
+
+    def _parse_is_json(self, this: exp.Expr) -> exp.Is:
+        """What follows IS [NOT] JSON."""
+        kind = "VALUE"
+        if self._curr.text.upper() in _JSON_KINDS:
+            kind = self._curr.text.upper()
+            self._advance()
+        return exp.Is(this=this, expression=exp.var(f"JSON {kind}"))

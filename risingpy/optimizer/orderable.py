@@ -1,0 +1,35 @@
+"""Refuses to order, group or key by types whose values have no order here: jsonb and maps.
+
+PostgreSQL orders jsonb, by a rule that nobody wants; RisingWave refuses it in keys, as this does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.optimizer.logical import Aggregate, LogicalPlan, Sort
+from risingpy.optimizer.rewrite import plan_inputs
+from risingpy.types import SqlType
+
+_HINT = "Cast it to varchar, or take the parts that you need."
+
+
+def refuse_unordered(types: Iterable[SqlType], where: str) -> None:
+    """Raises FeatureNotSupported if a type cannot stand in `where`."""
+    for type_ in types:
+        if not type_.is_orderable:
+            raise FeatureNotSupported(f"type {type_} in {where} is not supported", hint=_HINT)
+
+
+def check_order(plan: LogicalPlan) -> None:
+    """Looks at every GROUP BY, DISTINCT and ORDER BY of a query."""
+    schema = plan.schema
+    match plan:
+        case Aggregate():
+            where = "GROUP BY" if plan.calls else "GROUP BY or DISTINCT"
+            refuse_unordered((plan.input.schema[i].type for i in plan.group_key), where)
+        case Sort():
+            refuse_unordered((schema[key.index].type for key in plan.keys), "ORDER BY")
+    for input_plan in plan_inputs(plan):
+        check_order(input_plan)
