@@ -111,9 +111,10 @@ def follow(parts: Parts, paths: pa.Array) -> None:
         nowhere = taken & texts.is_null().to_numpy(zero_copy_only=False)
         texts = pc.fill_null(texts, "")
         keys, plain = buffers_of(quoted(texts)), buffers_of(texts)
+        steps = np.ascontiguousarray(taken, np.uint8)
         kernels.path_steps(
             parts.text.data, parts.rows, keys.data, keys.offsets, plain.data, plain.offsets,
-            address(np.ascontiguousarray(taken, np.uint8)), address(parts.starts), address(parts.lengths),
+            address(steps), address(parts.starts), address(parts.lengths),
         )  # fmt: skip
         parts.starts[nowhere] = -1
 
