@@ -12,6 +12,7 @@ from risingpy.executors.expression.signatures import (
     AGGREGATE_SIGNATURES,
     EXTRACT_FIELDS,
     SCALAR_SIGNATURES,
+    TABLE_FUNCTIONS,
     WINDOW_FUNCTIONS,
     ArgType,
     Polymorphic,
@@ -88,6 +89,15 @@ They take DISTINCT, ORDER BY and `FILTER (WHERE …)`, in a SELECT and in a mate
 [aggregates](aggregates.md).
 """
 
+TABLE_FUNCTIONS_HEAD = """\
+## Functions that give rows
+
+They stand in FROM, where they may read what stands before them, `WITH ORDINALITY` and with an alias for their columns;
+or in the select list, beside other columns and in step with each other, NULL where one has ended. `unnest` takes arrays
+of any depth, and in FROM several of them; `jsonb_each` and `jsonb_each_text` give the columns key and value. Any other
+function in FROM gives one row. The list says what kind of array's elements come.
+"""
+
 WINDOW_FUNCTIONS_HEAD = """\
 ## Window functions
 
@@ -98,7 +108,8 @@ They need an OVER clause; every aggregate but mode, percentile_cont and percenti
 def page() -> str:
     """The whole page."""
     scalar = [HEAD, *_operators(), BY_SYNTAX, *_forms(), *_extract(), *_functions()]
-    return "\n".join([*scalar, AGGREGATES, *_aggregates(), WINDOW_FUNCTIONS_HEAD, *_window_functions()])
+    sets = [TABLE_FUNCTIONS_HEAD, *_table_functions()]
+    return "\n".join([*scalar, AGGREGATES, *_aggregates(), *sets, WINDOW_FUNCTIONS_HEAD, *_window_functions()])
 
 
 def _operators() -> Iterator[str]:
@@ -132,6 +143,11 @@ def _functions() -> Iterator[str]:
 def _aggregates() -> Iterator[str]:
     rows = [(f"`{name}`", _overloads(found)) for name, found in _by_name(AGGREGATE_SIGNATURES).items()]
     yield from _table("", ("aggregate", "takes → gives"), rows)
+
+
+def _table_functions() -> Iterator[str]:
+    rows = [(f"`{name}`", _overloads(found)) for name, found in sorted(TABLE_FUNCTIONS.items())]
+    yield from _table("", ("function", "takes → gives elements of"), rows)
 
 
 def _window_functions() -> Iterator[str]:

@@ -38,6 +38,7 @@ from risingpy.executors.operator_tree import (
     run_operator,
 )
 from risingpy.executors.project import ProjectExecutor, may_cancel
+from risingpy.executors.project_set import ProjectSetExecutor
 from risingpy.executors.simple_agg import SimpleAggExecutor
 from risingpy.executors.source import SourceExecutor
 from risingpy.executors.table_scan import TableScanExecutor
@@ -58,6 +59,7 @@ from risingpy.optimizer.plan import (
     Materialize,
     OverWindow,
     Project,
+    ProjectSet,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -147,6 +149,8 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
             return Operator(lambda epoch: _values(plan, epoch, empty), empty, wakes=at_start)
         case Filter() | Project():
             return _row_operator(plan, empty, exchanges)
+        case ProjectSet():
+            return _project_set(plan, empty, _operator(plan.input, exchanges))
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _aggregation(plan, empty, _operator(plan.input, exchanges))
         case Dedup():
@@ -272,6 +276,13 @@ def _row_operator(plan: Filter | Project, empty: pa.Table, exchanges: count[int]
         lambda epoch: ProjectExecutor(evaluator=evaluator, types=types, may_cancel=cancels),
         empty,
         (_operator(source, exchanges),),
+    )
+
+
+def _project_set(plan: ProjectSet, empty: pa.Table, input: Operator) -> Operator:
+    evaluator, types = Evaluator(None, plan.lists), _types(plan)
+    return Operator(
+        lambda epoch: ProjectSetExecutor(evaluator=evaluator, types=types, outer=plan.outer), empty, (input,)
     )
 
 

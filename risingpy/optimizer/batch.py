@@ -29,6 +29,7 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    ProjectSet,
     Recursion,
     RecursiveScan,
     Scan,
@@ -84,6 +85,8 @@ class _Writer:
                 return f"SELECT * FROM {self._input(plan.input)} WHERE {_expression(plan.predicate)}"
             case Project():
                 return self._project(plan)
+            case ProjectSet():
+                return self._project_set(plan)
             case Aggregate():
                 return self._aggregate(plan)
             case Join():
@@ -168,6 +171,20 @@ class _Writer:
     def _project(self, plan: Project) -> str:
         columns = ", ".join(f"{_expression(e)} AS c{i}" for i, e in enumerate(plan.expressions))
         return f"SELECT {columns or _NO_COLUMNS} FROM {self._ordered(plan.input)}"
+
+    def _project_set(self, plan: ProjectSet) -> str:
+        """DuckDB, too, unnests lists in step; the numbers are one more list, as long as the longest."""
+        width = len(plan.input.schema)
+        inner = [*(f"{_column(i)} AS c{i}" for i in range(width))]
+        inner += [f"{_expression(e)} AS l{k}" for k, e in enumerate(plan.lists)]
+        longest = f"greatest({', '.join(f'coalesce(len(t.l{k}), 0)' for k in range(len(plan.lists)))})"
+        numbers = f"range(1, {longest} + 1)"
+        if plan.outer:
+            numbers = f"CASE WHEN {longest} > 0 THEN {numbers} ELSE [CAST(NULL AS BIGINT)] END"
+        columns = [f"{_column(i)} AS c{i}" for i in range(width)]
+        columns += [f"unnest({numbers}) AS c{width}"]
+        columns += [f"unnest(t.l{k}) AS c{width + 1 + k}" for k in range(len(plan.lists))]
+        return f"SELECT {', '.join(columns)} FROM (SELECT {', '.join(inner)} FROM {self._input(plan.input)}) AS t"
 
     def _aggregate(self, plan: Aggregate) -> str:
         keys = [_column(index) for index in plan.group_key]

@@ -23,6 +23,7 @@ from risingpy.optimizer.plan import (
     Materialize,
     OverWindow,
     Project,
+    ProjectSet,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -60,7 +61,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.properties.distribution
         case Values() | SimpleAgg():
             return SINGLE
-        case Filter() | Expand() | TopN() | Dedup() | OverWindow() | Materialize():
+        case Filter() | ProjectSet() | Expand() | TopN() | Dedup() | OverWindow() | Materialize():
             return plan.input.properties.distribution
         case Project():
             positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}

@@ -31,6 +31,7 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    ProjectSet,
     Recursion,
     RecursiveScan,
     Scan,
@@ -64,6 +65,9 @@ def _names(plan: LogicalPlan) -> list[str]:
             return distinct_names([*columns, *(window_call_text(call, columns) for call in plan.calls)])
         case Project():
             return distinct_names(_texts(plan.expressions, _names(plan.input)))
+        case ProjectSet():
+            columns = _names(plan.input)
+            return distinct_names([*columns, "projected_row_id", *_texts(plan.lists, columns)])
         case Aggregate():
             columns = _names(plan.input)
             calls = [call_text(call, columns) for call in plan.calls]
@@ -95,6 +99,9 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
             return "Filter", {"predicate": expression_text(plan.predicate, _names(plan.input))}
         case Project():
             return "Project", {"exprs": _texts(plan.expressions, _names(plan.input))}
+        case ProjectSet():
+            lists = _texts(plan.lists, _names(plan.input))
+            return "ProjectSet", {"lists": lists, **({"outer": "true"} if plan.outer else {})}
         case Aggregate():
             columns = _names(plan.input)
             group_key = [columns[i] for i in plan.group_key]

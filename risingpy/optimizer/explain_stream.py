@@ -40,6 +40,7 @@ from risingpy.optimizer.plan import (
     Materialize,
     OverWindow,
     Project,
+    ProjectSet,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -109,6 +110,10 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
         case Project():
             columns = _input_names(plan)
             return "StreamProject", {"exprs": [expression_text(e, columns) for e in plan.expressions]}
+        case ProjectSet():
+            columns = _input_names(plan)
+            lists = [expression_text(e, columns) for e in plan.lists]
+            return "StreamProjectSet", {"lists": lists, **({"outer": "true"} if plan.outer else {})}
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _described_agg(plan)
         case TopN():
@@ -216,7 +221,7 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
 
 
 def _input_names(
-    plan: Filter | Project | LocalAgg | HashAgg | SimpleAgg | TopN | Dedup | OverWindow | Exchange,
+    plan: Filter | Project | ProjectSet | LocalAgg | HashAgg | SimpleAgg | TopN | Dedup | OverWindow | Exchange,
 ) -> list[str]:
     return column_names(plan.input.properties.schema)
 
@@ -254,7 +259,7 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
-        case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Expand() | Exchange():
+        case Dml() | Source() | Filter() | Project() | ProjectSet() | LocalAgg() | Union() | Expand() | Exchange():
             return []
         case _:
             assert_never(plan)

@@ -16,6 +16,7 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    ProjectSet,
     Recursion,
     RecursiveScan,
     Scan,
@@ -56,6 +57,9 @@ def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
             return frozenset.intersection(*(not_null_columns(each) for each in plan.inputs))
         case Join() | Apply():
             return _not_null_of_join(plan)
+        case ProjectSet():
+            below = not_null_columns(plan.input)
+            return below if plan.outer else below | {len(plan.input.schema)}
         case Recursion() | RecursiveScan():
             return frozenset()
         case _:
@@ -151,6 +155,9 @@ def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
             return frozenset(key | {len(plan.schema) - 1} for key in unique_keys(plan.input))
         case Join() if plan.kind in _ONE_SIDED:
             return unique_keys(plan.left)
+        case ProjectSet():
+            number = len(plan.input.schema)
+            return frozenset(key | {number} for key in unique_keys(plan.input))
         case Join() | Apply() | Union() | Values() | Recursion() | RecursiveScan():
             return frozenset()
         case _:
@@ -180,7 +187,7 @@ def at_most_one_row(plan: LogicalPlan) -> bool:
             return plan.copies <= 1 and at_most_one_row(plan.input)
         case Union():
             return len(plan.inputs) == 1 and at_most_one_row(plan.inputs[0])
-        case Scan() | Recursion() | RecursiveScan():
+        case Scan() | ProjectSet() | Recursion() | RecursiveScan():
             return False
         case _:
             assert_never(plan)

@@ -26,6 +26,7 @@ from risingpy.optimizer.plan import (
     Materialize,
     OverWindow,
     Project,
+    ProjectSet,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -60,9 +61,9 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     match plan:
         case TableScan() | Dml() | Source() | Values():
             return ()
-        case Filter() | Project() | LocalAgg() | HashAgg() | SimpleAgg() | TopN() | Dedup() | OverWindow():
+        case Filter() | Project() | ProjectSet() | LocalAgg() | HashAgg() | SimpleAgg():
             return (plan.input,)
-        case Expand() | TemporalJoin() | Exchange() | Materialize():
+        case TopN() | Dedup() | OverWindow() | Expand() | TemporalJoin() | Exchange() | Materialize():
             return (plan.input,)
         case HashJoin() | AsOfJoin():
             return (plan.left, plan.right)

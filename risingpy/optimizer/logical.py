@@ -131,6 +131,21 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectSet:
+    """For each row of the input, a row per element of `lists`, which are expressions of array types.
+
+    Output: the input's columns, the element's number from 1 (bigint), then the element of each list. Lists go in step;
+    one that is shorter than another is NULL at its end. A row whose lists are empty or NULL goes; with `outer` it comes
+    once, with NULLs.
+    """
+
+    input: LogicalPlan
+    lists: tuple[Expr, ...]
+    schema: Schema
+    outer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """Groups by the columns at `group_key`; output: the group columns, then one column per call.
 
@@ -279,6 +294,7 @@ LogicalPlan = (
     | Aggregate
     | Join
     | Apply
+    | ProjectSet
     | Union
     | Expand
     | Sort

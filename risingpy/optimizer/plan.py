@@ -118,6 +118,20 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectSet:
+    """For each row, a row per element of the arrays that `lists` compute; see `logical.ProjectSet`. No state.
+
+    Output: the input's columns, the element's number, the elements. Stream key: the input's and that number. An error
+    gives no elements, and is counted.
+    """
+
+    input: StreamPlan
+    lists: tuple[Expr, ...]
+    outer: bool
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class LocalAgg:
     """First phase of an aggregation: one row per group of the epoch's delta, before the exchange. No state.
 
@@ -407,6 +421,7 @@ StreamPlan = (
     | HashJoin
     | AsOfJoin
     | TemporalJoin
+    | ProjectSet
     | Union
     | Expand
     | Exchange

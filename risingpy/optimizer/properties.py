@@ -21,6 +21,7 @@ from risingpy.optimizer.plan import (
     Materialize,
     OverWindow,
     Project,
+    ProjectSet,
     Properties,
     SimpleAgg,
     Source,
@@ -46,6 +47,7 @@ Operator = TypeVar(
     Materialize,
     OverWindow,
     Project,
+    ProjectSet,
     SimpleAgg,
     TopN,
     Union,
@@ -72,7 +74,7 @@ def append_only(plan: StreamPlan) -> bool:
             return plan.properties.append_only
         case Values():
             return True
-        case Filter() | Project() | Expand() | Exchange():
+        case Filter() | Project() | ProjectSet() | Expand() | Exchange():
             return plan.input.properties.append_only
         case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
             return False

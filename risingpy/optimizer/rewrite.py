@@ -28,6 +28,7 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    ProjectSet,
     Recursion,
     RecursiveScan,
     Scan,
@@ -139,7 +140,7 @@ def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
             return ()
         case Recursion():
             return (plan.start, plan.step)
-        case Filter() | Project() | Aggregate() | Expand() | Sort() | Limit() | TopN() | OverWindow():
+        case Filter() | Project() | ProjectSet() | Aggregate() | Expand() | Sort() | Limit() | TopN() | OverWindow():
             return (plan.input,)
         case Join() | Apply():
             return (plan.left, plan.right)
@@ -156,7 +157,7 @@ def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan
             return plan
         case Recursion():
             return replace(plan, start=inputs[0], step=inputs[1])
-        case Filter() | Project() | Aggregate() | Expand() | Sort() | Limit() | TopN() | OverWindow():
+        case Filter() | Project() | ProjectSet() | Aggregate() | Expand() | Sort() | Limit() | TopN() | OverWindow():
             return replace(plan, input=inputs[0])
         case Join() | Apply():
             return replace(plan, left=inputs[0], right=inputs[1])
@@ -184,6 +185,8 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
             return replace(plan, predicate=change(plan.predicate))
         case Project():
             return replace(plan, expressions=tuple(change(e) for e in plan.expressions))
+        case ProjectSet():
+            return replace(plan, lists=tuple(change(e) for e in plan.lists))
         case Join():
             return plan if plan.condition is None else replace(plan, condition=change(plan.condition))
         case Apply():

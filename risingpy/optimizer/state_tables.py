@@ -43,6 +43,7 @@ from risingpy.optimizer.plan import (
     Materialize,
     OverWindow,
     Project,
+    ProjectSet,
     Properties,
     SimpleAgg,
     Source,
@@ -74,7 +75,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | TopN() | Dedup() | OverWindow():
             return (plan.table,)
-        case Dml() | Source() | Filter() | Project() | LocalAgg() | Union() | Expand() | Exchange():
+        case Dml() | Source() | Filter() | Project() | ProjectSet() | LocalAgg() | Union() | Expand() | Exchange():
             return ()
         case _:
             assert_never(plan)

@@ -223,6 +223,8 @@ class _StreamPlanner:
                 return derived(plan.Filter(input, query.predicate, underived(input.properties.schema)))
             case logical.Project():
                 return self._project(query)
+            case logical.ProjectSet():
+                return self._project_set(query)
             case logical.Aggregate():
                 return self._aggregate(query)
             case logical.Union():
@@ -332,6 +334,16 @@ class _StreamPlanner:
         input = self.stream(project.input)
         missing = [ref for ref in _key_references(input) if ref not in project.expressions]
         return projected(input, [*project.expressions, *missing])
+
+
+    def _project_set(self, query: logical.ProjectSet) -> StreamPlan:
+        _check_expressions(query.lists)
+        input = self.stream(query.input)
+        schema, width = input.properties.schema, len(query.input.schema)
+        added = query.schema[width:]
+        expanded = derived(plan.ProjectSet(input, query.lists, query.outer, underived((*schema, *added))))
+        own = [*range(width), *range(len(schema), len(schema) + len(added))]
+        return select_columns(expanded, [*own, *(i for i in expanded.properties.stream_key if i not in own)])
 
 
 def _key_references(input: StreamPlan) -> list[InputRef]:

@@ -25,6 +25,7 @@ from risingpy.optimizer.plan import (
     Materialize,
     OverWindow,
     Project,
+    ProjectSet,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -50,6 +51,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return (*plan.input.properties.stream_key, len(plan.properties.schema) - 1)
         case Project():  # the input's, which must have been selected
             return tuple(_position(plan.expressions, index) for index in plan.input.properties.stream_key)
+        case ProjectSet():  # the input's, and the element's number
+            return (*plan.input.properties.stream_key, len(plan.input.properties.schema))
         case HashAgg():  # one row per group
             return tuple(range(len(plan.group_key)))
         case SimpleAgg():  # one row

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from risingpy.executors.expression.signature_tables import FUNCTION_TABLES
+from risingpy.executors.expression.signature_tables.sets import SETS
 from risingpy.executors.expression.window_signatures import WINDOW_TABLE
 from risingpy.types import (
     BIGINT,
@@ -119,6 +120,11 @@ _TYPES: dict[str, ArgType] = {
     "jsonb": JSONB,
     "text[]": array_of(VARCHAR),
     "int4[]": array_of(INTEGER),
+    "int8[]": array_of(BIGINT),
+    "numeric[]": array_of(NUMERIC),
+    "timestamp[]": array_of(TIMESTAMP),
+    "timestamptz[]": array_of(TIMESTAMPTZ),
+    "jsonb[]": array_of(JSONB),
     "array": Polymorphic.ARRAY,
     "elem": Polymorphic.ELEMENT,
     "record": Polymorphic.RECORD,
@@ -126,8 +132,8 @@ _TYPES: dict[str, ArgType] = {
     "every": Polymorphic.EVERY,
 }
 
-_NOT_COMPARED = ("any", "every", "jsonb", "text[]", "int4[]", "elem")
-_COMPARED = tuple(name for name in _TYPES if name not in _NOT_COMPARED)
+_NOT_COMPARED = ("any", "every", "jsonb", "elem")
+_COMPARED = tuple(name for name in _TYPES if name not in _NOT_COMPARED and not name.endswith("[]"))
 _COMPARISONS = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _MIXED = (("float4", "float8"), ("float8", "float4"), ("date", "timestamp"), ("timestamp", "date"))
 
@@ -320,6 +326,7 @@ def _by_name(signatures: tuple[Signature, ...]) -> dict[str, tuple[Signature, ..
 SCALARS: dict[str, tuple[Signature, ...]] = _by_name(SCALAR_SIGNATURES)
 AGGREGATES: dict[str, tuple[Signature, ...]] = _by_name(AGGREGATE_SIGNATURES)
 WINDOW_FUNCTIONS: dict[str, tuple[Signature, ...]] = _by_name(tuple(_parse(WINDOW_TABLE)))
+TABLE_FUNCTIONS: dict[str, tuple[Signature, ...]] = _by_name(tuple(_parse(SETS)))
 CANONICAL_NAMES: frozenset[str] = frozenset(s.function for s in SCALAR_SIGNATURES)
 
 _INTEGER_DIGITS = {TypeKind.SMALLINT: 5, TypeKind.INTEGER: 10, TypeKind.BIGINT: 19}

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from risingpy.executors.expression.nodes import Call, InputRef, Literal
 from risingpy.executors.expression.sql_casts import text_of
 from risingpy.executors.expression.sql_text import raised
-from risingpy.types import BOOLEAN, SqlType
+from risingpy.types import BOOLEAN, SqlType, TypeKind
 
 Compile = Callable[[Call, list[str]], str]
 
@@ -203,6 +203,41 @@ def _from_string(call: Call, args: list[str]) -> str:
     return f"list_transform({pieces}, lambda item: CASE WHEN item IS DISTINCT FROM {args[2]} THEN item END)"
 
 
+# -- sets ---------------------------------------------------------------------------------------------------------
+
+
+def _generate_series(call: Call, args: list[str]) -> str:
+    """From the first to the second, both included; NULL if any is NULL. A step of zero is an error."""
+    element = call.type.element
+    start, stop = args[:2]
+    if element.kind in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ):
+        step = args[2]
+        failure = raised("22023", "'step size cannot equal zero'", call.type)
+        zero = f"{step} = to_microseconds(CAST(0 AS BIGINT))"
+        series = f"CASE WHEN {zero} THEN {failure} ELSE generate_series({start}, {stop}, {step}) END"
+        return f"CAST({series} AS {call.type.duckdb})"
+    step = args[2] if len(args) > 2 else "1"
+    failure = raised("22023", "'step size cannot equal zero'", call.type)
+    if element.is_integer:
+        wide = [f"CAST({arg} AS BIGINT)" for arg in (start, stop, step)]
+        function = "range" if call.function == "range" else "generate_series"
+        series = f"CAST({function}({', '.join(wide)}) AS {call.type.duckdb})"
+    else:
+        count = f"CAST(floor(CAST({stop} - {start} AS DOUBLE) / CAST({step} AS DOUBLE)) AS BIGINT)"
+        term = f"CAST({start} + CAST(place AS DECIMAL(18,0)) * {step} AS {element.duckdb})"
+        series = f"list_transform(generate_series(0, {count}), lambda place: {term})"
+    known = f"{start} IS NOT NULL AND {stop} IS NOT NULL AND {step} IS NOT NULL"
+    return f"CASE WHEN {step} = 0 THEN {failure} WHEN {known} THEN {series} END"
+
+
+def _subscripts(call: Call, args: list[str]) -> str:
+    return f"CAST(range(1, coalesce({_length(call, args)}, 0) + 1) AS {call.type.duckdb})"
+
+
+def _leaves(call: Call, args: list[str]) -> str:
+    return flattened(args[0], call.args[0].type)
+
+
 # -- maps ---------------------------------------------------------------------------------------------------------
 
 
@@ -237,6 +272,10 @@ NESTED: dict[str, Compile] = {
     "array_overlaps": _overlaps,
     "array_to_string": _to_string,
     "string_to_array": _from_string,
+    "generate_series": _generate_series,
+    "range": _generate_series,
+    "generate_subscripts": _subscripts,
+    "array_leaves": _leaves,
     "array_reverse": lambda call, args: f"list_reverse({args[0]})",
     "array_sort": lambda call, args: f"list_sort({args[0]})",
     "array_min": lambda call, args: f"list_min({args[0]})",

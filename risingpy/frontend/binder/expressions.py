@@ -93,6 +93,7 @@ class ExpressionBinder:
         self.clause = clause
         self.aggregates = aggregates
         self.windows = windows
+        self.sets: dict[int, Expr] = {}  # set-returning calls of a select list, by their trees' ids
         self.calls = Calls(context.coercer)
 
     def bind(self, tree: exp.Expr) -> Operand:

@@ -24,14 +24,15 @@ from risingpy.frontend.binder.as_of import as_of_condition_error, check_as_of_co
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import BindContext, Outer
 from risingpy.frontend.binder.expressions import ExpressionBinder
-from risingpy.frontend.binder.plans import renamed
+from risingpy.frontend.binder.plans import ONE_ROW, renamed
 from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable, mapped, relation_scope
+from risingpy.frontend.binder.table_functions import expanded, function_of
 from risingpy.frontend.binder.temporal import temporal_kind, without_version
-from risingpy.frontend.binder.time_windows import TIME_WINDOWS, bind_time_window
+from risingpy.frontend.binder.time_windows import bind_time_window
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
 from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
-from risingpy.optimizer.logical import Apply, Field, Join, JoinKind, LogicalPlan, Scan
+from risingpy.optimizer.logical import Apply, Field, Filter, Join, JoinKind, LogicalPlan, Scan
 from risingpy.optimizer.rewrite import shifted
 from risingpy.types import BOOLEAN
 
@@ -68,7 +69,7 @@ class FromBinder:
         """`first` and all that is joined to it. A comma binds looser than JOIN."""
         items = [self._item(first)]
         for join in joins:
-            lateral = isinstance(join.this, exp.Lateral)
+            lateral = isinstance(join.this, exp.Lateral) or function_of(join.this) is not None
             if lateral:  # it may read all that stands before it
                 items = [reduce(_cross, items)]
             if join.meta.get(COMMA_JOIN) and not lateral:
@@ -81,14 +82,14 @@ class FromBinder:
 
     def _item(self, tree: exp.Expr) -> Item:
         match tree:
+            case exp.Table() | exp.Unnest() | exp.Lateral() if function_of(tree) is not None:
+                item = self._function(None, tree)
             case exp.Table():
                 item = self._table(tree)
             case exp.Subquery() | exp.Values():
                 item = self._subquery(tree)
             case exp.Lateral():  # the first item: there is nothing before it
                 item = self._lateral(tree, None)[0]
-            case exp.Unnest():
-                raise FeatureNotSupported("UNNEST is not supported", position=position_of(tree))
             case _:
                 raise FeatureNotSupported(f"{tree.key.upper()} in FROM is not supported", position=begin_of(tree))
         for join in tree.args.get("joins") or ():
@@ -97,10 +98,9 @@ class FromBinder:
 
     def _table(self, tree: exp.Table) -> Item:
         if isinstance(tree.this, exp.Func):
-            name = name_of(tree.this.this if isinstance(tree.this, exp.Anonymous) else tree.this.key)
-            if name in TIME_WINDOWS:
-                return self._time_window(tree, name)
-            raise FeatureNotSupported(f"function {name} in FROM is not supported", position=position_of(tree))
+            return self._time_window(tree, name_of(tree.this.this))
+        if tree.args.get("rows_from"):
+            raise FeatureNotSupported("ROWS FROM is not supported", position=position_of(tree))
         refuse_unknown(
             tree, ("this", "db", "catalog", "alias", "joins"), {"sample": "TABLESAMPLE", "when": "FOR … AS OF"}
         )
@@ -163,8 +163,7 @@ class FromBinder:
     def _lateral(self, tree: exp.Lateral, left: Item | None) -> tuple[Item, tuple[Expr, ...]]:
         """A subquery that may read columns of `left`, and which of its values it reads."""
         alias = tree.args.get("alias")
-        if not isinstance(tree.this, exp.Subquery):
-            raise FeatureNotSupported("LATERAL of a function is not supported", position=position_of(tree))
+        assert isinstance(tree.this, exp.Subquery)
         if left is None:
             return self._subquery(_aliased(tree.this, alias)), ()
         assert self._context.subqueries is not None
@@ -186,6 +185,8 @@ class FromBinder:
         if method not in ("", "NATURAL") or word not in ("", "INNER", "OUTER", "CROSS") or side not in _JOIN_KINDS:
             shown = " ".join(part for part in (method, side, word, "JOIN") if part)
             raise FeatureNotSupported(f"{shown} is not supported", position=position_of(join))
+        if function_of(join.this) is not None and side in ("", "LEFT") and not join.args.get("using"):
+            return self._join_function(left, join, side)
         if isinstance(join.this, exp.Lateral):
             return self._join_lateral(left, join, side, word)
         version = join.this.args.get("version")
@@ -216,6 +217,27 @@ class FromBinder:
         condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
         check_as_of_condition(condition, len(left[0].schema), kind, position_of(join))
         return _joined(left[0], right[0], kind, condition), scope
+
+    def _function(self, left: Item | None, tree: exp.Expr, *, outer: bool = False) -> Item:
+        """The rows of a function's call, for each row of `left`; in scope are the call's columns only."""
+        item = (ONE_ROW, Scope()) if left is None else left
+        binder = ExpressionBinder(self._context, item[1], "functions in FROM")
+        return expanded(item, binder, tree, outer=outer)
+
+    def _join_function(self, left: Item, join: exp.Join, side: str) -> Item:
+        """A function may read what stands before it."""
+        on = join.args.get("on")
+        outer = side == "LEFT"
+        if outer and not (isinstance(on, exp.Boolean) and on.this):
+            message = "LEFT JOIN of a function on another condition than TRUE is not supported"
+            raise FeatureNotSupported(message, position=position_of(join))
+        plan, own = self._function(left, join.this, outer=outer)
+        _check_names(left[1], own)
+        scope = Scope(left[1].tables + own.tables, left[1].columns + own.columns)
+        if on is not None and not outer:
+            condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(on, "JOIN/ON")
+            plan = Filter(plan, condition)
+        return plan, scope
 
     def _join_lateral(self, left: Item, join: exp.Join, side: str, word: str) -> Item:
         right, args = self._lateral(join.this, left)
@@ -316,12 +338,16 @@ def _renamed_scan(plan: Scan, names: Sequence[str]) -> Scan:
 
 def _side_by_side(left: Item, right: Item) -> Scope:
     moved = mapped(right[1], lambda e: shifted(e, len(left[0].schema)))
-    for table in moved.tables:
+    _check_names(left[1], moved)
+    return Scope(left[1].tables + moved.tables, left[1].columns + moved.columns)
+
+
+def _check_names(left: Scope, right: Scope) -> None:
+    for table in right.tables:
         named = table.alias != _UNNAMED
-        if named and any(t.alias == table.alias and t.schema == table.schema for t in left[1].tables):
+        if named and any(t.alias == table.alias and t.schema == table.schema for t in left.tables):
             message = f'table name "{table.alias}" specified more than once'
             raise SqlError(message, sqlstate="42712")
-    return Scope(left[1].tables + moved.tables, left[1].columns + moved.columns)
 
 
 def _cross(left: Item, right: Item) -> Item:

@@ -12,6 +12,7 @@ from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
 from risingpy.frontend.binder.nested import bind_field
 from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
+from risingpy.frontend.binder.table_functions import is_set_returning
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.user_functions import bind_user_function
 from risingpy.types import VARCHAR
@@ -20,11 +21,11 @@ from risingpy.types import VARCHAR
 _UNSUPPORTED = frozenset(
     """
     age array_agg cume_dist
-    current_setting date_bin dense_rank encode decode format generate_series gen_random_uuid json_agg
+    current_setting date_bin dense_rank encode decode format  gen_random_uuid json_agg
     json_build_object lag lead ntile nth_value percent_rank
     proctime rank regexp_count regexp_match regexp_matches
     regexp_split_to_array regexp_split_to_table row_number set_config
-    to_char to_date to_json unnest jsonb_agg
+    to_char to_date to_json  jsonb_agg
     current_time localtime tumble hop clock_timestamp
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
@@ -53,6 +54,11 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     if name in WINDOW_FUNCTIONS:
         message = f"window function {name} requires an OVER clause"
         raise SqlError(message, sqlstate="42809", position=position)
+    if id(tree) in binder.sets:
+        return binder.sets[id(tree)]
+    if is_set_returning(tree):
+        message = f"set-returning functions are not allowed in {binder.clause}"
+        raise FeatureNotSupported(message, position=position)
     if name in _UNSUPPORTED and name not in SCALARS and name not in SPECIAL and not _is_users(binder, name):
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     for argument in tree.expressions:

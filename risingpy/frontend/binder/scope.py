@@ -27,6 +27,7 @@ class ScopeTable:
     schema: str | None
     columns: tuple[ScopeColumn, ...]
     relation: str | None = None  # the relation's name, where an alias hides it
+    whole: Expr | None = None  # what the alias alone means: the value of a function of one column
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,9 @@ class Scope:
             return found[0]
         if found:
             raise AmbiguousColumn(f'column reference "{name}" is ambiguous', position=position)
+        values = [table.whole for table in self.tables if table.alias == name and table.whole is not None]
+        if len(values) == 1:
+            return ScopeColumn(name, values[0])
         if any(table.alias == name for table in self.tables):
             raise FeatureNotSupported("whole-row references are not supported", position=position)
         raise UndefinedColumn(f'column "{name}" does not exist', position=position, hint=self._hint(name, None))
@@ -101,7 +105,10 @@ def mapped(scope: Scope, change: Callable[[Expr], Expr]) -> Scope:
     def columns(given: tuple[ScopeColumn, ...]) -> tuple[ScopeColumn, ...]:
         return tuple(replace(column, expr=change(column.expr)) for column in given)
 
-    tables = tuple(replace(table, columns=columns(table.columns)) for table in scope.tables)
+    tables = tuple(
+        replace(table, columns=columns(table.columns), whole=None if table.whole is None else change(table.whole))
+        for table in scope.tables
+    )
     return Scope(tables, columns(scope.columns))
 
 

@@ -19,6 +19,7 @@ from risingpy.frontend.binder.grouping_sets import grouping_sets
 from risingpy.frontend.binder.names import output_name
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.scope import Scope
+from risingpy.frontend.binder.table_functions import place_sets
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.binder.window_clause import check_definitions, definitions_of
 from risingpy.frontend.binder.windows import WindowCalls, is_window, no_window, place_windows
@@ -56,8 +57,10 @@ class SelectBinder:
         where = tree.args.get("where")
         if where is not None:
             plan = Filter(plan, ExpressionBinder(self._context, scope, "WHERE").condition(where.this, "WHERE"))
+        plan, rows_of = place_sets(plan, ExpressionBinder(self._context, scope, "SELECT"), tree.expressions)
         collected, windows = AggregateCalls(), WindowCalls(definitions_of(tree))
         binder = ExpressionBinder(self._context, scope, "SELECT", collected, windows)
+        binder.sets = rows_of
         items = self._items(tree, binder)
         having = tree.args.get("having")
         having_binder = ExpressionBinder(self._context, scope, "HAVING", collected)
@@ -69,6 +72,9 @@ class SelectBinder:
         exprs = [item.operand.expr for item in items]
         below: Callable[[Expr], Expr] = _itself
         if sets is not None or condition is not None or collected.is_grouped:
+            if rows_of:
+                message = "a set-returning function beside GROUP BY or aggregates is not supported"
+                raise FeatureNotSupported(message, hint="Aggregate in a subquery.")
             grouping = Grouping(plan, sets or [()], collected)
             plan, below = grouping.plan, grouping.over_groups
             exprs, sort_exprs = ([below(expr) for expr in group] for group in (exprs, sort_exprs))

@@ -25,6 +25,7 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    ProjectSet,
     Recursion,
     RecursiveScan,
     Scan,
@@ -61,6 +62,8 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             positions = _positions(below)
             moved = tuple(remapped(e, positions) for e in expressions)
             return Project(_prune(plan.input, below), moved, _pick(plan.schema, needed))
+        case ProjectSet():
+            return _prune_project_set(plan, needed)
         case Aggregate():
             return _prune_aggregate(plan, needed)
         case Join():
@@ -133,6 +136,17 @@ def _prune_over_window(plan: OverWindow, needed: Needed) -> LogicalPlan:
 def _read_by_window(call: WindowCall) -> set[int]:
     read = set() if call.filter is None else {call.filter}
     return read.union(*(columns_read(arg) for arg in call.args))
+
+
+def _prune_project_set(plan: ProjectSet, needed: Needed) -> LogicalPlan:
+    """All lists stay: the longest says how many rows there are."""
+    width = len(plan.input.schema)
+    read = set().union(*(columns_read(e) for e in plan.lists))
+    below = _sorted({*read, *(i for i in needed if i < width)})
+    lists = tuple(remapped(e, _positions(below)) for e in plan.lists)
+    have = (*below, *range(width, len(plan.schema)))
+    pruned = replace(plan, input=_prune(plan.input, below), lists=lists, schema=_pick(plan.schema, have))
+    return _exactly(pruned, have, needed)
 
 
 def _prune_limit(plan: Limit, needed: Needed) -> LogicalPlan:

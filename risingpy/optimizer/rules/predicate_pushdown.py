@@ -27,6 +27,7 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    ProjectSet,
     Sort,
     TopN,
     Union,
@@ -59,6 +60,11 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
             return replace(plan, input=_push(plan.input, inner))
         case Sort():
             return replace(plan, input=_push(plan.input, predicates))
+        case ProjectSet():
+            width = len(plan.input.schema)
+            below = [p for p in predicates if all(i < width for i in columns_read(p))]
+            rest = [p for p in predicates if p not in below]
+            return _filtered(replace(plan, input=_push(plan.input, below)), rest)
         case Union():
             return replace(plan, inputs=tuple(_push(i, predicates) for i in plan.inputs))
         case Expand():

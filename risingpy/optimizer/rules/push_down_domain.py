@@ -26,6 +26,7 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    ProjectSet,
     Recursion,
     RecursiveScan,
     Scan,
@@ -97,6 +98,9 @@ class Domain:
                 expressions = tuple(self._moved(e, self.width) for e in plan.expressions)
                 schema = self.plan.schema + plan.schema
                 return Project(self.pushed(plan.input), (*self._own(0), *expressions), schema)
+            case ProjectSet():
+                lists = tuple(self._moved(e, self.width) for e in plan.lists)
+                return replace(plan, input=self.pushed(plan.input), lists=lists, schema=self.plan.schema + plan.schema)
             case Aggregate():
                 return self._aggregate(plan)
             case Join():

@@ -206,6 +206,33 @@ def _equal(left: pa.Array, right: pa.Array) -> pa.Array:
     return pa.array(found.astype(np.bool_))
 
 
+def _listed(kind: str, of: str, shape: Callable[[Parts], pa.Array], message: str) -> Function:
+    """The elements of arrays, or the keys or values of objects, as lists."""
+
+    def compute(values: pa.Array) -> pa.Array:
+        parts = parts_of(values)
+        counts, others = counts_of(parts, kind)
+        if others:
+            first = parts.first_bytes()
+            other = "object" if kind == "array" else "array"
+            container = first == _OPENING[other]
+            fail_where(container, InvalidParameterValue, message.format("an " + other))
+            fail_where(np.ones(1, np.bool_), InvalidParameterValue, message.format("a scalar"))
+        keys, key_lengths, items, sizes = np.empty((4, int(counts.sum())), np.int64)
+        kernels.list_parts(
+            parts.text.data, parts.rows, address(parts.starts), address(counts),
+            address(keys), address(key_lengths), address(items), address(sizes),
+        )  # fmt: skip
+        chosen = Parts(parts.text, keys, key_lengths) if of == "keys" else Parts(parts.text, items, sizes)
+        offsets = np.zeros(parts.rows + 1, np.int32)
+        np.cumsum(counts, out=offsets[1:])
+        return pa.ListArray.from_arrays(pa.array(offsets), shape(chosen))
+
+    return Function(compute)
+
+
+_NO_ELEMENTS, _NO_KEYS = "cannot extract elements from {}", "cannot call jsonb_object_keys on {}"
+
 JSONB: dict[str, Function] = {
     "jsonb_object_field": _looking(field, as_text=False),
     "jsonb_object_field_text": _looking(field, as_text=True),
@@ -224,4 +251,9 @@ JSONB: dict[str, Function] = {
     "jsonb_contained": Function(lambda left, right: _contains(right, left)),
     "jsonb_equal": Function(_equal),
     "jsonb_quote": Function(quoted),
+    "jsonb_array_elements": _listed("array", "values", Parts.json, _NO_ELEMENTS),
+    "jsonb_array_elements_text": _listed("array", "values", Parts.plain, _NO_ELEMENTS),
+    "jsonb_object_keys": _listed("object", "keys", Parts.plain, _NO_KEYS),
+    "jsonb_object_values": _listed("object", "values", Parts.json, _NO_KEYS),
+    "jsonb_object_texts": _listed("object", "values", Parts.plain, _NO_KEYS),
 }

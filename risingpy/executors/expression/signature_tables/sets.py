@@ -1,0 +1,19 @@
+"""Functions that give rows, as the arrays that `ProjectSet` makes rows of: `generate_series(1, 3)` is {1,2,3}."""
+
+# fmt: off
+SETS = """
+generate_series generate_series int4 int4 = int4[] | int4 int4 int4 = int4[]
+generate_series generate_series int8 int8 = int8[] | int8 int8 int8 = int8[]
+generate_series generate_series numeric numeric = numeric[] | numeric numeric numeric = numeric[]
+generate_series generate_series timestamp timestamp interval = timestamp[]
+generate_series generate_series timestamptz timestamptz interval = timestamptz[]
+range range int4 int4 = int4[] | int4 int4 int4 = int4[] | int8 int8 = int8[] | int8 int8 int8 = int8[]
+generate_subscripts generate_subscripts array int4 = int4[]
+jsonb_array_elements jsonb_array_elements jsonb = jsonb[]
+jsonb_array_elements_text jsonb_array_elements_text jsonb = text[]
+jsonb_object_keys jsonb_object_keys jsonb = text[]
+jsonb_object_values jsonb_object_values jsonb = jsonb[]
+jsonb_object_texts jsonb_object_texts jsonb = text[]
+string_to_table string_to_array text text = text[] | text text text = text[]
+"""
+# fmt: on

@@ -1,0 +1,205 @@
+"""Functions that give rows: in FROM, where they may read what stands before them, and in the select list.
+
+    FROM t, unnest(t.a) WITH ORDINALITY AS u(x, n)   =>  ProjectSet(unnest(a); t): x is its element, n its number
+    SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(1, n); t)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.executors.expression.nodes import Call, Expr, InputRef
+from risingpy.executors.expression.signatures import SCALARS, TABLE_FUNCTIONS, NumericRule, numeric_result
+from risingpy.frontend.binder.calls import no_function
+from risingpy.frontend.binder.coercion import Operand
+from risingpy.frontend.binder.expressions import ExpressionBinder
+from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable
+from risingpy.frontend.binder.time_windows import TIME_WINDOWS
+from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.optimizer.logical import Field, LogicalPlan, ProjectSet
+from risingpy.types import BIGINT, TypeKind, array_of, struct_of
+
+ROW_NUMBER = "projected_row_id"
+
+# Functions of several columns, each of which is a list: the columns' names and functions.
+_COLUMNS = {
+    "jsonb_each": (("key", "jsonb_object_keys"), ("value", "jsonb_object_values")),
+    "jsonb_each_text": (("key", "jsonb_object_keys"), ("value", "jsonb_object_texts")),
+}
+# Functions whose only column has a name of its own, and those that are a set of an array function's elements.
+_COLUMN_NAME = {"jsonb_array_elements": "value", "jsonb_array_elements_text": "value"}
+_OF_ARRAY = {"regexp_split_to_table": "regexp_split_to_array"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """What a call gives: a list per column, and the columns' names, `named` if they are more than the function's."""
+
+    exprs: tuple[Expr, ...]
+    names: tuple[str, ...]
+    named: bool
+
+
+def function_of(tree: exp.Expr | None) -> exp.Expr | None:
+    """The call of an item of FROM, if it is one."""
+    if isinstance(tree, exp.Unnest):
+        return tree
+    if isinstance(tree, exp.Lateral):
+        return tree.this if isinstance(tree.this, exp.Func | exp.Unnest) else None
+    if not isinstance(tree, exp.Table) or not isinstance(tree.this, exp.Func):
+        return None
+    is_window = isinstance(tree.this, exp.Anonymous) and name_of(tree.this.this) in TIME_WINDOWS
+    return None if is_window else tree.this
+
+
+def is_set_returning(tree: exp.Expr) -> bool:
+    """Whether a call gives a set of rows."""
+    if isinstance(tree, exp.Unnest):
+        return True
+    return isinstance(tree, exp.Anonymous) and _is_name_of_set(name_of(tree.this))
+
+
+def _is_name_of_set(name: str) -> bool:
+    return name in TABLE_FUNCTIONS or name in _COLUMNS or name in _OF_ARRAY or name == "unnest"
+
+
+def bind_lists(binder: ExpressionBinder, call: exp.Expr) -> Lists:
+    """The lists of a call. Any other function is a set of one row."""
+    name = "unnest" if isinstance(call, exp.Unnest) else name_of(call.this)
+    if name == "unnest":
+        return _unnest(binder, call)
+    args = [binder.bind(argument) for argument in call.expressions]
+    position = position_of(call)
+    if name in _COLUMNS:
+        columns = _COLUMNS[name]
+        exprs = tuple(_list(binder, function, args, position, name) for _, function in columns)
+        return Lists(exprs, tuple(column for column, _ in columns), named=True)
+    if name in TABLE_FUNCTIONS:
+        made = _list(binder, name, args, position, name)
+        return Lists((made,), (_COLUMN_NAME.get(name, name),), named=name in _COLUMN_NAME)
+    if name in _OF_ARRAY and _OF_ARRAY[name] in SCALARS:
+        return Lists((binder.calls.function(_OF_ARRAY[name], args, position, shown=name),), (name,), named=False)
+    if name in _OF_ARRAY:
+        raise FeatureNotSupported(f"function {name} is not supported", position=position)
+    value = binder.context.coercer.settled(binder.bind(call))
+    return Lists((Call("array", (value,), array_of(value.type)),), (name,), named=False)
+
+
+def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
+    exprs = []
+    for argument in call.expressions:
+        operand = binder.bind(argument)
+        if operand.type.kind is not TypeKind.ARRAY:
+            if operand.type.kind is TypeKind.UNKNOWN:
+                message = "function unnest(unknown) is not unique"
+                raise SqlError(message, sqlstate="42725", position=position_of(call))
+            raise no_function("unnest", [operand], position_of(call))
+        exprs.append(_flat(operand.expr))
+    if not exprs:
+        raise no_function("unnest", [], position_of(call))
+    return Lists(tuple(exprs), ("unnest",) * len(exprs), named=False)
+
+
+def _flat(array: Expr) -> Expr:
+    """All that an array holds, of whatever depth, as PostgreSQL unnests it."""
+    return array if array.type.depth == 1 else Call("array_leaves", (array,), array_of(array.type.leaf))
+
+
+def _list(binder: ExpressionBinder, name: str, args: Sequence[Operand], position: int, shown: str) -> Expr:
+    try:
+        signature = resolve(TABLE_FUNCTIONS[name], [a.type for a in args], operator=False)
+    except NoMatch as no_match:
+        raise no_function(shown, args, position, ambiguous=no_match.ambiguous) from None
+    call = binder.calls.apply(signature, args)
+    assert isinstance(call, Call)
+    if call.type.leaf.kind is TypeKind.NUMERIC:
+        element = numeric_result(NumericRule.LARGER, tuple(arg.type for arg in call.args))
+        return replace(call, type=array_of(element))
+    return call
+
+
+# -- in FROM ------------------------------------------------------------------------------------------------------
+
+
+def expanded(
+    left: tuple[LogicalPlan, Scope], binder: ExpressionBinder, tree: exp.Expr, *, outer: bool
+) -> tuple[LogicalPlan, Scope]:
+    """`left` with the rows of a call for each of its rows, and the names of the call's columns alone."""
+    call = function_of(tree)
+    assert call is not None
+    lists = bind_lists(binder, call)
+    plan, number = project_set(left[0], lists.exprs, lists.names, outer=outer)
+    alias = tree.args.get("alias")
+    shown = name_of(alias.this) if alias is not None and alias.this is not None else ""
+    names = list(lists.names)
+    if shown and not lists.named and len(names) == 1:
+        names = [shown]
+    columns = [InputRef(number + 1 + k, plan.schema[number + 1 + k].type) for k in range(len(names))]
+    given = [name_of(c.this if isinstance(c, exp.ColumnDef) else c) for c in _alias_columns(alias)]
+    # Where sqlglot keeps WITH ORDINALITY of UNNEST: its last alias, or true.
+    offset = call.args.get("offset") if isinstance(call, exp.Unnest) else None
+    if tree.args.get("ordinality") or offset:
+        names.append("ordinality")
+        columns.append(InputRef(number, BIGINT))
+        if isinstance(offset, exp.Identifier) and name_of(offset) != "offset":
+            given.append(name_of(offset))
+    if len(given) > len(names):
+        message = f'table "{shown}" has {len(names)} columns available but {len(given)} columns specified'
+        raise SqlError(message, sqlstate="42P10")
+    names[: len(given)] = given
+    found = tuple(ScopeColumn(name, column) for name, column in zip(names, columns, strict=True))
+    whole = columns[0] if len(columns) == 1 else None
+    return plan, Scope((ScopeTable(shown or lists.names[0], None, found, whole=whole),), found)
+
+
+def _alias_columns(alias: exp.Expr | None) -> list[exp.Expr]:
+    return [] if alias is None else list(alias.args.get("columns") or ())
+
+
+def project_set(
+    plan: LogicalPlan, lists: Sequence[Expr], names: Sequence[str], *, outer: bool = False
+) -> tuple[ProjectSet, int]:
+    """A ProjectSet over `plan`, and where the number of the element stands: the elements come behind it."""
+    added = [Field(ROW_NUMBER, BIGINT, hidden=True)]
+    added += [Field(name, each.type.element) for name, each in zip(names, lists, strict=True)]
+    return ProjectSet(plan, tuple(lists), (*plan.schema, *added), outer), len(plan.schema)
+
+
+# -- in the select list -------------------------------------------------------------------------------------------
+
+
+def calls_in(trees: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+    """The set-returning calls in items of a select list, not those inside of subqueries."""
+    for tree in trees:
+        if is_set_returning(tree):
+            yield tree
+        elif not isinstance(tree, exp.Query | exp.Subquery):
+            yield from calls_in(list(tree.iter_expressions()))
+
+
+def place_sets(
+    plan: LogicalPlan, binder: ExpressionBinder, trees: Sequence[exp.Expr]
+) -> tuple[LogicalPlan, dict[int, Expr]]:
+    """`plan` with the elements of the calls in a select list, in step; and what each call's tree stands for."""
+    calls = list(calls_in(trees))
+    if not calls:
+        return plan, {}
+    lists = [bind_lists(binder, call) for call in calls]
+    exprs, names = [e for each in lists for e in each.exprs], [n for each in lists for n in each.names]
+    placed, number = project_set(plan, exprs, names)
+    values: dict[int, Expr] = {}
+    at = number + 1
+    for call, each in zip(calls, lists, strict=True):
+        fields = tuple(InputRef(at + k, placed.schema[at + k].type) for k in range(len(each.exprs)))
+        at += len(fields)
+        values[id(call)] = fields[0] if len(fields) == 1 else _row_of(fields, each.names)
+    return placed, values
+
+
+def _row_of(fields: tuple[InputRef, ...], names: Sequence[str]) -> Expr:
+    return Call("row", fields, struct_of(names, [field.type for field in fields]))

@@ -1,0 +1,50 @@
+"""ProjectSet: after every epoch, the elements of the arrays that the input has."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise, zip_longest
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from risingpy.executors.expression.nodes import InputRef
+from risingpy.optimizer.plan import ProjectSet
+from risingpy.types import BIGINT, VARCHAR, array_of
+from tests.executors.bench import FragmentBench, Output, Relation, Row, delta, leaf, properties
+from tests.executors.histories import histories
+
+TYPES = [BIGINT, array_of(BIGINT), array_of(VARCHAR)]
+numbers = st.none() | st.lists(st.none() | st.integers(0, 3), max_size=4)
+words = st.none() | st.lists(st.none() | st.sampled_from(["a", "b", ""]), max_size=3)
+
+
+def elements(row: Row, *, outer: bool) -> list[Row]:
+    """The rows that one row of the input becomes."""
+    lists = [value or [] for value in row[1:]]  # type: ignore[attr-defined]
+    found = [(*row, number, *items) for number, items in enumerate(zip_longest(*lists), 1)]
+    return found or ([(*row, None, None, None)] if outer else [])
+
+
+def _without_arrays(changes: pa.Table) -> pa.Table:
+    """The arrays as texts, which a set can hold."""
+    columns = [column.to_pylist() for column in changes.columns]
+    texts = [pa.array([str(value) for value in column]) for column in columns[2:4]]
+    return pa.table([*changes.columns[:2], *texts, *changes.columns[4:]], names=changes.column_names)
+
+
+@pytest.mark.parametrize("outer", [False, True])
+@given(history=histories(numbers, words))
+@settings(max_examples=25, deadline=None)
+def test_elements(history: list[Relation], outer: bool) -> None:
+    lists = tuple(InputRef(k, TYPES[k]) for k in (1, 2))
+    types = [*TYPES, BIGINT, BIGINT, VARCHAR]
+    plan = ProjectSet(leaf(TYPES), lists, outer, properties(types, (0, 3)))
+    with FragmentBench(plan) as bench:
+        output = Output((0, 3))
+        for before, after in pairwise([{}, *history]):
+            output.take(_without_arrays(bench.run(delta(before, after, TYPES, random.Random(1)))))
+            expected = [row for source in after.values() for row in elements(source, outer=outer)]
+            assert set(output.rows) == {(row[0], str(row[1]), str(row[2]), *row[3:]) for row in expected}
