@@ -163,7 +163,8 @@ class FromBinder:
     def _lateral(self, tree: exp.Lateral, left: Item | None) -> tuple[Item, tuple[Expr, ...]]:
         """A subquery that may read columns of `left`, and which of its values it reads."""
         alias = tree.args.get("alias")
-        assert isinstance(tree.this, exp.Subquery)
+        if not isinstance(tree.this, exp.Subquery):
+            raise SyntaxError_("LATERAL needs a subquery or a function", position=position_of(tree))
         if left is None:
             return self._subquery(_aliased(tree.this, alias)), ()
         assert self._context.subqueries is not None
