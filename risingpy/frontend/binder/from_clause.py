@@ -164,7 +164,7 @@ class FromBinder:
         """A subquery that may read columns of `left`, and which of its values it reads."""
         alias = tree.args.get("alias")
         if not isinstance(tree.this, exp.Subquery):
-            raise SyntaxError_("LATERAL needs a subquery or a function", position=position_of(tree))
+            raise SqlError("LATERAL needs a subquery or a function", sqlstate="42601", position=position_of(tree))
         if left is None:
             return self._subquery(_aliased(tree.this, alias)), ()
         assert self._context.subqueries is not None
