@@ -87,6 +87,11 @@ def _distinct_list(call: AggCall, values: dict[int, str], filtered: str) -> str:
     return f"list(DISTINCT {struct} ORDER BY {struct} {direction}){filtered}"
 
 
+def _array_agg(call: AggCall, schema: Schema) -> str:
+    unique = "DISTINCT " if call.distinct else ""
+    return f"list({unique}{_column(call.args[0])}{_order(call)}){_filter(call)}"
+
+
 def _first_value(call: AggCall, schema: Schema) -> str:
     function = "first" if call.function == "first_value" else "last"
     return f"{function}({_column(call.args[0])}{_order(call)}){_filter(call)}"
@@ -127,6 +132,7 @@ def _in_range(fraction: str, result: str, type_: SqlType) -> str:
 
 _SPECIAL: dict[str, Callable[[AggCall, Schema], str]] = {
     "string_agg": _string_agg,
+    "array_agg": _array_agg,
     "first_value": _first_value,
     "last_value": _first_value,
     "mode": _mode,

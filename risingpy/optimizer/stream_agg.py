@@ -39,7 +39,9 @@ from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
 
 _VALUE_STATE = SPREADS | REGRESSIONS | {"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
 _EXTREME = frozenset({"min", "max"})  # value state too where the input only grows
-_MATERIALIZED = frozenset({"string_agg", "first_value", "last_value", "mode", "percentile_cont", "percentile_disc"})
+_MATERIALIZED = frozenset(
+    {"string_agg", "array_agg", "first_value", "last_value", "mode", "percentile_cont", "percentile_disc"}
+)
 # DISTINCT changes nothing for these.
 _BLIND_TO_DUPLICATES = frozenset({"min", "max", "bool_and", "bool_or", "bit_and", "bit_or"})
 COUNT_ROWS = AggCall("count", (), BIGINT)

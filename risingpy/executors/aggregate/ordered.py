@@ -29,6 +29,8 @@ def group_function(function: str, result_type: SqlType) -> GroupFunction:
     match function:
         case "string_agg":
             return joined_texts
+        case "array_agg":
+            return lambda owners, groups, columns: (gathered(owners, groups, columns[0], result_type), 0)
         case "mode":
             return lambda owners, groups, columns: (most_frequent(owners, groups, columns[0], result_type), 0)
         case "percentile_disc":
@@ -59,6 +61,13 @@ def joined_texts(owners: Integers, groups: int, columns: Sequence[pa.Array]) -> 
     parts = pc.binary_join_element_wise(separators, texts, "")
     lists = pa.ListArray.from_arrays(pa.array(np.append(starts, len(owners)), pa.int32()), parts)
     return pc.if_else(pa.array(sizes > 0), pc.binary_join(lists, ""), pa.scalar(None, parts.type)), 0
+
+
+def gathered(owners: Integers, groups: int, values: pa.Array, type_: SqlType) -> pa.Array:
+    """array_agg: the values, NULLs too; NULL of none."""
+    starts, sizes = _groups(owners, groups)
+    offsets = pa.array(np.append(starts, len(owners)).astype(np.int32), mask=np.append(sizes == 0, False))
+    return pa.ListArray.from_arrays(offsets, values).cast(type_.arrow)
 
 
 def most_frequent(owners: Integers, groups: int, values: pa.Array, type_: SqlType) -> pa.Array:

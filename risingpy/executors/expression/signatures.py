@@ -212,6 +212,8 @@ bit_and bit_and int2 = int2 | int4 = int4 | int8 = int8
 bit_or  bit_or  int2 = int2 | int4 = int4 | int8 = int8
 bit_xor bit_xor int2 = int2 | int4 = int4 | int8 = int8
 string_agg string_agg text text = text
+array_agg array_agg elem = array
+jsonb_agg array_agg elem = jsonb
 first_value first_value any = any
 last_value  last_value  any = any
 arg_min arg_min any every = any

@@ -59,6 +59,9 @@ def bind_aggregate(
         if binder.clause == "aggregate":
             raise GroupingError("aggregate function calls cannot be nested", position=position)
         raise GroupingError(f"aggregate functions are not allowed in {binder.clause}", position=position)
+    if name == "jsonb_agg":
+        array = bind_aggregate(binder, tree, "array_agg", within=within, condition=condition)
+        return binder.calls.function("to_jsonb", [Operand(array, position)], position)
     written = _taken_apart(tree, name, within, condition)
     return binder.aggregates.add(_checked(_bound(binder, written), written))
 

@@ -10,7 +10,7 @@ from risingpy.executors.expression.signatures import AGGREGATES, NumericRule, Po
 from risingpy.frontend.binder.calls import fitting, no_function
 from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.overloads import NoMatch, resolve
-from risingpy.types import SqlType
+from risingpy.types import SqlType, array_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,8 @@ def make_aggregate(
         result = numeric_result(signature.rule, tuple(e.type for e in exprs))
         if signature.rule in (NumericRule.FIRST, NumericRule.SUM):  # shown with the argument's decimals
             result = replace(result, declared=exprs[0].type.declared)
+    elif result is Polymorphic.ARRAY:
+        result = array_of(exprs[0].type)
     elif isinstance(result, Polymorphic):  # an argument's own type
         result = exprs[signature.args.index(result)].type
     # DISTINCT changes nothing for these, and the plainer call needs no set of seen values.
