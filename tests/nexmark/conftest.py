@@ -1,4 +1,4 @@
-"""The PostgreSQL that TPC-H is compared with."""
+"""The PostgreSQL that Nexmark is compared with."""
 
 from tests.postgres_oracle import postgres_oracle
 
