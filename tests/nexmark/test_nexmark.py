@@ -1,4 +1,4 @@
-"""Nexmark's queries, q0 to q22, as live views: equal to SELECT after each step of a history, and to PostgreSQL's answers.
+"""Nexmark's queries, q0 to q22, as live views: equal to SELECT after each step of a history, and to PostgreSQL.
 
 The tables change in any way, so rows and windows come and go. q11's sessions, for which there is no session window,
 are told apart by window functions; q12 takes the event's time, as processing time has no one answer. PostgreSQL has no
