@@ -29,7 +29,7 @@ from risingpy.frontend.wire.session_protocol import Notice, Prepared, Result, St
 from risingpy.meta.database import Database, Snapshot
 from risingpy.optimizer.logical import LogicalPlan, Schema
 from risingpy.types import UNKNOWN, SqlType
-from risingpy.types.oids import TYPE_BY_OID
+from risingpy.types.oids import type_by_oid
 
 _ABOUT_COMMITTED_ROWS = (
     ast.AlterTable,
@@ -290,7 +290,7 @@ class _Begun:
 def _type_of(oid: int) -> SqlType:
     if oid == 0:
         return UNKNOWN
-    found = TYPE_BY_OID.get(oid)
+    found = type_by_oid(oid)
     if found is None:
         raise UndefinedObject(f"type with OID {oid} does not exist")
     return found

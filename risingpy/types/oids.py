@@ -22,6 +22,7 @@ from risingpy.types.sql_type import (
     UUID,
     VARCHAR,
     SqlType,
+    array_of,
 )
 
 TYPE_BY_OID: dict[int, SqlType] = {
@@ -86,6 +87,13 @@ ARRAY_ELEMENT: dict[int, int] = {
     3807: 3802,
 }
 """Array type → element type."""
+
+
+def type_by_oid(oid: int) -> SqlType | None:
+    """The type that holds a value of that OID, an array's too; None if there is none."""
+    element = TYPE_BY_OID.get(ARRAY_ELEMENT.get(oid, 0))
+    return TYPE_BY_OID.get(oid) if element is None else array_of(element)
+
 
 VECTOR_ELEMENT: dict[int, int] = {22: 21, 30: 26}
 """int2vector and oidvector: arrays whose text is their elements between blanks, and which count from 0."""

@@ -343,7 +343,7 @@ class ExpressionParser(NestedParser):
 
     def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:
         token = self._curr
-        node = super()._parse_column_ops(this)
+        node = super()._parse_column_ops(self._parse_bracket(this))
         if node is not None and node is not this and token.token_type is TokenType.DCOLON:
             self._at(node, token)
         return node

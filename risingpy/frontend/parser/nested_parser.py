@@ -36,6 +36,9 @@ class MapConstructor(exp.Expression):
 class NestedParser(FunctionParser):
     """The methods for what stands in brackets and braces."""
 
+    # sqlglot would go on for ever at a bracket that `_parse_bracket` leaves where it is.
+    BRACKETS: ClassVar[frozenset[TokenType]] = frozenset()
+
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         while this is not None:
             token = self._curr

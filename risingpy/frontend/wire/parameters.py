@@ -8,7 +8,7 @@ from risingpy.errors import ProtocolViolation
 from risingpy.frontend.wire.fields import BINARY, TEXT
 from risingpy.frontend.wire.payload import Payload, decode_text
 from risingpy.frontend.wire.session_protocol import Prepared
-from risingpy.types import SqlType
+from risingpy.types import SqlType, TypeKind
 from risingpy.types.arrays import decode_array, decode_element, parse_array
 from risingpy.types.forms import decode_binary, parse_text
 from risingpy.types.oids import ARRAY_ELEMENT, OID_ALIASES, VECTOR_ELEMENT
@@ -55,7 +55,8 @@ def decode_parameters(payload: Payload, name: str, prepared: Prepared, time_zone
 
 
 def _decode(type_: SqlType, oid: int, data: bytes, format_: int, time_zone: str) -> object:
-    array = oid in ARRAY_ELEMENT or oid in VECTOR_ELEMENT
+    # Parameters of system queries are of PostgreSQL's array types, which this database's types need not have.
+    array = type_.kind is not TypeKind.ARRAY and (oid in ARRAY_ELEMENT or oid in VECTOR_ELEMENT)
     if format_ == BINARY:
         if array:
             return decode_array(oid, data)

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import pg8000.dbapi
 import psycopg
 import pytest
 from psycopg.types import TypeInfo
+from psycopg.types.json import Jsonb
 
 from risingpy.frontend.wire import WireServer
 
@@ -110,3 +112,33 @@ def test_pg8000(server: WireServer, connection: psycopg.Connection[Any]) -> None
     cursor.execute("SELECT id, name, price FROM t WHERE name = %s", ("one",))
     assert [tuple(row) for row in cursor.fetchall()] == [(1, "one", Decimal("1.50"))]
     client.close()
+
+
+def test_nested_values_as_parameters(server: WireServer, connection: psycopg.Connection[Any]) -> None:
+    """psycopg declares arrays by their OID, in text or binary form; asyncpg asks which type a parameter has."""
+    connection.execute("CREATE TABLE n (id int PRIMARY KEY, a int[], j jsonb, u uuid, s varchar[])")
+    key = uuid4()
+    for number, marks in ((1, "%s, %s, %s, %s, %s"), (2, "%b, %b, %b, %b, %b")):
+        values = (number, [number, 2000, 300_000], Jsonb({"k": [1]}), key, ["a", 'b,"c', None])
+        connection.execute(f"INSERT INTO n VALUES ({marks})", values)
+        for binary in (False, True):
+            row = connection.cursor(binary=binary).execute("SELECT * FROM n WHERE id = %s", [number]).fetchone()
+            assert row == (number, [number, 2000, 300_000], {"k": [1]}, key, ["a", 'b,"c', None])
+    assert sorted(connection.execute("SELECT id FROM n WHERE id = ANY(%s)", [[1, 2, 3]])) == [(1,), (2,)]
+    with connection.cursor() as cursor, cursor.copy("COPY n FROM STDIN") as copy:
+        copy.write_row((3, [7], Jsonb({"x": None}), key, None))
+    with connection.cursor() as cursor, cursor.copy("COPY n (id, a, u) FROM STDIN (FORMAT binary)") as copy:
+        copy.set_types(["int4", "int4[]", "uuid"])
+        copy.write_row((4, [8, 9], key))
+    assert connection.execute("SELECT a, j FROM n WHERE id >= 3 ORDER BY id").fetchall() == [
+        ([7], {"x": None}),
+        ([8, 9], None),
+    ]
+
+    async def session() -> None:
+        opened = await asyncpg.connect(host="127.0.0.1", port=server.port, user="root", database="dev")
+        await opened.execute("INSERT INTO n (id, a, u) VALUES ($1, $2, $3)", 5, [5, None], key)
+        assert [tuple(row) for row in await opened.fetch("SELECT a, u FROM n WHERE id = $1", 5)] == [([5, None], key)]
+        await opened.close()
+
+    asyncio.run(session())
