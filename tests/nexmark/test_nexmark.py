@@ -8,27 +8,20 @@ TUMBLE and no HOP: those queries are compared with our SELECT alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from risingpy.frontend.session import open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
-from risingpy.meta.database import Database
-from risingpy.meta.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
 from tests.nexmark.generator import Generator, insert
 from tests.postgres_oracle import PostgresOracle
-from tests.tpch.test_tpch import comparable
+from tests.query_histories import Run, comparable, new_database, postgres_schema
 
 HERE = Path(__file__).parent
 SCHEMA = (HERE / "schema.sql").read_text()
 QUERIES = dict(re.findall(r"-- (q\d\d)\n(.*?);\n", (HERE / "queries.sql").read_text() + "\n", re.DOTALL))
 OURS_ALONE = [name for name, sql in QUERIES.items() if re.search(r"\b(tumble|hop)\(", sql)]
-
-Run = Callable[[str], list[tuple[object, ...]]]
 
 
 def history() -> Iterator[str]:
@@ -58,25 +51,14 @@ def history() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def postgres(postgres_oracle: PostgresOracle) -> Iterator[Run]:
-    with postgres_oracle.connect() as connection:
-        connection.execute("CREATE SCHEMA nexmark; SET search_path = nexmark")
-
-        def run(sql: str) -> list[tuple[object, ...]]:
-            cursor: psycopg.Cursor[tuple[object, ...]] = connection.execute(sql.encode())
-            return cursor.fetchall() if cursor.description else []
-
+    with postgres_schema(postgres_oracle, "nexmark") as run:
         yield run
-        connection.execute("DROP SCHEMA nexmark CASCADE")
 
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    database = Database(tmp_path_factory.mktemp("nexmark") / "data", parallelism=2)
-    database.start(InProcessRunner(database.data_dir))
-    client = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=7)))
-    yield client
-    client.session.close()
-    database.close()
+    with new_database(tmp_path_factory.mktemp("nexmark") / "data") as client:
+        yield client
 
 
 def test_every_query_is_there() -> None:

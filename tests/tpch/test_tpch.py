@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from decimal import Decimal
+from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from risingpy.frontend.session import open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
-from risingpy.meta.database import Database
-from risingpy.meta.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
 from tests.postgres_oracle import PostgresOracle
+from tests.query_histories import Run, comparable, new_database, postgres_schema
 from tests.tpch.generator import ORDERS, PARTS, Generator, insert
 
 HERE = Path(__file__).parent
 SCHEMA = (HERE / "schema.sql").read_text()
 QUERIES = dict(re.findall(r"-- (q\d\d)\n(.*?);\n", (HERE / "queries.sql").read_text(), re.DOTALL))
-DIGITS = Decimal("0.000001")  # averages have as many digits as each system likes
-
-Run = Callable[[str], list[tuple[object, ...]]]
 
 
 def history() -> Iterator[str]:
@@ -45,38 +37,16 @@ def history() -> Iterator[str]:
     yield "DELETE FROM lineitem"
 
 
-def comparable(rows: list[tuple[object, ...]]) -> list[tuple[str, ...]]:
-    """Rows in an order, numbers with the same digits."""
-    return sorted(tuple(_shown(value) for value in row) for row in rows)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, int | Decimal):
-        return str(Decimal(value).quantize(DIGITS))
-    return str(value)
-
-
 @pytest.fixture(scope="module")
 def postgres(postgres_oracle: PostgresOracle) -> Iterator[Run]:
-    with postgres_oracle.connect() as connection:
-        connection.execute("CREATE SCHEMA tpch; SET search_path = tpch")
-
-        def run(sql: str) -> list[tuple[object, ...]]:
-            cursor: psycopg.Cursor[tuple[object, ...]] = connection.execute(sql.encode())
-            return cursor.fetchall() if cursor.description else []
-
+    with postgres_schema(postgres_oracle, "tpch") as run:
         yield run
-        connection.execute("DROP SCHEMA tpch CASCADE")
 
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    database = Database(tmp_path_factory.mktemp("tpch") / "data", parallelism=2)
-    database.start(InProcessRunner(database.data_dir))
-    client = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=7)))
-    yield client
-    client.session.close()
-    database.close()
+    with new_database(tmp_path_factory.mktemp("tpch") / "data") as client:
+        yield client
 
 
 @pytest.mark.timeout(600)
