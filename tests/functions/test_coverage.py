@@ -13,7 +13,12 @@ from tests.functions.judge import bound
 
 # Not comparable with PostgreSQL 15: it changes with every call, or PostgreSQL has no such function.
 _ALONE = frozenset(
-    ("now", "random", "coth", "sha1", "crc32", "to_bin_int4", "to_bin_int8", "to_oct_int4", "to_oct_int8")
+    (
+        *("now", "random", "coth", "sha1", "crc32", "to_bin_int4", "to_bin_int8", "to_oct_int4", "to_oct_int8"),
+        *("array_distinct", "array_max", "array_min", "array_reverse", "array_sort"),
+        *("is_json_array", "is_json_object", "is_json_scalar", "is_json_value"),
+        "field",  # an anonymous record has no fields that both know by name
+    )
 )
 _TABLES = "".join(FUNCTION_TABLES)
 

@@ -14,6 +14,7 @@ from tests.sqllogictest.random_suite import random_suite
 OURS = (Mode.BATCH, Mode.STREAM, Mode.BACKFILL)
 
 
+@pytest.mark.timeout(900)  # 4,400 answers; a view for each takes its time
 @pytest.mark.parametrize("mode", OURS)
 def test_every_suite_holds(server: Connect, mode: Mode) -> None:
     results = run_files(find_files([SUITES]), server, mode, jobs=4)

@@ -189,7 +189,9 @@ def _to_string(call: Call, args: list[str]) -> str:
     if len(args) == 3:
         shown = f"coalesce({shown}, {args[2]})"
     texts = f"list_transform({flattened(args[0], type_)}, lambda item: {shown})"
-    return f"CASE WHEN {args[1]} IS NOT NULL THEN array_to_string({texts}, {args[1]}) END"
+    # DuckDB's own array_to_string wants a constant separator.
+    joined = f"list_reduce({texts}, lambda joined, word: joined || {args[1]} || word)"
+    return f"CASE WHEN {args[1]} IS NOT NULL THEN CASE WHEN len({texts}) = 0 THEN '' ELSE {joined} END END"
 
 
 def _from_string(call: Call, args: list[str]) -> str:

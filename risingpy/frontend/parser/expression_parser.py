@@ -93,7 +93,8 @@ class ExpressionParser(NestedParser):
         "TRIM": lambda self: self._parse_trim_call(),
     }
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = {}
-    LAMBDAS: ClassVar[dict[Any, Any]] = {}  # `->` is an operator
+    # `->` is an operator, no lambda; `=>` names an argument.
+    LAMBDAS: ClassVar[dict[Any, Any]] = {TokenType.FARROW: RisingWaveParser.LAMBDAS[TokenType.FARROW]}
 
     # -- the levels of precedence ---------------------------------------------------------------------------------
 
