@@ -190,6 +190,7 @@ def _to_string(call: Call, args: list[str]) -> str:
         shown = f"coalesce({shown}, {args[2]})"
     texts = f"list_transform({flattened(args[0], type_)}, lambda item: {shown})"
     # DuckDB's own array_to_string wants a constant separator.
+    texts = f"list_filter({texts}, lambda word: word IS NOT NULL)"
     joined = f"list_reduce({texts}, lambda joined, word: joined || {args[1]} || word)"
     return f"CASE WHEN {args[1]} IS NOT NULL THEN CASE WHEN len({texts}) = 0 THEN '' ELSE {joined} END END"
 
