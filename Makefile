@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fault-test fuzz clean help
+.PHONY: install run test lint demo bench crash-test fault-test suites fuzz clean help
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -47,6 +47,9 @@ crash-test: $(STAMP) ## kill -9 at random moments, 100 rounds
 
 fault-test: $(STAMP) ## fail every write, and 100,000 power failures
 	RISINGPY_POWER_STATES=100000 $(PYTEST) -m 'slow or not slow' --timeout 0 tests/faults
+
+suites: $(STAMP) ## every sqllogictest suite in every mode
+	RISINGPY_SUITES_SLICE=1 $(PYTEST) tests/sqllogictest
 
 SEEDS ?= 500
 fuzz: $(STAMP) ## random queries (SEEDS=500), and the property tests with many more examples

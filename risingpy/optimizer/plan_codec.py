@@ -37,6 +37,12 @@ CODEC_VERSION = 1
 
 _MODULES: tuple[ModuleType, ...] = (sql_type, nodes, window_calls, table_schema, logical, plan, graph, catalog)
 
+# A graph changes by a job or two at a time. The others are not packed and unpacked again, and stay the same objects,
+# for which their tasks have compiled expressions already.
+_MOST_JOBS = 4096
+_packed_jobs: dict[int, tuple[graph.Job, dict[str, object]]] = {}  # by id()
+_unpacked_jobs: dict[int, tuple[dict[str, object], graph.Job]] = {}  # by job id
+
 _classes: dict[str, type[Any]] = {}
 _names: dict[type[Any], str] = {}
 
@@ -101,6 +107,17 @@ def _tagged(tag: str, value: object) -> dict[str, object]:
 
 
 def _pack_dataclass(value: object) -> dict[str, object]:
+    if not isinstance(value, graph.Job):
+        return _pack_fields(value)
+    known = _packed_jobs.get(id(value))
+    if known is None:
+        if len(_packed_jobs) >= _MOST_JOBS:
+            _packed_jobs.clear()
+        known = _packed_jobs[id(value)] = value, _pack_fields(value)  # the job is held: its id stays its own
+    return known[1]
+
+
+def _pack_fields(value: object) -> dict[str, object]:
     packed: dict[str, object] = {"$": _name_of(type(value))}
     for field in dataclasses.fields(cast(Any, value)):
         item = getattr(value, field.name)
@@ -146,6 +163,17 @@ def _unpack(value: object) -> Any:
     cls = _classes[tag]
     if issubclass(cls, Enum):
         return cls(value["="])
+    if cls is graph.Job:
+        known = _unpacked_jobs.get(value["job_id"])
+        if known is None or known[0] != value:
+            if len(_unpacked_jobs) >= _MOST_JOBS:
+                _unpacked_jobs.clear()
+            known = _unpacked_jobs[value["job_id"]] = value, _unpack_fields(cls, value)
+        return known[1]
+    return _unpack_fields(cls, value)
+
+
+def _unpack_fields(cls: type[Any], value: dict[str, Any]) -> Any:
     return cls(**{name: _unpack(item) for name, item in value.items() if name != "$"})
 
 
