@@ -134,17 +134,7 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
         case Dml():
             return Operator(lambda epoch: _dml(plan, epoch, empty), empty, wakes=always)
         case Source():
-            return Operator(
-                lambda epoch: SourceExecutor(
-                    job_id=epoch.job_id,
-                    source_id=plan.source_id,
-                    columns=plan.columns,
-                    empty=empty,
-                    epoch_input=epoch.epoch_input,
-                ),
-                empty,
-                wakes=always,
-            )
+            return Operator(lambda epoch: _source(plan, epoch, empty), empty, wakes=always)
         case Values():
             return Operator(lambda epoch: _values(plan, epoch, empty), empty, wakes=at_start)
         case Filter() | Project():
@@ -229,6 +219,16 @@ class _Scan:
 
 def _upstream_empty(plan: TableScan) -> pa.Table:
     return empty_chunk([column.type for column in plan.upstream.columns])
+
+
+def _source(plan: Source, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
+    return SourceExecutor(
+        job_id=epoch.job_id,
+        source_id=plan.source_id,
+        columns=plan.columns,
+        empty=empty,
+        epoch_input=epoch.epoch_input,
+    )
 
 
 def _dml(plan: Dml, epoch: FragmentEpoch, empty: pa.Table) -> Executor:

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
@@ -23,14 +23,39 @@ from risingpy.storage.log_segment import segment_paths
 from risingpy.storage.log_spill import spill_paths
 from risingpy.storage.meta_store import MetaStore, meta_directory
 from risingpy.storage.shard_store import shard_directory
-from risingpy.storage.state_store import ReadView
+from risingpy.storage.state_store import ReadView, StateStore
 from risingpy.storage.write_ahead_log import log_directory
 
 NOTE = "backup.json"
 _CHUNK = 1 << 20
 
 
-class PinnedDatabase:
+def back_up(
+    target: Path,
+    data_dir: Path,
+    change: Callable[[Callable[[MetaState], MetaState]], object],
+    store: StateStore,
+    meta_store: MetaStore,
+) -> int:
+    """Copies the database to a new directory; returns the epoch. `change` calls between two epochs."""
+    _check_target(target)
+    pinned: list[_PinnedDatabase] = []
+
+    def pin(state: MetaState) -> MetaState:
+        # Between two epochs: the shards, the meta store and the log are of one moment.
+        view = store.open_read_view(state.committed.epoch)  # its own: a copy keeps it busy
+        pinned.append(_PinnedDatabase(data_dir, state, view, meta_store))
+        return state
+
+    change(pin)
+    try:
+        pinned[0].copy_to(target)
+    finally:
+        pinned[0].close()
+    return pinned[0].epoch
+
+
+class _PinnedDatabase:
     """What a backup copies: made between two epochs, it keeps everything readable until `close`."""
 
     def __init__(self, data_dir: Path, state: MetaState, view: ReadView, store: MetaStore) -> None:
@@ -63,7 +88,7 @@ class PinnedDatabase:
         self._stack.close()
 
 
-def check_target(target: Path) -> None:
+def _check_target(target: Path) -> None:
     """Refuses a directory that has something in it."""
     if not target.is_absolute():
         raise SqlError(f'"{target}" is not an absolute path', sqlstate="42602", hint="The path is the server's.")

@@ -16,7 +16,7 @@ import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads 
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
 from risingpy.executors.epoch_descriptor import run_directory
 from risingpy.meta import ddl, schema_change
-from risingpy.meta.backup import PinnedDatabase, check_target
+from risingpy.meta.backup import back_up
 from risingpy.meta.barriers import BarrierLoop, GraphChange
 from risingpy.meta.dml_log import DmlLog, TableChange
 from risingpy.meta.epoch_runner import EpochRunner
@@ -340,21 +340,7 @@ class Database:
 
     def backup(self, target: Path) -> int:
         """Copies the database, as it is at one committed epoch, to a new directory; returns the epoch."""
-        check_target(target)
-        pinned: list[PinnedDatabase] = []
-
-        def pin(state: MetaState) -> MetaState:
-            # Between two epochs: the shards, the meta store and the log are of one moment.
-            view = self._store.open_read_view(state.committed.epoch)  # its own: a copy keeps it busy
-            pinned.append(PinnedDatabase(self.data_dir, state, view, self._meta_store))
-            return state
-
-        self._loop.change(pin)
-        try:
-            pinned[0].copy_to(target)
-        finally:
-            pinned[0].close()
-        return pinned[0].epoch
+        return back_up(target, self.data_dir, self._loop.change, self._store, self._meta_store)
 
     def drop_schema(self, name: str, *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
         """Drops a schema; returns notices."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
@@ -95,8 +96,8 @@ def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
 
 def _split(batch: WriteBatch, shards: int) -> Iterator[tuple[int, WriteBatch]]:
     """The rows by the shard that is to own them."""
-    vnodes = [int.from_bytes(key[TABLE_ID_BYTES : TABLE_ID_BYTES + _VNODE_BYTES]) for key in batch.keys.to_pylist()]
-    owners = shards_of_vnodes(np.array(vnodes, np.uint16), shards)
+    vnodes = pc.binary_slice(batch.keys, TABLE_ID_BYTES, TABLE_ID_BYTES + _VNODE_BYTES).cast(pa.binary(_VNODE_BYTES))
+    owners = shards_of_vnodes(np.frombuffer(vnodes.buffers()[1], ">u2"), shards)
     for shard in np.unique(owners).tolist():
         mine = pa.array(owners == shard)
         yield shard, WriteBatch(batch.keys.filter(mine), batch.values.filter(mine))

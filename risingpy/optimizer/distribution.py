@@ -9,10 +9,7 @@ from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
     AsOfJoin,
-    ColumnIndex,
     Dedup,
-    Distribution,
-    DistributionKind,
     Dml,
     Exchange,
     Expand,
@@ -33,6 +30,7 @@ from risingpy.optimizer.plan import (
     Union,
     Values,
 )
+from risingpy.optimizer.plan_properties import ColumnIndex, Distribution, DistributionKind
 
 SINGLE = Distribution(DistributionKind.SINGLE)
 SOME_SHARD = Distribution(DistributionKind.SOME_SHARD)

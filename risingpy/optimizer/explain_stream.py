@@ -27,8 +27,6 @@ from risingpy.optimizer.plan import (
     AggState,
     AsOfJoin,
     Dedup,
-    Distribution,
-    DistributionKind,
     Dml,
     Exchange,
     Expand,
@@ -50,6 +48,7 @@ from risingpy.optimizer.plan import (
     Union,
     Values,
 )
+from risingpy.optimizer.plan_properties import Distribution, DistributionKind
 from risingpy.storage.table_schema import TableSchema
 
 

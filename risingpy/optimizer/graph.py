@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from risingpy.optimizer.catalog import Relation
-from risingpy.optimizer.plan import Distribution, StreamPlan
+from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_properties import Distribution
 from risingpy.storage.table_schema import TableSchema
 
 

@@ -15,35 +15,10 @@ from enum import Enum
 
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.window_calls import WindowCall
-from risingpy.optimizer.logical import AggCall, JoinKind, Schema, SortKey
+from risingpy.optimizer.logical import AggCall, JoinKind, SortKey
+from risingpy.optimizer.plan_properties import ColumnIndex, Properties
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import SqlType
-
-ColumnIndex = int
-
-
-class DistributionKind(Enum):
-    SINGLE = "Single"  # everything on the shard of vnode 0
-    HASH = "HashShard"  # by the vnode of some columns
-    SOME_SHARD = "SomeShard"  # spread, by nothing that a plan may use
-
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """Where rows are. `columns` (for HASH) are output positions whose hash is the vnode."""
-
-    kind: DistributionKind
-    columns: tuple[ColumnIndex, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Properties:
-    """What is derived bottom-up for every operator's output."""
-
-    schema: Schema
-    stream_key: tuple[ColumnIndex, ...]
-    distribution: Distribution
-    append_only: bool
 
 
 @dataclass(frozen=True, slots=True)

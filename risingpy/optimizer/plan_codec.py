@@ -29,19 +29,22 @@ from typing import Any, cast
 import pyarrow as pa
 
 from risingpy.executors.expression import nodes, window_calls
-from risingpy.optimizer import catalog, graph, logical, plan
+from risingpy.optimizer import catalog, graph, logical, plan, plan_properties
 from risingpy.storage import table_schema
 from risingpy.types import sql_type
 
 CODEC_VERSION = 1
 
-_MODULES: tuple[ModuleType, ...] = (sql_type, nodes, window_calls, table_schema, logical, plan, graph, catalog)
+_MODULES: tuple[ModuleType, ...] = (
+    *(sql_type, nodes, window_calls, table_schema),
+    *(logical, plan, plan_properties, graph, catalog),
+)
 
 # A graph changes by a job or two at a time. The others are not packed and unpacked again, and stay the same objects,
 # for which their tasks have compiled expressions already.
 _MOST_JOBS = 4096
 _packed_jobs: dict[int, tuple[graph.Job, dict[str, object]]] = {}  # by id()
-_unpacked_jobs: dict[int, tuple[dict[str, object], graph.Job]] = {}  # by job id
+_unpacked_jobs: dict[int, tuple[str, graph.Job]] = {}  # by job id, with the text that it was unpacked from
 
 _classes: dict[str, type[Any]] = {}
 _names: dict[type[Any], str] = {}
@@ -165,10 +168,11 @@ def _unpack(value: object) -> Any:
         return cls(value["="])
     if cls is graph.Job:
         known = _unpacked_jobs.get(value["job_id"])
-        if known is None or known[0] != value:
+        text = json.dumps(value)  # as values, 1, 1.0 and true would be equal
+        if known is None or known[0] != text:
             if len(_unpacked_jobs) >= _MOST_JOBS:
                 _unpacked_jobs.clear()
-            known = _unpacked_jobs[value["job_id"]] = value, _unpack_fields(cls, value)
+            known = _unpacked_jobs[value["job_id"]] = text, _unpack_fields(cls, value)
         return known[1]
     return _unpack_fields(cls, value)
 

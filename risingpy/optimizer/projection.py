@@ -12,7 +12,8 @@ from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.optimizer.explain_tree import column_names
 from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.logical import Field
-from risingpy.optimizer.plan import ColumnIndex, Project, StreamPlan
+from risingpy.optimizer.plan import Project, StreamPlan
+from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import transform, walk
 

@@ -22,7 +22,6 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
-    Properties,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -32,6 +31,7 @@ from risingpy.optimizer.plan import (
     Union,
     Values,
 )
+from risingpy.optimizer.plan_properties import Properties
 from risingpy.optimizer.stream_key import stream_key
 
 Operator = TypeVar(

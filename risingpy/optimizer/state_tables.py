@@ -30,7 +30,6 @@ from risingpy.optimizer.orderable import refuse_unordered
 from risingpy.optimizer.plan import (
     AggState,
     AsOfJoin,
-    ColumnIndex,
     Dedup,
     DedupState,
     Dml,
@@ -44,7 +43,6 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
-    Properties,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -54,6 +52,7 @@ from risingpy.optimizer.plan import (
     Union,
     Values,
 )
+from risingpy.optimizer.plan_properties import ColumnIndex, Properties
 from risingpy.optimizer.stream_key import has_other_forms
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType

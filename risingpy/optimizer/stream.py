@@ -19,7 +19,8 @@ from risingpy.optimizer import logical, plan
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
 from risingpy.optimizer.distribution import SOME_SHARD, brings_together, hash_by
 from risingpy.optimizer.logical import Field, Schema, SortKey
-from risingpy.optimizer.plan import ColumnIndex, ConflictBehavior, Materialize, Properties, StreamPlan
+from risingpy.optimizer.plan import ConflictBehavior, Materialize, StreamPlan
+from risingpy.optimizer.plan_properties import ColumnIndex, Properties
 from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import walk

@@ -24,7 +24,6 @@ from risingpy.optimizer.explain_tree import call_text, column_names
 from risingpy.optimizer.logical import AggCall, Field
 from risingpy.optimizer.plan import (
     AggState,
-    ColumnIndex,
     DedupState,
     Exchange,
     HashAgg,
@@ -32,6 +31,7 @@ from risingpy.optimizer.plan import (
     SimpleAgg,
     StreamPlan,
 )
+from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import dedup_state, materialized_input_state, value_state

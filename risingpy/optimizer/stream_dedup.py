@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from risingpy.optimizer import plan
 from risingpy.optimizer.distribution import brings_together
-from risingpy.optimizer.plan import ColumnIndex, StreamPlan
+from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.projection import select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import seen_values

@@ -21,7 +21,13 @@ from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import hash_by
 from risingpy.optimizer.join_condition import EquiKey, inequality, key_expressions, split_condition
 from risingpy.optimizer.logical import Field, JoinKind
-from risingpy.optimizer.plan import AsOfJoin, ColumnIndex, DistributionKind, HashJoin, JoinSide, StreamPlan
+from risingpy.optimizer.plan import (
+    AsOfJoin,
+    HashJoin,
+    JoinSide,
+    StreamPlan,
+)
+from risingpy.optimizer.plan_properties import ColumnIndex, DistributionKind
 from risingpy.optimizer.projection import projected, references, select_columns, with_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import remapped

@@ -13,7 +13,6 @@ from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
     AsOfJoin,
-    ColumnIndex,
     Dedup,
     Dml,
     Exchange,
@@ -35,6 +34,7 @@ from risingpy.optimizer.plan import (
     Union,
     Values,
 )
+from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.types import SqlType, TypeKind
 
 

@@ -41,13 +41,8 @@ def plan_temporal_join(
     join: logical.Join, left: StreamPlan, catalog: Catalog, job: str, allocate: Callable[[], int]
 ) -> StreamPlan:
     """The stream plan of `join` over its left input's plan: the logical join's columns first, then hidden ones."""
-    lookup = _lookup(join.right)
-    relation = None if lookup is None else catalog.relations[lookup.scan.relation_id]
-    if lookup is None or relation is None or relation.table is None:
-        raise FeatureNotSupported(
-            "FOR SYSTEM_TIME AS OF PROCTIME() in a materialized view is for tables and materialized views only"
-        )
-    table, scan = relation.table, lookup.scan
+    lookup, table = _looked_up(join.right, catalog)
+    scan = lookup.scan
     width = len(join.left.schema)
     condition = split_condition(join.condition, width)
     by_column = {
@@ -90,6 +85,17 @@ def plan_temporal_join(
     hidden = (*planned.properties.stream_key, *planned.properties.distribution.columns)
     kept += [i for i in dict.fromkeys(hidden) if i not in kept]
     return select_columns(planned, kept)
+
+
+def _looked_up(right: logical.LogicalPlan, catalog: Catalog) -> tuple[_Lookup, TableSchema]:
+    """The right side and the table that it reads, or FeatureNotSupported."""
+    lookup = _lookup(right)
+    table = None if lookup is None else catalog.relations[lookup.scan.relation_id].table
+    if lookup is None or table is None:
+        raise FeatureNotSupported(
+            "FOR SYSTEM_TIME AS OF PROCTIME() in a materialized view is for tables and materialized views only"
+        )
+    return lookup, table
 
 
 def _lookup(plan: logical.LogicalPlan) -> _Lookup | None:

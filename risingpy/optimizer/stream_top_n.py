@@ -17,7 +17,8 @@ from risingpy.executors.expression.nodes import Expr, Literal, Parameter
 from risingpy.optimizer import plan
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan import ColumnIndex, StreamPlan
+from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import walk
 from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows

@@ -23,7 +23,14 @@ from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import hash_by
 from risingpy.optimizer.fragments import all_state_tables
 from risingpy.optimizer.logical import Field, JoinKind
-from risingpy.optimizer.plan import Exchange, HashJoin, Project, Properties, StreamPlan, Values
+from risingpy.optimizer.plan import (
+    Exchange,
+    HashJoin,
+    Project,
+    StreamPlan,
+    Values,
+)
+from risingpy.optimizer.plan_properties import Properties
 from risingpy.optimizer.stream_join import plan_join
 from risingpy.storage.table_schema import TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, VARCHAR, SqlType

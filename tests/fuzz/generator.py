@@ -7,7 +7,7 @@ stay small, so that nothing overflows, and divisors are constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
 
@@ -319,8 +319,8 @@ class Generator:
         count = self.random.randint(min(least, len(inner.types)), min(most, len(inner.types)))
         return sorted(self.random.sample(range(len(inner.types)), count))
 
-    def _listed(self, expressions: object) -> str:
-        return ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(expressions))  # type: ignore[call-overload]
+    def _listed(self, expressions: Iterable[str]) -> str:
+        return ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(expressions))
 
     def _alias(self) -> str:
         self._aliases += 1

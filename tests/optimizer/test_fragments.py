@@ -8,7 +8,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.fragments import MAX_INPUTS, nodes_of_fragment
 from risingpy.optimizer.logical import AggCall, Aggregate, Field
-from risingpy.optimizer.plan import DistributionKind
+from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.types import BIGINT, INTEGER
 
 

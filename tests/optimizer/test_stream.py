@@ -9,7 +9,8 @@ from risingpy.executors.expression.nodes import Call, InputRef, Literal, Paramet
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.fragments import all_state_tables, nodes_of_fragment
 from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter, Project, Sort, SortKey
-from risingpy.optimizer.plan import ConflictBehavior, DistributionKind
+from risingpy.optimizer.plan import ConflictBehavior
+from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.storage.table_schema import KeyColumn
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, NUMERIC, REAL, TIMESTAMPTZ, VARCHAR
 

@@ -14,8 +14,9 @@ from risingpy.optimizer import logical, plan
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.fragments import all_state_tables, children
 from risingpy.optimizer.logical import AggCall, Field, LogicalPlan, SortKey
-from risingpy.optimizer.plan import DistributionKind, StreamPlan
+from risingpy.optimizer.plan import StreamPlan
 from risingpy.optimizer.plan_codec import decode, encode
+from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.optimizer.rewrite import walk
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR
 

@@ -128,11 +128,6 @@ def _bound(binder: ExpressionBinder, tree: exp.Expr | None, default: int) -> Exp
         raise DatatypeMismatch("array subscript must have type integer", position=operand.position) from None
 
 
-def field_names(value: SqlType) -> tuple[str, ...]:
-    """The fields of a composite type; none of any other type."""
-    return value.names if value.kind is TypeKind.STRUCT else ()
-
-
 def field_of(value: Expr, name: str) -> Expr:
     """`(value).name`."""
     index = value.type.names.index(name)

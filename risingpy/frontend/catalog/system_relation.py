@@ -9,7 +9,6 @@ from enum import Enum
 
 import pyarrow as pa
 
-from risingpy.frontend.catalog.oids import relation_oid
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation, RelationKind
 from risingpy.storage.compaction import CompactionProgress
 from risingpy.storage.table_statistics import TableStatistics
@@ -127,9 +126,6 @@ class SystemState:
 
     def full_name(self, relation: Relation) -> str:
         return f"{quote_name(relation.schema_name)}.{quote_name(relation.name)}"
-
-    def by_oid(self) -> dict[int, Relation]:
-        return {relation_oid(relation): relation for relation in self.relations}
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,10 +71,7 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
         case Union():
             return Union(tuple(_prune(i, needed) for i in plan.inputs), _pick(plan.schema, needed))
         case Expand():
-            number = len(plan.schema) - 1
-            kept = tuple(i for i in needed if i != number)
-            pruned_copies = replace(plan, input=_prune(plan.input, kept), schema=_pick(plan.schema, (*kept, number)))
-            return _exactly(pruned_copies, (*kept, number), needed)
+            return _prune_expand(plan, needed)
         case Sort():
             below = _sorted({*needed, *(key.index for key in plan.keys)})
             positions = _positions(below)
@@ -96,6 +93,13 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _prune_over_window(plan, needed)
         case _:
             assert_never(plan)
+
+
+def _prune_expand(plan: Expand, needed: Needed) -> LogicalPlan:
+    number = len(plan.schema) - 1  # which copy it is
+    kept = tuple(i for i in needed if i != number)
+    pruned = replace(plan, input=_prune(plan.input, kept), schema=_pick(plan.schema, (*kept, number)))
+    return _exactly(pruned, (*kept, number), needed)
 
 
 def _prune_filter(plan: Filter, needed: Needed) -> LogicalPlan:
