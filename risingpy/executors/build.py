@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import assert_never
 
@@ -37,6 +37,7 @@ from risingpy.executors.operator_tree import (
     at_start,
     run_operator,
 )
+from risingpy.executors.operator_work import OperatorWork
 from risingpy.executors.project import ProjectExecutor, may_cancel
 from risingpy.executors.project_set import ProjectSetExecutor
 from risingpy.executors.simple_agg import SimpleAggExecutor
@@ -80,7 +81,7 @@ _trees: OrderedDict[int, tuple[Fragment, Operator]] = OrderedDict()
 
 @dataclass(slots=True)
 class FragmentRun:
-    """One fragment in one epoch on one shard; `errors` and `backfill` are set after `run`."""
+    """One fragment in one epoch on one shard; `errors`, `backfill` and `work` are set after `run`."""
 
     root: Operator
     epoch: FragmentEpoch
@@ -99,6 +100,10 @@ class FragmentRun:
     def backfill(self) -> tuple[int, bool] | None:
         return self.epoch.backfill
 
+    @property
+    def work(self) -> Mapping[int, OperatorWork]:
+        return self.epoch.work
+
 
 def build_fragment(
     fragment: Fragment,
@@ -116,19 +121,31 @@ def _tree_of(fragment: Fragment) -> Operator:
     known = _trees.get(id(fragment))
     if known is not None:
         return known[1]
-    tree = _operator(fragment.root, count())
+    tree = _operator(fragment.root, _Numbers())
     _trees[id(fragment)] = (fragment, tree)
     if len(_trees) > _MAX_TREES:
         _trees.popitem(last=False)
     return tree
 
 
-def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
-    """`exchanges` numbers the Exchange leaves, depth first and left to right."""
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Numbers a fragment's operators, and its Exchange leaves by themselves, depth first and left to right."""
+
+    operators: count[int] = field(default_factory=count)
+    exchanges: count[int] = field(default_factory=count)
+
+
+def _operator(plan: StreamPlan, numbers: _Numbers) -> Operator:
+    number = next(numbers.operators)
+    return replace(_made(plan, numbers), number=number)
+
+
+def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
     empty = empty_chunk(_types(plan))
     match plan:
         case Exchange():
-            return Operator(_receiver(next(exchanges)), empty, wakes=always)
+            return Operator(_receiver(next(numbers.exchanges)), empty, wakes=always)
         case TableScan():
             return Operator(lambda epoch: _Scan(plan, epoch, empty), empty, wakes=always)
         case Dml():
@@ -138,32 +155,32 @@ def _operator(plan: StreamPlan, exchanges: count[int]) -> Operator:
         case Values():
             return Operator(lambda epoch: _values(plan, epoch, empty), empty, wakes=at_start)
         case Filter() | Project():
-            return _row_operator(plan, empty, exchanges)
+            return _row_operator(plan, empty, numbers)
         case ProjectSet():
-            return _project_set(plan, empty, _operator(plan.input, exchanges))
+            return _project_set(plan, empty, _operator(plan.input, numbers))
         case LocalAgg() | HashAgg() | SimpleAgg():
-            return _aggregation(plan, empty, _operator(plan.input, exchanges))
+            return _aggregation(plan, empty, _operator(plan.input, numbers))
         case Dedup():
-            return dedup(plan, empty, _operator(plan.input, exchanges))
+            return dedup(plan, empty, _operator(plan.input, numbers))
         case OverWindow():
-            return over_window(plan, empty, _operator(plan.input, exchanges))
+            return over_window(plan, empty, _operator(plan.input, numbers))
         case TopN():
-            return top_n(plan, empty, _operator(plan.input, exchanges))
+            return top_n(plan, empty, _operator(plan.input, numbers))
         case TemporalJoin():
             look_up = temporal_join(plan, empty)
-            return Operator(lambda epoch: look_up(epoch.transaction), empty, (_operator(plan.input, exchanges),))
+            return Operator(lambda epoch: look_up(epoch.transaction), empty, (_operator(plan.input, numbers),))
         case HashJoin() | AsOfJoin():
             make = as_of_join(plan, empty) if isinstance(plan, AsOfJoin) else hash_join(plan, empty)
-            sides = _operator(plan.left, exchanges), _operator(plan.right, exchanges)
+            sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
             return Operator(lambda epoch: make(epoch.transaction), empty, sides)
         case Expand():
-            expand = _operator(plan.input, exchanges)
+            expand = _operator(plan.input, numbers)
             return Operator(lambda epoch: ExpandExecutor(copies=plan.copies), empty, (expand,))
         case Union():
-            inputs = tuple(_operator(each, exchanges) for each in plan.inputs)
+            inputs = tuple(_operator(each, numbers) for each in plan.inputs)
             return Operator(lambda epoch: UnionExecutor(), empty, inputs)
         case Materialize():
-            return Operator(lambda epoch: _materialize(plan, epoch), empty, (_operator(plan.input, exchanges),))
+            return Operator(lambda epoch: _materialize(plan, epoch), empty, (_operator(plan.input, numbers),))
         case _:
             assert_never(plan)
 
@@ -262,20 +279,22 @@ def _constant_rows(rows: tuple[tuple[Expr, ...], ...], empty: pa.Table) -> tuple
     return make_chunk(ops, [pa.concat_arrays(values[k::width]) for k in range(width)]), errors
 
 
-def _row_operator(plan: Filter | Project, empty: pa.Table, exchanges: count[int]) -> Operator:
+def _row_operator(plan: Filter | Project, empty: pa.Table, numbers: _Numbers) -> Operator:
     if isinstance(plan, Filter):
         predicate = Evaluator(plan.predicate, None)
-        return Operator(lambda epoch: FilterExecutor(predicate=predicate), empty, (_operator(plan.input, exchanges),))
+        return Operator(lambda epoch: FilterExecutor(predicate=predicate), empty, (_operator(plan.input, numbers),))
     below = plan.input
     fused = below.predicate if isinstance(below, Filter) else None
     source = below.input if isinstance(below, Filter) else below
+    number = next(numbers.operators) if isinstance(below, Filter) else None
     evaluator = Evaluator(fused, plan.expressions)
     cancels = may_cancel(plan.expressions, len(source.properties.schema)) and not source.properties.append_only
     types = _types(plan)
     return Operator(
         lambda epoch: ProjectExecutor(evaluator=evaluator, types=types, may_cancel=cancels),
         empty,
-        (_operator(source, exchanges),),
+        (_operator(source, numbers),),
+        fused=number,
     )
 
 

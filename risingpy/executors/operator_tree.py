@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter_ns
 from typing import Protocol
 
 import pyarrow as pa
 
 from risingpy.executors.epoch_input import EpochInput
+from risingpy.executors.operator_work import OperatorWork
 from risingpy.storage.shard_store import EpochTransaction
 
 
@@ -30,7 +32,7 @@ class FragmentEpoch:
 
     `inputs` are the rows of the fragment's exchanges, `upstream` the changes of the tables that it scans (absent:
     none). `errors` counts expressions that failed. `backfill`: rows read from snapshots, and whether all scans are
-    through; None if the fragment scans nothing.
+    through; None if the fragment scans nothing. `work`: per operator that had rows, by its number.
     """
 
     transaction: EpochTransaction
@@ -42,6 +44,7 @@ class FragmentEpoch:
     upstream: Mapping[int, pa.Table] = field(default_factory=dict)
     errors: int = 0
     backfill: tuple[int, bool] | None = None
+    work: dict[int, OperatorWork] = field(default_factory=dict)
 
     @property
     def starts(self) -> bool:
@@ -66,20 +69,34 @@ def at_start(epoch: FragmentEpoch) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """`make` gives the epoch's executor. Without a row in any input it is not made unless `wakes` says so."""
+    """`make` gives the epoch's executor. Without a row in any input it is not made unless `wakes` says so.
+
+    `number` is the plan node's place in the fragment, depth first and left to right; `fused` that of a Filter below
+    which the executor evaluates on the way: its `passed` says how many rows came through.
+    """
 
     make: Callable[[FragmentEpoch], Executor]
     empty: pa.Table
     inputs: tuple[Operator, ...] = ()
     wakes: Callable[[FragmentEpoch], bool] = never
+    number: int = 0
+    fused: int | None = None
 
 
 def run_operator(operator: Operator, epoch: FragmentEpoch) -> pa.Table:
     """Runs an operator after its inputs; returns its output's change."""
     inputs = [run_operator(child, epoch) for child in operator.inputs]
-    if not any(chunk.num_rows for chunk in inputs) and not operator.wakes(epoch):
+    rows_in = sum(chunk.num_rows for chunk in inputs)
+    if not rows_in and not operator.wakes(epoch):
         return operator.empty
+    began = perf_counter_ns()
     executor = operator.make(epoch)
     output = executor.execute(inputs)
     epoch.errors += getattr(executor, "errors", 0)
+    if rows_in or output.num_rows:
+        if operator.fused is not None:
+            passed = getattr(executor, "passed", output.num_rows)
+            epoch.work[operator.fused] = OperatorWork(rows_in, passed)
+            rows_in = passed
+        epoch.work[operator.number] = OperatorWork(rows_in, output.num_rows, perf_counter_ns() - began)
     return output

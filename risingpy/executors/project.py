@@ -15,7 +15,7 @@ from risingpy.types import SqlType
 class ProjectExecutor:
     """An expression that fails gives NULL; `errors` counts them.
 
-    With `may_cancel`, an update can leave the output as it was: such pairs are dropped.
+    With `may_cancel`, an update can leave the output as it was: such pairs are dropped. `passed`: rows before that.
     """
 
     def __init__(self, *, evaluator: Evaluator, types: Sequence[SqlType], may_cancel: bool) -> None:
@@ -23,10 +23,12 @@ class ProjectExecutor:
         self._types = types
         self._may_cancel = may_cancel
         self.errors = 0
+        self.passed = 0
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         (changes,) = inputs
         projected, self.errors = self._evaluator.evaluate(changes)
+        self.passed = projected.num_rows
         return consolidated(projected, self._types) if self._may_cancel else projected
 
 

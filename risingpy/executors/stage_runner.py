@@ -27,6 +27,7 @@ from risingpy.executors.exchange import (
     table_port,
     to_payloads,
 )
+from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.executors.shard_threads import OnShards
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import ExchangeSource, Fragment, StreamGraph
@@ -55,11 +56,13 @@ class StageReport:
     """What happened in a task: failed expressions per job, rows in and out per fragment, progress of backfills.
 
     `backfill`: per job, rows read from upstream snapshots and whether all its scans of this task are through.
+    `work`: of the operators that had rows.
     """
 
     errors: dict[int, int] = field(default_factory=dict)
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
     backfill: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    work: dict[OperatorPosition, OperatorWork] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -227,6 +230,7 @@ def _run_fragment(
     _note(report, fragment, executor.errors, executor.backfill)
     rows_in = sum(table.num_rows for table in (*inputs, *upstream.values()))
     report.rows[fragment.fragment_id] = (rows_in, delta.num_rows)
+    report.work.update(((fragment.fragment_id, number), work) for number, work in executor.work.items())
     return delta
 
 

@@ -9,5 +9,6 @@ reading. Called by sessions and by `risingpy.server`, through `database.Database
     ddl               schema changes: from one state to the next
     dml_log           what clients wrote and no epoch has yet; table_locks say who may write
     source_offsets    what the external sources have beyond the committed epoch
+    work_since_start  what the operators have done, for EXPLAIN ANALYZE
     epoch_runner      what is asked of an engine: spark_runner, in_process_runner
 """

@@ -24,6 +24,7 @@ from risingpy.meta.epochs import next_epoch
 from risingpy.meta.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import CommittedEpoch, MetaState
 from risingpy.meta.state_store import MetaStateStore, without_job, without_relation
+from risingpy.meta.work_since_start import WorkSinceStart
 from risingpy.optimizer.catalog import JobStatus, Relation
 from risingpy.optimizer.plan_codec import encode
 from risingpy.storage.disk_failure import disk_failure
@@ -70,6 +71,7 @@ class BarrierLoop:
         self._idle = False
         self._stopping = False
         self._fatal: str | None = None
+        self.work = WorkSinceStart()
         self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
         self.log: DmlLog
         self._write_graph(state)
@@ -219,6 +221,7 @@ class BarrierLoop:
     def _commit(self, old: MetaState, new: MetaState) -> None:
         if new.graph_version != old.graph_version:
             self._write_graph(new)
+            self.work.keep_only(new.graph())
         self._states.commit(old, new)
         with self._changed:
             self._state = new
@@ -282,6 +285,7 @@ class BarrierLoop:
                 self._progress.pop(relation.relation_id, None)
         self._states.commit(old, new)
         view = self._store.open_read_view(descriptor.epoch)
+        self.work.add(report.work)
         with self._changed:
             self._state = new
             previous, self._view = self._view, view

@@ -15,6 +15,7 @@ from pathlib import Path
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
 from risingpy.executors.epoch_descriptor import run_directory
+from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.meta import ddl, schema_change
 from risingpy.meta.backup import back_up
 from risingpy.meta.barriers import BarrierLoop, GraphChange
@@ -384,6 +385,10 @@ class Database:
         for relation in self.catalog.relations.values():
             if relation.status is JobStatus.CREATING:
                 yield relation, rows.get(relation.relation_id, 0)
+
+    def operator_work(self) -> Mapping[OperatorPosition, OperatorWork]:
+        """What each running operator has done since the server started."""
+        return self._loop.work.totals()
 
     def read_views(self) -> Sequence[ReadView]:
         """The committed epochs that somebody reads, the oldest first."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.executors.stage_runner import StageReport
 from risingpy.meta.epoch_shape import EpochShape
 
@@ -19,13 +20,14 @@ class EpochReport:
     `errors`: per job, expressions that failed and became NULL. `backfill`: per creating job, the rows read from its
     upstreams in this epoch and whether all of its scans, on all shards, are through.
     `purged`: dropped tables with no rows left on any shard, and tables that are through with their compaction.
-    `cpu_seconds`: of all tasks.
+    `cpu_seconds`: of all tasks. `work`: of the operators that had rows.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)
     backfill: Mapping[int, tuple[int, bool]] = field(default_factory=dict)
     purged: frozenset[int] = frozenset()
     cpu_seconds: float = 0.0
+    work: Mapping[OperatorPosition, OperatorWork] = field(default_factory=dict)
 
 
 class EpochRunner(Protocol):
@@ -56,12 +58,15 @@ def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds
     """The report of an epoch from those of its tasks."""
     errors: Counter[int] = Counter()
     backfill: dict[int, tuple[int, bool]] = {}
+    work: dict[OperatorPosition, OperatorWork] = {}
     for report in reports:
         errors.update(report.errors)
         for job_id, (rows, finished) in report.backfill.items():
             known_rows, known_finished = backfill.get(job_id, (0, True))
             backfill[job_id] = (known_rows + rows, known_finished and finished)
-    return EpochReport(dict(errors), backfill, purged, cpu_seconds)
+        for position, done in report.work.items():
+            work[position] = done.plus(work.get(position, OperatorWork()))
+    return EpochReport(dict(errors), backfill, purged, cpu_seconds, work)
 
 
 class EpochFailed(Exception):

@@ -1,7 +1,19 @@
-"""EXPLAIN: a plan in, its lines out. `explain_query`: queries; `explain_stream`: jobs; `explain_tree`: the layout."""
+"""EXPLAIN: a plan in, its lines out. `explain_query`: queries; `explain_stream`: jobs; `explain_tree`: the layout.
 
+`explain_analyze`: a running job with what its operators do.
+"""
+
+from risingpy.optimizer.explain_analyze import AnalyzedOperator, explain_analyze
 from risingpy.optimizer.explain_query import explain_batch, explain_logical
 from risingpy.optimizer.explain_stream import explain_fragments, explain_stream
 from risingpy.optimizer.explain_tree import ExplainFormat
 
-__all__ = ["ExplainFormat", "explain_batch", "explain_fragments", "explain_logical", "explain_stream"]
+__all__ = [
+    "AnalyzedOperator",
+    "ExplainFormat",
+    "explain_analyze",
+    "explain_batch",
+    "explain_fragments",
+    "explain_logical",
+    "explain_stream",
+]

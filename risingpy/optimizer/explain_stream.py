@@ -75,6 +75,11 @@ def explain_fragments(job: Job, verbose: bool = False) -> list[str]:
     return lines + [f"Table {table.table_id} {table.name} {{ {table_text(table)} }}" for table in tables]
 
 
+def operator_node(plan: StreamPlan) -> ExplainNode:
+    """One operator's name and parameters, without its inputs."""
+    return ExplainNode(*_described(plan))
+
+
 class _Explainer:
     """Turns operators into tree nodes. `only`: the one fragment whose operators are shown."""
 

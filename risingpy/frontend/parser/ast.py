@@ -212,6 +212,18 @@ class Explain:
     format: ExplainFormat = ExplainFormat.TEXT
 
 
+@dataclass(frozen=True, slots=True)
+class ExplainAnalyze:
+    """EXPLAIN ANALYZE MATERIALIZED VIEW name: what a running job's operators do. `words` say what is named.
+
+    Over the next `seconds`, or since the server started.
+    """
+
+    words: str
+    name: ObjectName
+    seconds: float | None = None
+
+
 class ShowKind(Enum):
     """What SHOW lists; the value is the words in SQL."""
 
@@ -353,6 +365,7 @@ Statement = (
     | Delete
     | Select
     | Explain
+    | ExplainAnalyze
     | Show
     | ShowVariable
     | SetVariable

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.frontend.parser import alter, ddl, dml, utility
-from risingpy.frontend.parser.ast import Explain, ExplainKind, Select, Statement
+from risingpy.frontend.parser.ast import Select, Statement
 from risingpy.frontend.parser.cursor import Cursor
-from risingpy.optimizer.explain_tree import ExplainFormat
-
-_QUERIES = ("SELECT", "VALUES", "WITH", "TABLE", "(")
+from risingpy.frontend.parser.explain import QUERIES, parse_explain
 
 _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "ALTER": alter.parse_alter,
@@ -51,55 +49,13 @@ _UNSUPPORTED = frozenset(
 def parse_statement(cursor: Cursor) -> Statement:
     """The statement at the cursor; the caller checks that nothing follows it."""
     word = cursor.word
-    if word in _QUERIES:
+    if word in QUERIES:
         return Select(cursor.query())
     if word == "EXPLAIN":
-        return _parse_explain(cursor)
+        return parse_explain(cursor, parse_statement)
     if word in _UNSUPPORTED:
         cursor.unsupported(word)
     parser = _PARSERS.get(word)
     if parser is None:
         cursor.fail()
     return parser(cursor)
-
-
-def _parse_explain(cursor: Cursor) -> Explain:
-    cursor.expect("EXPLAIN")
-    options: dict[str, str] = {}
-    if cursor.word == "(" and not _is_query_in_parentheses(cursor):
-        options = dict(cursor.in_parentheses(lambda: _parse_explain_option(cursor)))
-    else:
-        for word in ("ANALYZE", "VERBOSE"):
-            if cursor.accept(word):
-                options[word] = "TRUE"
-    kinds = [kind for kind in ExplainKind if _is_on(options.get(kind.name))]
-    kind = ExplainKind(options["TYPE"].lower()) if "TYPE" in options else (kinds or [ExplainKind.PHYSICAL])[0]
-    return Explain(
-        parse_statement(cursor),
-        verbose=_is_on(options.get("VERBOSE")),
-        analyze=_is_on(options.get("ANALYZE")),
-        kind=kind,
-        format=ExplainFormat(options.get("FORMAT", "TEXT").lower()),
-    )
-
-
-def _is_query_in_parentheses(cursor: Cursor) -> bool:
-    tokens = cursor.peek(2)
-    return len(tokens) == 2 and tokens[1] in _QUERIES
-
-
-def _parse_explain_option(cursor: Cursor) -> tuple[str, str]:
-    names = ("VERBOSE", "ANALYZE", "TRACE", "LOGICAL", "PHYSICAL", "DISTSQL", "TYPE", "FORMAT")
-    if cursor.word not in names:
-        cursor.fail()
-    name = cursor.any_word().upper()
-    value = "TRUE" if cursor.word in (",", ")") else cursor.value().upper()
-    if name == "FORMAT" and value.lower() not in [each.value for each in ExplainFormat]:
-        cursor.unsupported(f"EXPLAIN (FORMAT {value})")
-    if name == "TYPE" and value.lower() not in [kind.value for kind in ExplainKind]:
-        cursor.fail()
-    return name, value
-
-
-def _is_on(value: str | None) -> bool:
-    return value in ("TRUE", "ON", "1")

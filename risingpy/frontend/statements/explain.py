@@ -1,8 +1,12 @@
-"""EXPLAIN of a query, a statement that writes, CREATE TABLE or CREATE MATERIALIZED VIEW; nothing is run or kept."""
+"""EXPLAIN of a query, a statement that writes, CREATE TABLE or CREATE MATERIALIZED VIEW; nothing is run or kept.
+
+EXPLAIN ANALYZE of a query runs it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from risingpy.errors import FeatureNotSupported
@@ -25,7 +29,7 @@ from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import add_table
 from risingpy.meta.state import IdAllocator
-from risingpy.optimizer.explain import explain_batch, explain_fragments, explain_logical, explain_stream
+from risingpy.optimizer.explain import ExplainFormat, explain_batch, explain_fragments, explain_logical, explain_stream
 from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.graph import Job
 from risingpy.optimizer.logical import LogicalPlan
@@ -42,6 +46,8 @@ def prepare(
     session: ClientSession, parsed: ParsedStatement, statement: Explain, parameter_types: Sequence[SqlType]
 ) -> PreparedStatement:
     fields = text_fields("QUERY PLAN")
+    if statement.analyze:
+        return _prepare_analyze(session, statement)
     lines = _explained(session, parsed, statement)
 
     def run(parameters: Parameters) -> Result:
@@ -51,8 +57,6 @@ def prepare(
 
 
 def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain) -> list[str]:
-    if explain.analyze:
-        raise FeatureNotSupported("EXPLAIN ANALYZE is not supported")
     match explain.statement:
         case CreateMaterializedView() as view:
             return _explain_view(session, explain, view)
@@ -63,6 +67,33 @@ def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain
         return explain_logical(plan, explain_format=explain.format)
     plan = use_indexes(optimize(plan), session.database.catalog)
     return explain_batch(plan, explain_format=explain.format)
+
+
+def _prepare_analyze(session: ClientSession, explain: Explain) -> PreparedStatement:
+    """EXPLAIN ANALYZE of a query: runs it, and tells how long that took beside the plan."""
+    if not isinstance(explain.statement, Select):
+        raise FeatureNotSupported(
+            "EXPLAIN ANALYZE of a statement that writes is not supported",
+            hint="EXPLAIN shows its plan. EXPLAIN ANALYZE MATERIALIZED VIEW name shows what a running view does.",
+        )
+    fields = text_fields("QUERY PLAN")
+
+    def run(parameters: Parameters) -> Result:
+        began = perf_counter()
+        plan = optimize(_batch_plan(session, explain))
+        planned = perf_counter()
+        rows = sum(batch.num_rows for batch in session.run_plan(plan, parameters))
+        ended = perf_counter()
+        lines = explain_batch(use_indexes(plan, session.database.catalog), explain_format=explain.format)
+        if explain.format is ExplainFormat.TEXT:
+            lines += [
+                f"Planning Time: {(planned - began) * 1000:.3f} ms",
+                f"Execution Time: {(ended - planned) * 1000:.3f} ms",
+                f"Rows: {rows}",
+            ]
+        return Result("EXPLAIN", fields, text_rows(fields, [(line,) for line in lines]))
+
+    return PreparedStatement(run, fields)
 
 
 def _batch_plan(session: ClientSession, statement: Explain) -> LogicalPlan:

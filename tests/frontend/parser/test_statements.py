@@ -223,3 +223,19 @@ def test_deep_nesting_is_an_error_not_a_crash() -> None:
     with pytest.raises(SqlError) as raised:
         parse("select " + "(" * 5000 + "1" + ")" * 5000)
     assert raised.value.sqlstate == "54001"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("explain analyze materialized view s.m", ("materialized view", "m", None)),
+        ("explain (analyze) table t", ("table", "t", None)),
+        ("explain analyze (duration_secs 2.5) index i", ("index", "i", 2.5)),
+        ("explain (analyze, duration_secs 3) materialized view m", ("materialized view", "m", 3.0)),
+    ],
+)
+def test_explain_analyze_of_a_job(sql: str, expected: tuple[str, str, float | None]) -> None:
+    [parsed] = parse(sql)
+    found = parsed.statement
+    assert isinstance(found, ast.ExplainAnalyze)
+    assert (found.words, found.name.name, found.seconds) == expected

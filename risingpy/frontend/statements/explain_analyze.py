@@ -1,0 +1,85 @@
+"""EXPLAIN ANALYZE of a materialized view, a table or an index: what the operators of its job do, and what they keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from risingpy.errors import QueryCanceled, SqlError, WrongObjectType
+from risingpy.executors.operator_work import OperatorPosition, OperatorWork
+from risingpy.frontend.parser.ast import ExplainAnalyze, ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statements.describe import named_relation
+from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.optimizer.catalog import Relation
+from risingpy.optimizer.explain import AnalyzedOperator, explain_analyze
+from risingpy.optimizer.graph import Job
+from risingpy.types import BIGINT, DOUBLE, VARCHAR, SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+_FIELDS = (
+    Field("identity", VARCHAR),
+    Field("fragment", BIGINT),
+    Field("stage", BIGINT),
+    Field("rows_in", BIGINT),
+    Field("rows_out", BIGINT),
+    Field("time_ms", DOUBLE),
+    Field("state_rows", BIGINT),
+    Field("state_bytes", BIGINT),
+)
+
+
+def prepare(
+    session: ClientSession, parsed: ParsedStatement, statement: ExplainAnalyze, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    relation = named_relation(session, statement.name)
+    if relation.kind.value != statement.words:
+        raise WrongObjectType(f'"{relation.name}" is not a {statement.words}', position=statement.name.position)
+
+    def run(parameters: Parameters) -> Result:
+        before = _work_before(session, statement.seconds)
+        snapshot = session.snapshot()
+        try:
+            tables = snapshot.view.statistics()
+        finally:
+            snapshot.view.release()
+        now = session.database.operator_work()
+        work = {at: done.minus(before.get(at, OperatorWork())) for at, done in now.items()}
+        return Result("EXPLAIN", _FIELDS, _rows(explain_analyze(_running_job(session, relation), work, tables)))
+
+    return PreparedStatement(run, _FIELDS)
+
+
+def _work_before(session: ClientSession, seconds: float | None) -> Mapping[OperatorPosition, OperatorWork]:
+    """What was done before the time that is asked about, which passes meanwhile."""
+    if seconds is None:
+        return {}
+    before = session.database.operator_work()
+    if session.cancelled.wait(seconds):
+        raise QueryCanceled("canceling statement due to user request")
+    return before
+
+
+def _running_job(session: ClientSession, relation: Relation) -> Job:
+    job = session.database.state.jobs.get(relation.relation_id)
+    if job is None:
+        raise SqlError(
+            f'{relation.kind.value} "{relation.name}" has stopped because of an error',
+            sqlstate="55000",
+            hint="The server's log has the error. DROP it and create it again.",
+        )
+    return job
+
+
+def _rows(operators: Sequence[AnalyzedOperator]) -> Iterator[pa.RecordBatch]:
+    rows = [
+        (o.identity, o.fragment_id, o.stage, o.rows_in, o.rows_out, o.milliseconds, o.state_rows, o.state_bytes)
+        for o in operators
+    ]
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type.arrow) for column, field in zip(columns, _FIELDS, strict=True)]
+    return iter([pa.RecordBatch.from_arrays(arrays, names=[f"c{index}" for index in range(len(arrays))])])

@@ -1,0 +1,33 @@
+"""The work of every running operator since the server started: what EXPLAIN ANALYZE shows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from risingpy.executors.operator_work import OperatorPosition, OperatorWork
+from risingpy.optimizer.graph import StreamGraph
+
+
+class WorkSinceStart:
+    """Adds up the reports of committed epochs. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._totals: dict[OperatorPosition, OperatorWork] = {}
+
+    def add(self, work: Mapping[OperatorPosition, OperatorWork]) -> None:
+        with self._guard:
+            for position, done in work.items():
+                self._totals[position] = done.plus(self._totals.get(position, OperatorWork()))
+
+    def keep_only(self, graph: StreamGraph) -> None:
+        """Forgets the operators of fragments that run no more. Their ids never come again."""
+        running = {fragment.fragment_id for job in graph.jobs for fragment in job.fragments}
+        with self._guard:
+            self._totals = {at: work for at, work in self._totals.items() if at[0] in running}
+
+    def totals(self) -> Mapping[OperatorPosition, OperatorWork]:
+        """By operator; those that never had a row are missing."""
+        with self._guard:
+            return dict(self._totals)
