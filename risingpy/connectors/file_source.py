@@ -66,24 +66,32 @@ def count_rows(path: str, file_format: str) -> int:
 
 
 def read_rows(
-    path: str, options: FileSourceOptions, columns: Sequence[tuple[str, SqlType]], start: int, end: int, ordinal: int
+    path: str,
+    options: FileSourceOptions,
+    columns: Sequence[tuple[str, SqlType] | None],
+    start: int,
+    end: int,
+    ordinal: int,
 ) -> pa.Table:
-    """Rows `start` ≤ position < `end`: `op` (+1), the columns by name and cast to their types as c0…, then the row id.
+    """Rows `start` ≤ position < `end`: `op` (+1), then as c0… the columns, by name and cast to their types.
 
-    A column that the file lacks is NULL.
+    A column that the file lacks is NULL; None stands for the row id.
     """
+    names = [column[0] for column in columns if column is not None]
     try:
-        table = _open(path, options.format, [name for name, _ in columns]).slice(start, end - start)
+        table = _open(path, options.format, names).slice(start, end - start)
     except (OSError, pa.ArrowInvalid) as error:
         raise IoError(f'could not read source file "{path}": {error}') from error
-    rows = table.num_rows
-    arrays: list[pa.ChunkedArray | pa.Array] = [pa.repeat(pa.scalar(1, pa.int8()), rows)]
-    for name, sql_type in columns:
-        index = table.schema.get_field_index(name)
-        arrays.append(pa.nulls(rows, sql_type.arrow) if index < 0 else pc.cast(table.column(index), sql_type.arrow))
-    first = (ordinal << ROW_ID_BITS) + start
-    arrays.append(pa.array(np.arange(first, first + rows, dtype=np.int64)))
-    return pa.table(arrays, names=["op", *(f"c{k}" for k in range(len(columns) + 1))])
+    arrays = [pa.repeat(pa.scalar(1, pa.int8()), end - start)]
+    for column in columns:
+        if column is None:
+            first = ordinal << ROW_ID_BITS
+            arrays.append(pa.array(np.arange(first + start, first + end, dtype=np.int64)))
+        else:
+            name, sql_type = column
+            present = name in table.schema.names
+            arrays.append(pc.cast(table[name], sql_type.arrow) if present else pa.nulls(end - start, sql_type.arrow))
+    return pa.table(arrays, names=["op", *(f"c{k}" for k in range(len(columns)))])
 
 
 def _open(path: str, file_format: str, names: Sequence[str]) -> pa.Table:

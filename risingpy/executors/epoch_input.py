@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -20,6 +21,9 @@ class EpochInput(Protocol):
         """The epoch's logged changes of a table (`op`, `c0`…), in log order, of every shard; None if there are none."""
         ...
 
-    def source_rows(self, job_id: int, source_id: int) -> pa.Table | None:
-        """This shard's part of a source's rows that are new to the job (`op`, `c0`…); None if there are none."""
+    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> pa.Table | None:
+        """This shard's part of a source's rows that are new to the job; None if there are none.
+
+        `op`, and the relation's `columns` by position as `c0`…; the position after the last one is the row id.
+        """
         ...

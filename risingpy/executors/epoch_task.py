@@ -6,14 +6,15 @@ next, in an `EpochWorker`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
 
 from risingpy.connectors.file_source import FileSourceOptions, read_rows
-from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path
+from risingpy.executors.epoch_descriptor import EpochDescriptor, SplitRange, graph_path
 from risingpy.executors.shard_threads import ShardThreads
 from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
 from risingpy.optimizer.catalog import Relation
@@ -44,24 +45,20 @@ class LoggedInput:
         """All the epoch's changes of the table, in log order; None if there are none."""
         return self._worker.logged(self._descriptor).get(table_id)
 
-    def source_rows(self, job_id: int, source_id: int) -> pa.Table | None:
+    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> pa.Table | None:
         """This shard's part of a source's rows that are new to the job; None if there are none."""
-        tables = list(self._read_splits(job_id, source_id))
+        tables = list(self._read_splits(job_id, source_id, tuple(columns)))
         return pa.concat_tables(tables) if tables else None
 
-    def _read_splits(self, job_id: int, source_id: int) -> Iterator[pa.Table]:
-        relation = self._worker.source(self._descriptor, source_id)
-        options = FileSourceOptions.parse(dict(relation.options))
-        columns = [(column.name, column.type) for column in relation.columns if not column.hidden]
+    def _read_splits(self, job_id: int, source_id: int, columns: tuple[int, ...]) -> Iterator[pa.Table]:
         shards = self._descriptor.shards
         for split in self._descriptor.splits:
             if (split.job_id, split.source_id) != (job_id, source_id):
                 continue
             length = split.end - split.start
-            start = split.start + length * self._shard // shards
-            end = split.start + length * (self._shard + 1) // shards
+            start, end = length * self._shard // shards, length * (self._shard + 1) // shards
             if start < end:
-                yield read_rows(split.split, options, columns, start, end, split.ordinal)
+                yield self._worker.split_rows(self._descriptor, split, columns).slice(start, end - start)
 
 
 class EpochWorker:
@@ -73,6 +70,8 @@ class EpochWorker:
         self._sources: dict[int, Relation] = {}
         self._stores: dict[int, ShardStore] = {}
         self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
+        self._split_rows: tuple[int, dict[tuple[SplitRange, tuple[int, ...]], pa.Table]] = (0, {})
+        self._reading = threading.Lock()
         self._threads = ShardThreads()
 
     @cached_property
@@ -106,6 +105,21 @@ class EpochWorker:
             tables = {table_id: pa.concat_tables(parts) for table_id, parts in batches.items()}
             self._logged = (descriptor.epoch, tables)
         return tables
+
+    def split_rows(self, descriptor: EpochDescriptor, split: SplitRange, columns: tuple[int, ...]) -> pa.Table:
+        """The split's rows of the epoch, for all shards: a file is decoded once, by whichever asks first."""
+        with self._reading:
+            epoch, tables = self._split_rows
+            if epoch != descriptor.epoch:
+                self._split_rows = (descriptor.epoch, tables := {})
+            if (split, columns) not in tables:
+                relation = self.source(descriptor, split.source_id)
+                fields = [(column.name, column.type) for column in relation.columns if not column.hidden]
+                wanted = [fields[index] if index < len(fields) else None for index in columns]
+                options = FileSourceOptions.parse(dict(relation.options))
+                rows = read_rows(split.split, options, wanted, split.start, split.end, split.ordinal)
+                tables[split, columns] = rows
+            return tables[split, columns]
 
     def run_stage(
         self, descriptor: EpochDescriptor, stage: int, shard: int, payloads: Iterable[tuple[int, bytes]]

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from risingpy.executors.change_chunk import column_names
 from risingpy.executors.epoch_input import EpochInput
 
 
 class SourceExecutor:
-    """Picks the columns that the query reads."""
+    """Asks for the columns that the query reads."""
 
     def __init__(
         self, *, job_id: int, source_id: int, columns: Sequence[int], empty: pa.Table, epoch_input: EpochInput
@@ -23,8 +22,5 @@ class SourceExecutor:
         self._input = epoch_input
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
-        rows = self._input.source_rows(self._job_id, self._source_id)
-        if rows is None:
-            return self._empty
-        picked = rows.select(["op", *(f"c{index}" for index in self._columns)])
-        return picked.rename_columns(["op", *column_names(len(self._columns))])
+        rows = self._input.source_rows(self._job_id, self._source_id, self._columns)
+        return self._empty if rows is None else rows

@@ -1,8 +1,8 @@
-"""Runs epochs on Spark: one micro-batch per epoch, for the whole database.
+"""Runs epochs on Spark: one after the other, for the whole database.
 
-`run` opens the epoch to a query's source, whose long poll returns; Spark starts the micro-batch. The one task of a
-small epoch reports on the socket; for a shuffled one `foreachBatch` builds the chain of stages and collects the tasks'
-reports. `run`, in the barrier loop's thread, returns them, and the loop commits.
+`run` opens the epoch on a query's socket. For a small epoch the narrow query's task waits there, runs it and reports.
+For a shuffled one the wide query's source waits there: Spark starts a micro-batch, in which `foreachBatch` builds the
+chain of stages and collects the tasks' reports. `run`, in the barrier loop's thread, returns them; the loop commits.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ class SparkDriver:
         session = self._warm_session()
         query = self._narrow if descriptor.single_task else self._wide
         query.ensure_started(session, self._data_dir, self._scratch, descriptor.committed)
+        if not descriptor.single_task:
+            self._narrow.dismiss_task()
         self._epoch = running = _RunningEpoch(descriptor, depth)
         query.open_epoch(descriptor.epoch)
         while True:

@@ -1,8 +1,11 @@
 """How processes of Spark talk to the barrier loop, over a Unix socket: which epoch is open, and how one went.
 
-A request begins with a byte. `W`: the last epoch that the source has seen (u64); the answer is the newest epoch that
-was opened (u64), at once if it is newer, else after `POLL_SECONDS`, so that Spark can notice that the query was
-stopped. `R`: an epoch (u64), a length (u32) and the report of the task that ran all of it; the answer is the epoch.
+A request begins with a byte, and the last epoch that the asker has seen (u64); the answer is an epoch (u64).
+
+`W`, of the source: the answer is the epoch that was opened and not reported yet, at once if it is newer, else the one
+that was seen, after `POLL_SECONDS`, so that Spark can notice that the query was stopped. `N`, of the task that runs
+epoch after epoch: the same, but it waits for an epoch as long as it takes, and gets the one that it has seen if it
+is to end. `R`, of that task: its epoch, with a length (u32) and the report; the answer is that epoch.
 """
 
 from __future__ import annotations
@@ -18,19 +21,21 @@ from pathlib import Path
 
 POLL_SECONDS = 10.0
 _EPOCH = struct.Struct("!Q")
-_WAIT, _REPORT = b"W", b"R"
+_WAIT, _NEXT, _REPORT = b"W", b"N", b"R"
 _REPORT_HEAD = struct.Struct("!cQI")
-_WAIT_REQUEST = struct.Struct("!cQ")
+_REQUEST = struct.Struct("!cQ")
 _LENGTH = struct.Struct("!I")
 
 
 class EpochChannel:
-    """The server's side: `open_epoch` lets the waiting source go; `on_report` gets (epoch, report) of a task."""
+    """The server's side: `open_epoch` lets whoever waits go; `on_report` gets (epoch, report) of a task."""
 
     def __init__(self, path: Path, first_epoch: int, on_report: Callable[[int, bytes], None]) -> None:
         self.path = path
         self._epoch = first_epoch
+        self._reported = 0
         self._on_report = on_report
+        self._dismissed = False
         self._closed = False
         self._changed = threading.Condition()
         with contextlib.suppress(FileNotFoundError):
@@ -49,10 +54,17 @@ class EpochChannel:
     def open_epoch(self, epoch: int) -> None:
         with self._changed:
             self._epoch = epoch
+            self._dismissed = False
+            self._changed.notify_all()
+
+    def dismiss_task(self) -> None:
+        """Has the task that runs epoch after epoch end, until the next epoch is opened."""
+        with self._changed:
+            self._dismissed = True
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Answers every waiting source and ends."""
+        """Answers whoever waits, and ends."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -61,20 +73,29 @@ class EpochChannel:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
 
-    def _wait_beyond(self, seen: int) -> int:
+    def _wait_beyond(self, seen: int, *, is_task: bool) -> int:
         with self._changed:
-            self._changed.wait_for(lambda: self._epoch > seen or self._closed, POLL_SECONDS)
-            return self._epoch
+            done = max(seen, self._reported)
+            self._changed.wait_for(
+                lambda: self._epoch > done or self._closed or (is_task and self._dismissed),
+                None if is_task else POLL_SECONDS,
+            )
+            return self._epoch if self._epoch > done else seen
+
+    def _take_report(self, epoch: int, report: bytes) -> None:
+        with self._changed:
+            self._reported = max(self._reported, epoch)
+        self._on_report(epoch, report)
 
     def _answer(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError, EOFError):
             while True:
-                kind, epoch = _WAIT_REQUEST.unpack(_receive(connection, _WAIT_REQUEST.size))
+                kind, epoch = _REQUEST.unpack(_receive(connection, _REQUEST.size))
                 if kind == _REPORT:
                     length = _LENGTH.unpack(_receive(connection, _LENGTH.size))[0]
-                    self._on_report(epoch, _receive(connection, length))
+                    self._take_report(epoch, _receive(connection, length))
                 else:
-                    epoch = self._wait_beyond(epoch)
+                    epoch = self._wait_beyond(epoch, is_task=kind == _NEXT)
                 connection.sendall(_EPOCH.pack(epoch))
 
 
@@ -86,15 +107,22 @@ class EpochClient:
         self._connection: socket.socket | None = None
 
     def newest(self, seen: int) -> int:
-        """The newest epoch; waits a while for one beyond `seen`. Returns `seen` if the server is gone."""
-        try:
-            return max(seen, self._ask(_WAIT_REQUEST.pack(_WAIT, seen)))
-        except (OSError, EOFError):
-            return seen
+        """The open epoch; waits a while for one beyond `seen`. Returns `seen` if there is none, or no server."""
+        return self._wait(_WAIT, seen)
+
+    def next_epoch(self, seen: int) -> int:
+        """The next epoch that the asking task is to run; waits for it. Returns `seen` if the task is to end."""
+        return self._wait(_NEXT, seen)
 
     def report(self, epoch: int, report: bytes) -> None:
         """Tells how the epoch went. OSError or EOFError if the server is gone."""
         self._ask(_REPORT_HEAD.pack(_REPORT, epoch, len(report)) + report)
+
+    def _wait(self, kind: bytes, seen: int) -> int:
+        try:
+            return self._ask(_REQUEST.pack(kind, seen))
+        except (OSError, EOFError):
+            return seen
 
     def _ask(self, request: bytes) -> int:
         try:

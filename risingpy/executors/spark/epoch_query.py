@@ -1,8 +1,8 @@
-"""A streaming query whose micro-batches are epochs, and the socket on which its source waits for them.
+"""A streaming query that runs epochs, and the socket on which its source and its task wait for them.
 
-There are two, and an epoch is a micro-batch of one of them. The *narrow* one reads its source and drops what comes: one
-task runs the whole epoch and reports on the socket. Its plan is made in a third of the time of the *wide* one, which
-chains the stages of a shuffled epoch in `foreachBatch`.
+There are two. The *narrow* one reads its source and drops what comes: its one task runs whole epochs, one after the
+other, and reports each on the socket; its micro-batch lasts until the task is told to end. A micro-batch of the *wide*
+one is one epoch, whose shuffled stages it chains in `foreachBatch`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PROGRESS = {
 
 
 class EpochQuery:
-    """`open_epoch` starts a micro-batch; `is_running` tells whether it can still end well.
+    """`open_epoch` starts an epoch; `is_running` tells whether it can still end well.
 
     `run_batch` is what a wide query calls with each micro-batch; a narrow one has None.
     """
@@ -66,6 +66,10 @@ class EpochQuery:
     def open_epoch(self, epoch: int) -> None:
         self._channel.open_epoch(epoch)
 
+    def dismiss_task(self) -> None:
+        """Ends the micro-batch of a narrow query, whose task would keep a core of Spark's from the wide one."""
+        self._channel.dismiss_task()
+
     @property
     def is_running(self) -> bool:
         return self._query is not None and self._query.isActive
@@ -76,7 +80,7 @@ class EpochQuery:
         return "it was never started" if self._query is None else str(self._query.exception())
 
     def close_channel(self) -> None:
-        """Lets the waiting source go, so that `stop` need not wait for it."""
+        """Lets the waiting source and task go, so that `stop` need not wait for them."""
         self._channel.close()
 
     def stop(self) -> None:

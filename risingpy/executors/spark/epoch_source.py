@@ -3,8 +3,8 @@
 Spark asks `latestOffset` and `partitions` in one long-lived process, and `read` in the tasks' workers. It starts four
 more processes, only to make the source and have it pickled: so this module imports nothing that takes long.
 
-The narrow query begins before the committed epoch: the task of that micro-batch does nothing, but Spark has loaded its
-classes then, and forked a worker, when the first epoch comes.
+The narrow query begins before the committed epoch: its first micro-batch has nothing to run, so Spark has loaded its
+classes, and its task waits in a worker, when the first epoch comes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROW_SCHEMA = "shard int, port int, payload binary"
 
 @dataclass
 class EpochPartition(InputPartition):
-    """One task of stage 0; `shard` None: the whole epoch in this task, or, for the committed epoch, nothing."""
+    """One task of stage 0; `shard` None: the whole epoch in this task, and those that follow."""
 
     epoch: int
     shard: int | None
@@ -86,11 +86,10 @@ class EpochStreamReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # With the engine behind it: where tasks run, the workers' daemon has it imported.
-        from risingpy.executors.spark.stage_task import run_all_stages, run_first_stage
+        from risingpy.executors.spark.stage_task import run_epochs, run_first_stage
 
         assert isinstance(partition, EpochPartition)
-        if partition.epoch == self._committed:
-            return iter(())
         if partition.shard is None:
-            return run_all_stages(self._data_dir, self._channel, partition.epoch)
+            # Beginning with the partition's epoch, if that is still to be done.
+            return run_epochs(self._data_dir, self._channel, max(self._committed, partition.epoch - 1))
         return run_first_stage(self._data_dir, partition.epoch, partition.shard)

@@ -2,7 +2,7 @@
 
 Besides what goes to other fragments, a task sends what it has to report to the driver, on `REPORT_PORT`; later
 stages pass it on. A failure of a job's own computation travels the same way, on `FAILURE_PORT`: raising it would
-have Spark try the same thing again. The one task of a small epoch has its report go straight to the driver's socket.
+have Spark try the same thing again. The task that runs small epochs sends its reports straight to the driver's socket.
 """
 
 from __future__ import annotations
@@ -56,26 +56,32 @@ def worker_of(data_dir: str) -> EpochWorker:
     return _workers[data_dir]
 
 
-def run_all_stages(data_dir: str, channel: str, epoch: int) -> Iterator[pa.RecordBatch]:
-    """A small epoch: all stages of all shards, in this task, which sends the report itself."""
-    worker = worker_of(data_dir)
-    descriptor = descriptor_of(Path(data_dir), epoch)
-    report: list[TaskReport] | FragmentFailed
+def run_epochs(data_dir: str, channel: str, seen: int) -> Iterator[pa.RecordBatch]:
+    """The small epochs beyond `seen`, one after the other, until the driver has the task end."""
+    if channel not in _clients:
+        _clients[channel] = EpochClient(channel)
+    client = _clients[channel]
+    while (epoch := client.next_epoch(seen)) > seen:
+        descriptor = descriptor_of(Path(data_dir), epoch)
+        client.report(epoch, pickle.dumps(_run_all_stages(worker_of(data_dir), descriptor)))
+        _settle(data_dir, descriptor.graph_version)
+        seen = epoch
+    yield from ()
+
+
+def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> list[TaskReport] | FragmentFailed:
+    """All stages of an epoch on all shards, in this task."""
     began = time.process_time()
     try:
         purged = [worker.purge(descriptor, shard) for shard in range(descriptor.shards)]
-        report = [
+        reports = [
             TaskReport(0, number, stage, purged[number] if number < len(purged) else frozenset())
             for number, stage in enumerate(worker.run_all(descriptor))
         ]
-        report[0] = replace(report[0], cpu_seconds=time.process_time() - began)
     except FragmentFailed as failure:
-        report = failure
-    if channel not in _clients:
-        _clients[channel] = EpochClient(channel)
-    _clients[channel].report(epoch, pickle.dumps(report))
-    _settle(data_dir, descriptor.graph_version)
-    yield from ()
+        return failure
+    reports[0] = replace(reports[0], cpu_seconds=time.process_time() - began)
+    return reports
 
 
 def run_first_stage(data_dir: str, epoch: int, shard: int) -> Iterator[pa.RecordBatch]:
