@@ -12,14 +12,15 @@ from risingpy.meta.state_store import MetaStateStore
 from risingpy.storage.log_reader import LogReader
 from risingpy.storage.meta_store import MetaStore, meta_directory
 from risingpy.storage.shard_store import ShardStore, shard_directory
-from risingpy.storage.store_check import counted, find_problems
+from risingpy.storage.store_check import find_problems
 from risingpy.storage.table_schema import TableSchema, vnodes_of_shard
+from risingpy.storage.table_statistics import read_statistics
 from risingpy.storage.write_ahead_log import WriteAheadLog, log_directory
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """How much was read, and a sentence for each thing that is wrong."""
+    """How much there is, and a sentence for each thing that is wrong."""
 
     tables: int
     rows: int
@@ -36,18 +37,22 @@ def check(data_dir: Path) -> CheckReport:
     require_data_directory(data_dir)
     store = MetaStore(data_dir)
     try:
-        state = MetaStateStore(store).load(1)
-        tables = _tables(state)
-        rows = 0
-        problems: list[str] = []
-        for shard in range(state.shards):
-            shard_rows, found = _check_shard(data_dir, state, shard, tables)
-            rows += shard_rows
-            problems += [f"shard {shard}: {problem}" for problem in found]
-        records, found = _check_log(data_dir, state)
-        return CheckReport(len(tables), rows, records, (*problems, *found))
+        return check_opened(data_dir, MetaStateStore(store).load(1))
     finally:
         store.close()
+
+
+def check_opened(data_dir: Path, state: MetaState) -> CheckReport:
+    """The same for who holds the directory and knows its state; nothing may write meanwhile."""
+    tables = _tables(state)
+    rows = 0
+    problems: list[str] = []
+    for shard in range(state.shards):
+        shard_rows, found = _check_shard(data_dir, state, shard, tables)
+        rows += shard_rows
+        problems += [f"shard {shard}: {problem}" for problem in found]
+    records, found = _check_log(data_dir, state)
+    return CheckReport(len(tables), rows, records, (*problems, *found))
 
 
 def require_data_directory(data_dir: Path) -> None:
@@ -72,7 +77,9 @@ def _check_shard(
         snapshot = store.newest()
         try:
             problems = list(find_problems(snapshot, tables, state.purge, vnodes_of_shard(shard, state.shards)))
-            return sum(table.rows for table in counted(snapshot).values()), problems
+            with snapshot.use() as transaction:
+                noted = read_statistics(snapshot.environment, transaction)
+            return sum(table.rows for table in noted.values()), problems
         finally:
             snapshot.close()
     except SqlError as error:

@@ -22,10 +22,13 @@ from typing import Any
 
 import risingpy.frontend.session  # noqa: F401 - imported before forking
 from risingpy.meta import barriers
-from risingpy.meta.check import check
+from risingpy.meta.check import check_opened
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.optimizer.catalog import Relation
 from risingpy.storage.kernels.compile import load as load_kernels
+from risingpy.storage.state_store import ReadView
+from risingpy.storage.storage_table import StorageTable
 from risingpy.storage.write_ahead_log import WriteAheadLog
 from tests.faults.workload import STATEMENTS, Rows, client_of, rows_after, view_of
 
@@ -149,18 +152,29 @@ def _told(error: Exception) -> tuple[str, str]:
 
 
 def reopened(directory: Path) -> tuple[Rows | None, Rows | None, list[str]]:
-    """The table and the view after a restart and the first epoch (None if they are not there), and what check says."""
+    """The table and the view after a restart and the first epoch (None if they are not there), and what check says.
+
+    The rows come from the store as a query reads them, without the DuckDB that it needs for more than that.
+    """
     database = Database(directory / "data", parallelism=2)
     runner = InProcessRunner(directory / "data")
     database.start(runner)
     runner.start()
-    client = client_of(database)
-    client("FLUSH")
-    names = {relation.name for relation in database.catalog.relations.values()}
-    table = sorted(client("SELECT * FROM t")) if "t" in names else None
-    view = sorted(client("SELECT * FROM m")) if "m" in names else None
+    database.flush()
+    snapshot = database.snapshot()
+    relations = {relation.name: relation for relation in snapshot.catalog.relations.values()}
+    table, view = (_stored(relations[name], snapshot.view) if name in relations else None for name in ("t", "m"))
+    snapshot.view.release()
+    problems = check_opened(directory / "data", database.state).problems
     database.close()
-    return table, view, list(check(directory / "data").problems)
+    return table, view, list(problems)
+
+
+def _stored(relation: Relation, view: ReadView) -> Rows:
+    assert relation.table is not None
+    visible = [index for index, column in enumerate(relation.columns) if not column.hidden]
+    batches = StorageTable(relation.table, view).scan(visible)
+    return sorted(list(row) for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))
 
 
 def violation(directory: Path, acknowledged: int) -> str | None:

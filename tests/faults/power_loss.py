@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from risingpy.executors.epoch_descriptor import run_directory
 from tests.faults.harness import Rows, forked, reopened
 from tests.faults.workload import rows_after, view_of
 
 SECTOR = 512
 _PER_CHILD = 50  # states that one forked process reopens
+_MOST_WALKS = 1000  # over the record; some moments have few states
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,26 +153,42 @@ def _apply(content: bytearray, operation: Operation) -> None:
 
 
 def explore(record: Path, directory: Path, scratch: Path, seed: int, states: int) -> dict[str, Any]:
-    """Reopens `states` random power-loss states, spread evenly over the record; tells what was wrong."""
+    """Reopens `states` different power-loss states, drawn at random all over the record; tells what was wrong."""
     operations = list(read_record(record))
-    chance = random.Random(seed)
-    moments = sorted(chance.randrange(1, len(operations) + 1) for _ in range(states))
-    disk, acknowledged, taken = Disk(), 0, 0
-    batch: list[tuple[int, int, dict[str, bytes]]] = []
+    drawn = _different(operations, directory, random.Random(seed), states)
     violations: list[str] = []
-    for moment in moments:
-        for operation in operations[taken:moment]:
+    reopened_states = 0
+    while batch := list(islice(drawn, _PER_CHILD)):
+        violations += forked(lambda b=batch: _examined(b, directory, scratch))
+        reopened_states += len(batch)
+    return {"operations": len(operations), "states": reopened_states, "violations": violations}
+
+
+def _different(
+    operations: list[Operation], directory: Path, chance: random.Random, states: int
+) -> Iterator[tuple[int, int, dict[str, bytes]]]:
+    """(moment, statements acknowledged, disk): no two alike in what a start depends on, in walks over the record."""
+    seen: set[int] = set()
+    for _ in range(_MOST_WALKS):
+        moments = Counter(chance.randrange(1, len(operations) + 1) for _ in range(states - len(seen)))
+        disk, acknowledged = Disk(), 0
+        for moment, operation in enumerate(operations, 1):
             if operation.kind == "note":
                 acknowledged = int(operation.path)
             else:
                 disk.take(operation)
-        taken = moment
-        batch.append((moment, acknowledged, disk.state(chance)))
-        if len(batch) == _PER_CHILD:
-            violations += forked(lambda b=batch: _examined(b, directory, scratch))
-            batch = []
-    violations += forked(lambda b=batch: _examined(b, directory, scratch))
-    return {"operations": len(operations), "states": states, "violations": violations}
+            for _ in range(moments[moment]):
+                files = disk.state(chance)
+                mark = hash((acknowledged, frozenset(_that_matters(files, directory))))
+                if mark not in seen:
+                    seen.add(mark)
+                    yield moment, acknowledged, files
+
+
+def _that_matters(files: dict[str, bytes], directory: Path) -> Iterator[tuple[str, bytes]]:
+    """All but what every start writes anew: this must not hurt, whatever it is, and counts for nothing."""
+    anew = str(run_directory(directory / "data"))
+    return ((path, content) for path, content in files.items() if not path.startswith(anew))
 
 
 def _examined(batch: list[tuple[int, int, dict[str, bytes]]], directory: Path, scratch: Path) -> list[str]:

@@ -22,35 +22,47 @@ def _change(statement: str) -> Callable[[dict[int, Any]], None]:
     numbers = [int(part) for part in rest]
 
     def insert(rows: dict[int, Any]) -> None:
-        first, count, n = numbers
-        rows.update({i: [i, n, _LONG if i % 5 == 0 else str(i)] for i in range(first, first + count)})
+        first, count, n, *more = numbers
+        rows.update({i: [i, n, _LONG if i % 5 == 0 else str(i), *more] for i in range(first, first + count)})
 
     def update(rows: dict[int, Any]) -> None:
         low, n = numbers
-        rows.update({i: [i, n, row[2]] for i, row in rows.items() if i >= low})
+        rows.update({i: [i, n, *row[2:]] for i, row in rows.items() if i >= low})
 
     def delete(rows: dict[int, Any]) -> None:
         low, high = numbers
         for i in [i for i in rows if low <= i < high]:
             del rows[i]
 
-    return {"insert": insert, "update": update, "delete": delete}[kind]
+    def add(rows: dict[int, Any]) -> None:
+        rows.update({i: [*row, numbers[0]] for i, row in rows.items()})
+
+    def drop(rows: dict[int, Any]) -> None:
+        rows.update({i: row[:-1] for i, row in rows.items()})
+
+    return {"insert": insert, "update": update, "delete": delete, "add": add, "drop": drop}[kind]
 
 
 _CHANGES = (
     *("insert|0|3|1", "insert|3|40|2", "update|20|1", "delete|5|15", "insert|10|2|3", "update|0|2"),
     *("insert|100|30|4", "delete|0|60", "insert|1|1|1", "update|110|9", "delete|1|2"),
+    *("add|7", "insert|200|4|5|8", "update|120|6", "drop", "insert|300|2|1"),
 )
 
 
 def _sql(change: str) -> str:
     kind, *numbers = change.split("|")
     if kind == "insert":
-        first, count, n = map(int, numbers)
-        values = (f"({i}, {n}, '{_LONG if i % 5 == 0 else i}')" for i in range(first, first + count))
+        first, count, n = map(int, numbers[:3])
+        more = "".join(f", {number}" for number in numbers[3:])
+        values = (f"({i}, {n}, '{_LONG if i % 5 == 0 else i}'{more})" for i in range(first, first + count))
         return f"INSERT INTO t VALUES {', '.join(values)}"
     if kind == "update":
         return f"UPDATE t SET n = {numbers[1]} WHERE id >= {numbers[0]}"
+    if kind == "add":
+        return f"ALTER TABLE t ADD COLUMN more INT DEFAULT {numbers[0]}"
+    if kind == "drop":
+        return "ALTER TABLE t DROP COLUMN more"
     return f"DELETE FROM t WHERE id >= {numbers[0]} AND id < {numbers[1]}"
 
 
