@@ -93,6 +93,8 @@ class BatchRunner:
                 yield direct.row(snapshot.view)
             else:
                 yield from self._run_in_duckdb(plan, snapshot)
+        except SqlError as error:
+            raise (snapshot.view.ended or error) from error.__cause__  # DuckDB has its own words for what a scan raises
         finally:
             snapshot.view.release()
 

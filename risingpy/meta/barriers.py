@@ -154,8 +154,10 @@ class BarrierLoop:
         while True:
             with self._changed:
                 while not self._stopping and not self._has_work():
+                    due = self._cut_old_views()
                     if not self._state.compactions:
-                        self._changed.wait(self._sources.poll_seconds(self._state))
+                        poll = self._sources.poll_seconds(self._state)
+                        self._changed.wait(min((s for s in (poll, due) if s is not None), default=None))
                     elif not self._changed.wait(COMPACTION_PAUSE_SECONDS):
                         self._idle = True  # so there is time for some rows more
                         break
@@ -180,6 +182,11 @@ class BarrierLoop:
                 LOG.exception("the barrier loop failed")
                 self._give_up(f"{type(error).__name__}: {error}")
                 return
+
+    def _cut_old_views(self) -> float | None:
+        """Ends what is read for too long; returns in how many seconds to look again."""
+        limit = self._state.old_snapshot_threshold
+        return None if limit is None else self._store.cut_views(limit)
 
     def _pause(self, seconds: float) -> None:
         with self._changed:
@@ -290,7 +297,9 @@ class BarrierLoop:
             self._state = new
             previous, self._view = self._view, view
             self._changed.notify_all()
+        previous.mark_outdated()
         previous.release()
+        self._cut_old_views()
         self.log.committed(descriptor.log_up_to)
 
     def _stop_job(self, failure: FragmentFailed) -> None:

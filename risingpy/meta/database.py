@@ -28,6 +28,7 @@ from risingpy.meta.schema_change import NewName, TableReplacement
 from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, RowIds, without_unfinished_jobs
+from risingpy.meta.system_parameters import shown_parameters
 from risingpy.meta.table_locks import TableLocks
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
 from risingpy.storage.log_spill import Spill
@@ -320,7 +321,7 @@ class Database:
         self._loop.change(lambda state: schema_change.rename(state, change))
 
     def change(self, change: GraphChange) -> None:
-        """Applies a schema change of another module's between two epochs (`function_ddl`)."""
+        """Applies a change of another module's between two epochs (`function_ddl`, `system_parameters`)."""
         self._loop.change(change)
 
     def create_schema(self, name: str, *, if_not_exists: bool = False) -> bool:
@@ -334,10 +335,6 @@ class Database:
 
         self._loop.change(add)
         return created
-
-    def alter_parallelism(self, shards: int) -> None:
-        """The next start moves the state to so many shards."""
-        self._loop.change(lambda state: replace(state, wanted_shards=0 if shards == state.shards else shards))
 
     def backup(self, target: Path) -> int:
         """Copies the database, as it is at one committed epoch, to a new directory; returns the epoch."""
@@ -372,8 +369,7 @@ class Database:
         """System parameters, for SHOW PARAMETERS."""
         return {
             "data_directory": str(self.data_dir),
-            "parallelism": str(self.shards),
-            **({"parallelism_after_restart": str(wanted)} if (wanted := self.state.wanted_shards) else {}),
+            **shown_parameters(self.state),
             "committed_epoch": str(self.committed_epoch),
             "data_bytes": str(self._store.size_bytes),
             "log_bytes": str(self._log.bytes_on_disk),

@@ -13,6 +13,7 @@ from risingpy.optimizer.catalog import Catalog, RelationKind
 from risingpy.optimizer.graph import Job, StreamGraph
 
 FIRST_USER_ID = 16384  # as PostgreSQL: lower ids are the system's own
+OLD_SNAPSHOT_SECONDS = 3 * 3600.0  # what RisingWave allows a pinned version
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class MetaState:
     `graph_version` grows with every change of `jobs`. `fresh_jobs` have not run an epoch yet. `purge` are ids of
     dropped tables with rows left. `compactions`: tables that lost columns which stored rows may still have, with the
     version at which that was. `errors` counts, per relation, expressions that failed and became NULL.
-    `wanted_shards` is what the next start is to rescale to (0: as it is).
+    `wanted_shards` is what the next start is to rescale to (0: as it is). `old_snapshot_threshold`: seconds for which
+    an outdated epoch may be read (None: for ever).
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -48,6 +50,7 @@ class MetaState:
     errors: Mapping[int, int] = field(default_factory=dict)
     next_id: int = FIRST_USER_ID
     wanted_shards: int = 0
+    old_snapshot_threshold: float | None = OLD_SNAPSHOT_SECONDS
 
     def graph(self) -> StreamGraph:
         """The stream graph of all running jobs."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from risingpy.meta.state import CommittedEpoch, MetaState
+from risingpy.meta.state import OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState
 from risingpy.optimizer.catalog import Catalog, FunctionDesc, JobStatus, Relation
 from risingpy.optimizer.graph import Job
 from risingpy.optimizer.plan_codec import decode, encode
@@ -69,6 +69,7 @@ class MetaStateStore:
                 errors={int(k): v for k, v in counters["errors"].items()},
                 next_id=counters["next_id"],
                 wanted_shards=counters["wanted_shards"],
+                old_snapshot_threshold=counters.get("old_snapshot_threshold", OLD_SNAPSHOT_SECONDS),
             )
 
     def commit(self, old: MetaState, new: MetaState) -> None:
@@ -91,6 +92,7 @@ class MetaStateStore:
                     "compactions": dict(new.compactions),
                     "next_id": new.next_id,
                     "wanted_shards": new.wanted_shards,
+                    "old_snapshot_threshold": new.old_snapshot_threshold,
                 },
             )
             committed = new.committed

@@ -5,7 +5,8 @@ until everybody has closed it. Three things are settled here, once:
 
 * The map is 256 GiB of address space and seldom fills. When it does, `grow` makes it larger; snapshots
   of the newest state live on, older ones end (`SnapshotEnded`). It is so too when another process has grown it.
-* A snapshot is used by one thread at a time, and never while the map moves.
+* A snapshot is used by one thread at a time, and never while the map moves. It can be cut from under its holder
+  (`SnapshotTooOld`), between two uses.
 * After a fork the child must not touch the environment: even closing it would free the parent's snapshots in
   the shared lock file. The child's copies are kept for ever, and opening the directory there is refused. So
   processes that fork workers do it before they open a store.
@@ -24,7 +25,7 @@ from weakref import WeakSet
 
 import lmdb
 
-from risingpy.errors import InternalError, SerializationFailure
+from risingpy.errors import InternalError, SerializationFailure, SqlError
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 
@@ -38,6 +39,12 @@ _guard = threading.Lock()
 
 class SnapshotEnded(SerializationFailure):
     """The state store had to grow while an old snapshot was read: the client tries again."""
+
+
+class SnapshotTooOld(SqlError):
+    """A query read an outdated epoch for longer than `old_snapshot_threshold` allows. The client, or the operator."""
+
+    sqlstate = "72000"
 
 
 def open_environment(path: Path, *, databases: Sequence[bytes], map_size: int = MAP_BYTES) -> Environment:
@@ -212,19 +219,27 @@ class Snapshot:
         self.environment = environment
         self._transaction: lmdb.Transaction | None = transaction
         self._id = transaction.id()
-        self._ended = False
+        self._ended: SqlError | None = None
         self._guard = threading.Lock()
 
     @property
     def is_open(self) -> bool:
         return self._transaction is not None
 
+    @property
+    def ended(self) -> SqlError | None:
+        """Why it is no more, if it has ended before it was closed."""
+        return self._ended
+
     @contextmanager
     def use(self) -> Iterator[lmdb.Transaction]:
-        """The transaction, for this thread alone. SnapshotEnded if it is no more; close cursors before leaving."""
+        """The transaction, for this thread alone; close cursors before leaving.
+
+        SnapshotEnded or SnapshotTooOld if it is no more.
+        """
         with self._guard, self.environment.in_use():
-            if self._ended:
-                raise SnapshotEnded("the state store had to grow and dropped this query's snapshot, try again")
+            if self._ended is not None:
+                raise self._ended
             if self._transaction is None:
                 raise InternalError("a snapshot is read after it was released")
             yield self._transaction
@@ -245,15 +260,29 @@ class Snapshot:
             self._transaction = transaction
         else:
             transaction.abort()
-            self._transaction, self._ended = None, True
+            self._transaction = None
+            self._ended = SnapshotEnded("the state store had to grow and dropped this query's snapshot, try again")
+
+    def cut(self, reason: SqlError) -> bool:
+        """Lets go of the state though somebody holds it, who gets `reason`. False if it is being read at the moment."""
+        if not self._guard.acquire(blocking=False):
+            return False
+        try:
+            self._end(reason)
+            return True
+        finally:
+            self._guard.release()
 
     def close(self) -> None:
         """Lets go of the state. Harmless if done before."""
         with self._guard:
-            if self._transaction is not None:
-                with self.environment.in_use():
-                    self._transaction.abort()
-                    self._transaction = None
+            self._end(None)
+
+    def _end(self, reason: SqlError | None) -> None:
+        if self._transaction is not None:
+            with self.environment.in_use():
+                self._transaction.abort()
+                self._transaction, self._ended = None, reason
 
     def leave_to_parent(self) -> None:
         """See `Environment.leave_to_parent`."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from pathlib import Path
 from weakref import WeakSet
 
-from risingpy.errors import InternalError
+from risingpy.errors import InternalError, SqlError
 from risingpy.storage import compaction
 from risingpy.storage.compaction import CompactionProgress, read_progress
-from risingpy.storage.lmdb_environment import MAP_BYTES, Snapshot
+from risingpy.storage.lmdb_environment import MAP_BYTES, Snapshot, SnapshotTooOld
 from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.table_statistics import TableStatistics, added_up, read_statistics
+
+LOG = logging.getLogger(__name__)
+
+_BUSY_SECONDS = 0.05  # a view that is being read is looked at again so soon: a page takes some 4 ms
 
 
 class StateStore:
@@ -50,7 +55,20 @@ class StateStore:
 
     def views(self) -> list[ReadView]:
         """The views that somebody holds, the oldest first."""
-        return sorted((view for view in self._views if view.holders), key=lambda view: view.epoch)
+        return sorted((view for view in self._views if view.is_held), key=lambda view: view.epoch)
+
+    def cut_views(self, seconds: float) -> float | None:
+        """Ends the views that have been outdated for longer; returns in how many seconds the next is due, if any is."""
+        due: list[float] = []
+        for view in self.views():
+            outdated = view.outdated
+            if outdated and outdated < seconds:
+                due.append(seconds - outdated)
+            elif outdated and not view.cut():
+                due.append(_BUSY_SECONDS)
+            elif outdated:
+                LOG.warning("epoch %d, replaced %.0f s ago, was still read: its readers were cut", view.epoch, outdated)
+        return min(due, default=None)
 
     @property
     def size_bytes(self) -> int:
@@ -66,7 +84,8 @@ class StateStore:
 class ReadView:
     """One committed epoch, readable as long as somebody holds it (seed 003's pinned snapshot).
 
-    Holding one for long keeps the space of what has been overwritten since: `age` says how long it is.
+    Holding one for long keeps the space of what has been overwritten since it was outdated, and a reader's slot. So
+    it can be cut: whoever reads it then gets SnapshotTooOld.
     """
 
     def __init__(self, epoch: int, snapshots: list[Snapshot]) -> None:
@@ -75,6 +94,7 @@ class ReadView:
         self._holders = 1
         self._guard = threading.Lock()
         self._opened = time.monotonic()
+        self._outdated: float | None = None
 
     @property
     def shards(self) -> int:
@@ -86,9 +106,37 @@ class ReadView:
         return self._holders
 
     @property
+    def is_held(self) -> bool:
+        """False when everybody has let go of it, or it has been cut on all shards."""
+        return self._holders > 0 and any(snapshot.is_open for snapshot in self.snapshots)
+
+    @property
     def age(self) -> float:
         """Seconds since it was opened."""
         return time.monotonic() - self._opened
+
+    @property
+    def outdated(self) -> float:
+        """Seconds since a later epoch was committed; 0 while it is the newest, and for one that never is told."""
+        return 0.0 if self._outdated is None else time.monotonic() - self._outdated
+
+    @property
+    def ended(self) -> SqlError | None:
+        """Why it cannot be read though it is held, if so."""
+        return next((snapshot.ended for snapshot in self.snapshots if snapshot.ended is not None), None)
+
+    def mark_outdated(self) -> None:
+        """A later epoch has been committed: from now on it counts how long this one is held."""
+        self._outdated = time.monotonic()
+
+    def cut(self) -> bool:
+        """Ends it for all who hold it. False if somebody reads it at the moment, of some shards perhaps."""
+        reason = SnapshotTooOld(
+            "snapshot too old",
+            detail=f"Epoch {self.epoch} was replaced {self.outdated:.0f} seconds ago.",
+            hint="Run the query again, fetch its rows faster, or raise old_snapshot_threshold (ALTER SYSTEM).",
+        )
+        return all([snapshot.cut(reason) for snapshot in self.snapshots])
 
     def statistics(self) -> dict[int, TableStatistics]:
         """What every table holds, by its id. Cheap: the shards keep count."""

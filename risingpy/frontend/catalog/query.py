@@ -114,7 +114,7 @@ class SystemCatalog:
             sessions=(this,),
             statistics=self._statistics,
             compactions=self._compactions,
-            views=tuple(PinnedView(view.epoch, view.holders, view.age) for view in database.read_views()),
+            views=tuple(PinnedView(v.epoch, v.holders, v.age, v.outdated) for v in database.read_views()),
         )
 
     def _compactions(self) -> Mapping[int, CompactionProgress]:

@@ -26,7 +26,7 @@ def _state_store(state: SystemState) -> Iterable[Row]:
 
 def _read_views(state: SystemState) -> Iterable[Row]:
     for view in state.views:
-        yield view.epoch, view.holders, view.age_seconds
+        yield view.epoch, view.holders, view.age_seconds, view.outdated_seconds
 
 
 def _compactions(state: SystemState) -> Iterable[Row]:
@@ -60,7 +60,10 @@ RW_STATE_STORE = relation(
     _state_store,
 )
 RW_READ_VIEWS = relation(
-    "rw_catalog", "rw_read_views", "epoch int8, holders int4, age_seconds float4", _read_views
+    "rw_catalog",
+    "rw_read_views",
+    "epoch int8, holders int4, age_seconds float4, outdated_seconds float4",
+    _read_views,
 )
 RW_COMPACTIONS = relation(
     "rw_catalog",

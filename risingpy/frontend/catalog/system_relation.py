@@ -82,6 +82,7 @@ class PinnedView:
     epoch: int
     holders: int
     age_seconds: float
+    outdated_seconds: float
 
 
 @dataclass(frozen=True, slots=True)

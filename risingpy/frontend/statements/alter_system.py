@@ -1,8 +1,9 @@
-"""ALTER SYSTEM SET parallelism: the number of shards that the next start moves the state to."""
+"""ALTER SYSTEM SET: parallelism, for the next start, and old_snapshot_threshold, at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from risingpy.config import MAX_PARALLELISM
@@ -11,34 +12,74 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Result
+from risingpy.meta.state import OLD_SNAPSHOT_SECONDS
+from risingpy.meta.system_parameters import with_old_snapshot_threshold, with_parallelism
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
     from risingpy.frontend.session import ClientSession
 
+_DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)?")
+_SECONDS = {"ms": 0.001, "s": 1, "min": 60, None: 60, "h": 3600, "d": 86_400}  # PostgreSQL's unit of it is the minute
+
 
 def prepare(
     session: ClientSession, parsed: ParsedStatement, statement: AlterSystem, parameter_types: Sequence[SqlType]
 ) -> PreparedStatement:
-    if statement.name != "parallelism":
+    setter = _SETTERS.get(statement.name)
+    if setter is None:
         raise UndefinedObject(
             f'unrecognized system parameter "{statement.name}"',
             position=statement.position,
-            hint="parallelism is the one that can be set.",
+            hint=f"Those that can be set are {', '.join(_SETTERS)}.",
         )
-    shards = session.database.shards if statement.value is None else _shards(statement.value)
+    change = setter(session, statement.value)
 
     def run(parameters: Parameters) -> Result:
-        session.database.alter_parallelism(shards)
-        if shards != session.database.shards:
-            session.notice(f"the next start of the server will move the state to {shards} shards")
+        change()
         return Result("ALTER SYSTEM")
 
     return PreparedStatement(run)
 
 
+def _set_parallelism(session: ClientSession, value: str | None) -> Callable[[], None]:
+    database = session.database
+    shards = database.shards if value is None else _shards(value)
+
+    def change() -> None:
+        database.change(lambda state: with_parallelism(state, shards))
+        if shards != database.shards:
+            session.notice(f"the next start of the server will move the state to {shards} shards")
+
+    return change
+
+
+def _set_old_snapshot_threshold(session: ClientSession, value: str | None) -> Callable[[], None]:
+    seconds = OLD_SNAPSHOT_SECONDS if value is None else _threshold(value)
+    return lambda: session.database.change(lambda state: with_old_snapshot_threshold(state, seconds))
+
+
 def _shards(value: str) -> int:
     if not value.isdecimal() or not 1 <= int(value) <= MAX_PARALLELISM:
-        message = f'invalid value for parameter "parallelism": "{value}"'
-        raise InvalidParameterValue(message, hint=f"It is a whole number from 1 to {MAX_PARALLELISM}.")
+        raise _invalid("parallelism", value, f"It is a whole number from 1 to {MAX_PARALLELISM}.")
     return int(value)
+
+
+def _threshold(value: str) -> float | None:
+    if value.strip() == "-1":
+        return None
+    found = _DURATION.fullmatch(value.strip())
+    if found is None:
+        hint = "It is a duration such as '30s', '10min' or '3h', a number of minutes, or -1 for no limit."
+        raise _invalid("old_snapshot_threshold", value, hint)
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def _invalid(name: str, value: str, hint: str) -> InvalidParameterValue:
+    return InvalidParameterValue(f'invalid value for parameter "{name}": "{value}"', hint=hint)
+
+
+_SETTERS: dict[str, Callable[[ClientSession, str | None], Callable[[], None]]] = {
+    "parallelism": _set_parallelism,
+    "old_snapshot_threshold": _set_old_snapshot_threshold,
+}

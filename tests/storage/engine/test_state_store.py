@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import InternalError
+from risingpy.storage.lmdb_environment import SnapshotTooOld
 from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.state_store import ReadView, StateStore
 from risingpy.storage.storage_table import ROWS_PER_BATCH, StorageTable
@@ -120,3 +121,34 @@ def test_a_shard_that_is_ahead_is_no_view_until_it_is_recovered(tmp_path: Path, 
     view.release()
     assert state.size_bytes > 0
     state.close()
+
+
+def test_an_outdated_view_is_cut_and_gives_its_place_back(tmp_path: Path, three_integers: TableSchema) -> None:
+    write(tmp_path, three_integers, 1)
+    state = StateStore(tmp_path, SHARDS)
+    view = state.open_read_view(1).acquire()
+    scan = StorageTable(three_integers, view).scan([1])
+    next(scan)
+    write(tmp_path, three_integers, 2)
+    assert state.cut_views(0.0) is None  # nobody has said that it is outdated
+    view.mark_outdated()
+    due = state.cut_views(60.0)
+    assert due is not None and 59 < due <= 60
+    with view.snapshots[1].use():
+        assert state.cut_views(0.0) is not None  # it is being read, so it is looked at again
+    assert state.cut_views(0.0) is None
+    assert state.views() == []
+    with pytest.raises(SnapshotTooOld):
+        next(scan)
+    for snapshot in view.snapshots:
+        assert snapshot.environment.handle.readers().split()[-1] in ("-", "readers)")  # its slot is free
+    newest = state.open_read_view(2)
+    assert values(three_integers, newest) == {(2, 2)}
+    size = state.size_bytes
+    for epoch in range(3, 9):
+        write(tmp_path, three_integers, epoch)
+        newest.release()
+        newest = state.open_read_view(epoch)
+    assert state.size_bytes <= 2 * size  # what the view held is used again
+    for each in (view, view, newest):
+        each.release()
