@@ -15,6 +15,7 @@ from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.build_join import as_of_join, hash_join, temporal_join
 from risingpy.executors.build_ordered import dedup, over_window, top_n
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
+from risingpy.executors.change_log import ChangeLogExecutor
 from risingpy.executors.conflicts import ConflictRule
 from risingpy.executors.dml import DmlExecutor
 from risingpy.executors.epoch_input import EpochInput
@@ -48,6 +49,7 @@ from risingpy.executors.values import ValuesExecutor
 from risingpy.optimizer.graph import Fragment
 from risingpy.optimizer.plan import (
     AsOfJoin,
+    ChangeLog,
     ConflictBehavior,
     Dedup,
     Dml,
@@ -173,6 +175,8 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
             make = as_of_join(plan, empty) if isinstance(plan, AsOfJoin) else hash_join(plan, empty)
             sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
             return Operator(lambda epoch: make(epoch.transaction), empty, sides)
+        case ChangeLog():
+            return _change_log(plan, empty, _operator(plan.input, numbers))
         case Expand():
             expand = _operator(plan.input, numbers)
             return Operator(lambda epoch: ExpandExecutor(copies=plan.copies), empty, (expand,))
@@ -302,6 +306,13 @@ def _project_set(plan: ProjectSet, empty: pa.Table, input: Operator) -> Operator
     evaluator, types = Evaluator(None, plan.lists), _types(plan)
     return Operator(
         lambda epoch: ProjectSetExecutor(evaluator=evaluator, types=types, outer=plan.outer), empty, (input,)
+    )
+
+
+def _change_log(plan: ChangeLog, empty: pa.Table, input: Operator) -> Operator:
+    key, types = plan.input.properties.stream_key, _types(plan.input)
+    return Operator(
+        lambda epoch: ChangeLogExecutor(stream_key=key, types=types, epoch=epoch.epoch_input.epoch), empty, (input,)
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
-from risingpy.errors import InternalError, SqlError
+from risingpy.errors import FeatureNotSupported, InternalError, SqlError
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.window_sql import window_sql
@@ -21,6 +21,7 @@ from risingpy.optimizer.batch_aggregates import aggregate_sql
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
+    ChangeLog,
     Expand,
     Filter,
     Join,
@@ -93,6 +94,11 @@ class _Writer:
                 return self._join(plan)
             case Union():
                 return " UNION ALL ".join(f"({self.write(input_plan)})" for input_plan in plan.inputs)
+            case ChangeLog():
+                raise FeatureNotSupported(
+                    "only a materialized view can read a changelog",
+                    hint="CREATE MATERIALIZED VIEW log AS WITH … AS changelog FROM … SELECT …, and query the view.",
+                )
             case Expand():
                 copies = f"(SELECT CAST(range AS BIGINT) AS c{len(plan.schema) - 1} FROM range({plan.copies})) AS n"
                 return f"SELECT * FROM {self._input(plan.input)} CROSS JOIN {copies}"

@@ -9,6 +9,7 @@ from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
     AsOfJoin,
+    ChangeLog,
     Dedup,
     Dml,
     Exchange,
@@ -59,7 +60,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.properties.distribution
         case Values() | SimpleAgg():
             return SINGLE
-        case Filter() | ProjectSet() | Expand() | TopN() | Dedup() | OverWindow() | Materialize():
+        case Filter() | ProjectSet() | ChangeLog() | Expand() | TopN() | Dedup() | OverWindow() | Materialize():
             return plan.input.properties.distribution
         case Project():
             positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}

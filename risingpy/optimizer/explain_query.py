@@ -23,6 +23,7 @@ from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
+    ChangeLog,
     Expand,
     Filter,
     Join,
@@ -76,6 +77,8 @@ def _names(plan: LogicalPlan) -> list[str]:
             return distinct_names([*_names(plan.left), *_names(plan.right)])[: len(plan.schema)]
         case Union():
             return _names(plan.inputs[0])
+        case ChangeLog():
+            return column_names(plan.schema)
         case Expand():
             return distinct_names([*_names(plan.input), plan.schema[-1].name])
         case _:
@@ -116,6 +119,8 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
             return "Apply", {**_join_fields(plan), "args": _texts(plan.args, _names(plan.left))}
         case Union():
             return "Union", {"all": "true"}
+        case ChangeLog():
+            return "ChangeLog", {}
         case Expand():
             return "Expand", {"copies": str(plan.copies)}
         case Sort():

@@ -26,6 +26,7 @@ from risingpy.optimizer.logical import JoinKind, Schema
 from risingpy.optimizer.plan import (
     AggState,
     AsOfJoin,
+    ChangeLog,
     Dedup,
     Dml,
     Exchange,
@@ -134,6 +135,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_join(plan)
         case Union():
             return "StreamUnion", {"all": "true"}
+        case ChangeLog():
+            return "StreamChangeLog", {}
         case Expand():
             return "StreamExpand", {"copies": str(plan.copies)}
         case Exchange():
@@ -263,7 +266,9 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
-        case Dml() | Source() | Filter() | Project() | ProjectSet() | LocalAgg() | Union() | Expand() | Exchange():
+        case Dml() | Source() | Filter() | Project() | ProjectSet() | LocalAgg() | Exchange():
+            return []
+        case Union() | ChangeLog() | Expand():
             return []
         case _:
             assert_never(plan)

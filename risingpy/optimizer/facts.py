@@ -8,6 +8,7 @@ from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Lite
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
+    ChangeLog,
     Expand,
     Filter,
     Join,
@@ -53,6 +54,8 @@ def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
             return frozenset(i for i, key in enumerate(plan.group_key) if key in below) | counts
         case Expand():
             return not_null_columns(plan.input) | {len(plan.schema) - 1}
+        case ChangeLog():
+            return not_null_columns(plan.input) | {len(plan.schema) - 2, len(plan.schema) - 1}
         case Union():
             return frozenset.intersection(*(not_null_columns(each) for each in plan.inputs))
         case Join() | Apply():
@@ -158,7 +161,7 @@ def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
         case ProjectSet():
             number = len(plan.input.schema)
             return frozenset(key | {number} for key in unique_keys(plan.input))
-        case Join() | Apply() | Union() | Values() | Recursion() | RecursiveScan():
+        case Join() | Apply() | Union() | ChangeLog() | Values() | Recursion() | RecursiveScan():
             return frozenset()
         case _:
             assert_never(plan)
@@ -187,7 +190,7 @@ def at_most_one_row(plan: LogicalPlan) -> bool:
             return plan.copies <= 1 and at_most_one_row(plan.input)
         case Union():
             return len(plan.inputs) == 1 and at_most_one_row(plan.inputs[0])
-        case Scan() | ProjectSet() | Recursion() | RecursiveScan():
+        case Scan() | ProjectSet() | ChangeLog() | Recursion() | RecursiveScan():
             return False
         case _:
             assert_never(plan)

@@ -15,6 +15,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.optimizer.plan import (
     AsOfJoin,
+    ChangeLog,
     Dedup,
     Dml,
     Exchange,
@@ -63,7 +64,7 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             return ()
         case Filter() | Project() | ProjectSet() | LocalAgg() | HashAgg() | SimpleAgg():
             return (plan.input,)
-        case TopN() | Dedup() | OverWindow() | Expand() | TemporalJoin() | Exchange() | Materialize():
+        case TopN() | Dedup() | OverWindow() | ChangeLog() | Expand() | TemporalJoin() | Exchange() | Materialize():
             return (plan.input,)
         case HashJoin() | AsOfJoin():
             return (plan.left, plan.right)

@@ -194,6 +194,18 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeLog:
+    """The changes of the input's rows, as rows that stay: WITH name AS changelog FROM input.
+
+    Output: the input's columns, `changelog_op` (1 insert, 2 delete, 3 the new row of an update, 4 the old one), and the
+    hidden `_changelog_epoch` (bigint). No function of what the input holds: only a view can keep it.
+    """
+
+    input: LogicalPlan
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
 class Expand:
     """`copies` copies of every row, each with its number, a bigint from 0, as a last column."""
 
@@ -296,6 +308,7 @@ LogicalPlan = (
     | Apply
     | ProjectSet
     | Union
+    | ChangeLog
     | Expand
     | Sort
     | Limit

@@ -338,6 +338,18 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeLog:
+    """The input's changes as rows that stay: see `logical.ChangeLog`. An epoch's changes of a row are one.
+
+    Output: the input's columns, what happened (smallint), the epoch (bigint). Append-only. Stream key: the input's and
+    those two. No state.
+    """
+
+    input: StreamPlan
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Expand:
     """`copies` copies of every change, each with its number, from 0, as a last column (bigint).
 
@@ -398,6 +410,7 @@ StreamPlan = (
     | TemporalJoin
     | ProjectSet
     | Union
+    | ChangeLog
     | Expand
     | Exchange
     | Materialize

@@ -9,6 +9,7 @@ from risingpy.optimizer.distribution import SOME_SHARD, distribution
 from risingpy.optimizer.logical import JoinKind, Schema
 from risingpy.optimizer.plan import (
     AsOfJoin,
+    ChangeLog,
     ConflictBehavior,
     Dedup,
     Dml,
@@ -38,6 +39,7 @@ Operator = TypeVar(
     "Operator",
     Dedup,
     AsOfJoin,
+    ChangeLog,
     Exchange,
     Expand,
     Filter,
@@ -78,7 +80,7 @@ def append_only(plan: StreamPlan) -> bool:
             return plan.input.properties.append_only
         case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
             return False
-        case Dedup():
+        case Dedup() | ChangeLog():
             return True
         case OverWindow():  # a row that comes changes its neighbours' results
             return False

@@ -21,6 +21,7 @@ from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
+    ChangeLog,
     Expand,
     Filter,
     Join,
@@ -140,7 +141,9 @@ def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
             return ()
         case Recursion():
             return (plan.start, plan.step)
-        case Filter() | Project() | ProjectSet() | Aggregate() | Expand() | Sort() | Limit() | TopN() | OverWindow():
+        case Filter() | Project() | ProjectSet() | Aggregate() | ChangeLog() | Expand():
+            return (plan.input,)
+        case Sort() | Limit() | TopN() | OverWindow():
             return (plan.input,)
         case Join() | Apply():
             return (plan.left, plan.right)
@@ -157,7 +160,9 @@ def with_inputs(plan: LogicalPlan, inputs: Sequence[LogicalPlan]) -> LogicalPlan
             return plan
         case Recursion():
             return replace(plan, start=inputs[0], step=inputs[1])
-        case Filter() | Project() | ProjectSet() | Aggregate() | Expand() | Sort() | Limit() | TopN() | OverWindow():
+        case Filter() | Project() | ProjectSet() | Aggregate() | ChangeLog() | Expand():
+            return replace(plan, input=inputs[0])
+        case Sort() | Limit() | TopN() | OverWindow():
             return replace(plan, input=inputs[0])
         case Join() | Apply():
             return replace(plan, left=inputs[0], right=inputs[1])
@@ -197,7 +202,9 @@ def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> Logica
             return replace(plan, limit=limit, offset=offset)
         case OverWindow():
             return replace(plan, calls=tuple(map_window_call(call, change) for call in plan.calls))
-        case Scan() | Aggregate() | Union() | Expand() | Sort() | TopN() | Recursion() | RecursiveScan():
+        case Scan() | Aggregate() | Union() | ChangeLog() | Expand() | Sort() | TopN():
+            return plan
+        case Recursion() | RecursiveScan():
             return plan
         case _:
             assert_never(plan)

@@ -30,6 +30,7 @@ from risingpy.optimizer.orderable import refuse_unordered
 from risingpy.optimizer.plan import (
     AggState,
     AsOfJoin,
+    ChangeLog,
     Dedup,
     DedupState,
     Dml,
@@ -74,7 +75,9 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | TopN() | Dedup() | OverWindow():
             return (plan.table,)
-        case Dml() | Source() | Filter() | Project() | ProjectSet() | LocalAgg() | Union() | Expand() | Exchange():
+        case Dml() | Source() | Filter() | Project() | ProjectSet() | LocalAgg() | Exchange():
+            return ()
+        case Union() | ChangeLog() | Expand():
             return ()
         case _:
             assert_never(plan)

@@ -230,6 +230,8 @@ class _StreamPlanner:
                 return self._aggregate(query)
             case logical.Union():
                 return plan_union([self.stream(each) for each in query.inputs], query.schema)
+            case logical.ChangeLog():
+                return self._change_log(query)
             case logical.Expand():
                 return self._expand(query)
             case logical.Sort():  # below the top the order of rows means nothing
@@ -322,6 +324,12 @@ class _StreamPlanner:
         )
         return plan_top_n(self.stream(input), rows, self.job, self.allocate)
 
+    def _change_log(self, log: logical.ChangeLog) -> StreamPlan:
+        input = self.stream(log.input)
+        schema, width = input.properties.schema, len(log.input.schema)
+        logged = derived(plan.ChangeLog(input, underived((*schema, *log.schema[width:]))))
+        return select_columns(logged, [*range(width), *range(len(schema), len(schema) + 2), *range(width, len(schema))])
+
     def _expand(self, expand: logical.Expand) -> StreamPlan:
         input = self.stream(expand.input)
         width = len(expand.input.schema)
@@ -335,7 +343,6 @@ class _StreamPlanner:
         input = self.stream(project.input)
         missing = [ref for ref in _key_references(input) if ref not in project.expressions]
         return projected(input, [*project.expressions, *missing])
-
 
     def _project_set(self, query: logical.ProjectSet) -> StreamPlan:
         _check_expressions(query.lists)

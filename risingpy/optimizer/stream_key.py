@@ -13,6 +13,7 @@ from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
     AsOfJoin,
+    ChangeLog,
     Dedup,
     Dml,
     Exchange,
@@ -47,6 +48,9 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return (len(plan.properties.schema) - 1,)
         case Filter() | Exchange() | Materialize():  # the same rows
             return plan.input.properties.stream_key
+        case ChangeLog():  # the input's, what happened to it, and when
+            width = len(plan.properties.schema)
+            return (*plan.input.properties.stream_key, width - 2, width - 1)
         case Expand():  # the input's, and which copy it is
             return (*plan.input.properties.stream_key, len(plan.properties.schema) - 1)
         case Project():  # the input's, which must have been selected
@@ -109,9 +113,7 @@ def _join_key(plan: HashJoin) -> tuple[ColumnIndex, ...]:
     return tuple(dict.fromkeys(key))
 
 
-def _not_equal_to(
-    key: tuple[ColumnIndex, ...], join_key: tuple[ColumnIndex, ...], plan: HashJoin
-) -> list[ColumnIndex]:
+def _not_equal_to(key: tuple[ColumnIndex, ...], join_key: tuple[ColumnIndex, ...], plan: HashJoin) -> list[ColumnIndex]:
     """The columns of `key` that are no join keys, or may be written differently though they are equal."""
     schema = (*plan.left.properties.schema, *plan.right.properties.schema)
     return [i for i in key if i not in join_key or has_other_forms(schema[i].type)]

@@ -16,7 +16,7 @@ from risingpy.executors.expression.nodes import Cast, CorrelatedRef, Expr, Input
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import BindContext, Outer, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
-from risingpy.frontend.binder.from_clause import CommonTable, Queries
+from risingpy.frontend.binder.from_clause import CommonTable, FromBinder, Queries
 from risingpy.frontend.binder.plans import converted, renamed, settled
 from risingpy.frontend.binder.recursion import bound_recursion, is_recursive, with_column_names
 from risingpy.frontend.binder.scope import Scope
@@ -24,12 +24,13 @@ from risingpy.frontend.binder.select import Item, SelectBinder, limited, sorted_
 from risingpy.frontend.binder.set_operations import bound_set_operation
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.ast import Query
+from risingpy.frontend.parser.dialect import CHANGELOG
 from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.catalog import Catalog, Relation
-from risingpy.optimizer.logical import Field, LogicalPlan, Values
+from risingpy.optimizer.logical import ChangeLog, Field, LogicalPlan, Values
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.rewrite import with_correlated
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +135,17 @@ class QueryBinder:
             self._common[name] = CommonTable(self._common_plan(with_, cte, name), self._context.outer)
 
     def _common_plan(self, with_: exp.With, cte: exp.CTE, name: str) -> LogicalPlan:
+        if cte.meta.get(CHANGELOG):
+            return with_column_names(self._change_log(cte.this), cte, name)
         if with_.args.get("recursive") and is_recursive(cte.this, name):
             return bound_recursion(cte, name, self._context, self._bind_knowing)
         return with_column_names(settled(self.bind(cte.this), self._context.coercer), cte, name)
+
+    def _change_log(self, table: exp.Expr) -> LogicalPlan:
+        """The changes of a relation, or of a common table expression."""
+        plan, _ = FromBinder(self._context, self._queries()).bind(table, ())
+        added = (Field("changelog_op", SMALLINT), Field("_changelog_epoch", BIGINT, hidden=True))
+        return ChangeLog(plan, (*plan.schema, *added))
 
     def _bind_knowing(self, tree: exp.Expr, name: str, plan: LogicalPlan | None) -> LogicalPlan:
         """Binds a part of a recursive query, in which `name` is `plan`, or nothing."""

@@ -18,6 +18,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.expression_parser import ExpressionParser
 
 COMMA_JOIN = "comma"  # meta key of a Join written as a comma
+CHANGELOG = "changelog"  # meta key of a CTE that is written `name AS changelog FROM table`
 
 
 class UnexpectedToken(ParseError):
@@ -88,6 +89,20 @@ class QueryParser(ExpressionParser):
                 f"{self._curr.text.upper()} with WITH is not supported", position=self._curr.start + 1
             )
         return self.parse_query()
+
+    def _parse_cte(self) -> Any:
+        """RisingWave's `name AS changelog FROM table` besides the usual form."""
+        index = self._index
+        alias = self._parse_table_alias(self.ID_VAR_TOKENS)
+        if alias is None or not self._match_text_seq("AS", "CHANGELOG", "FROM"):
+            self._retreat(index)
+            return super()._parse_cte()
+        table = self._parse_table_parts()
+        if not isinstance(table.this, exp.Identifier):
+            self.raise_error("table expected")
+        cte = exp.CTE(this=table, alias=alias)
+        cte.meta[CHANGELOG] = True
+        return cte
 
     def _parse_select_query(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         # DuckDB's `FROM t` and `SUMMARIZE t` are no SQL of ours.

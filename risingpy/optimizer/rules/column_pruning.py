@@ -17,6 +17,7 @@ from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
+    ChangeLog,
     Expand,
     Filter,
     Join,
@@ -70,6 +71,9 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _prune_join(plan, needed)
         case Union():
             return Union(tuple(_prune(i, needed) for i in plan.inputs), _pick(plan.schema, needed))
+        case ChangeLog():  # a change of any column is a change
+            everything = tuple(range(len(plan.schema)))
+            return _exactly(replace(plan, input=_prune(plan.input, everything[:-2])), everything, needed)
         case Expand():
             return _prune_expand(plan, needed)
         case Sort():

@@ -18,6 +18,7 @@ from risingpy.optimizer.logical import (
     AggCall,
     Aggregate,
     Apply,
+    ChangeLog,
     Expand,
     Filter,
     Join,
@@ -122,7 +123,7 @@ class Domain:
                 return self._over_window(plan)
             case Recursion():
                 raise FeatureNotSupported("a correlated WITH RECURSIVE is not supported")
-            case Apply() | Scan() | RecursiveScan():
+            case Apply() | Scan() | ChangeLog() | RecursiveScan():
                 raise InternalError("inner subqueries are unnested first")
             case _:
                 assert_never(plan)
