@@ -18,7 +18,7 @@ TYPES = [BIGINT, INTEGER]
 
 
 def happened(before: Relation, after: Relation) -> set[Row]:
-    """What the log must say of one epoch: the row, then 1 insert, 2 delete, 3 and 4 the new and old row of an update."""
+    """What the log must say of one epoch: rows with 1 insert, 2 delete, 3 and 4 the new and old row of an update."""
     inserts = {(*row, 1) for key, row in after.items() if key not in before}
     deletes = {(*row, 2) for key, row in before.items() if key not in after}
     changed = [key for key in after if key in before and after[key] != before[key]]
