@@ -269,6 +269,15 @@ class InvalidFunctionDefinition(SqlError):
 
 
 class ExternalRoutineError(SqlError):
-    """A function in Python raised, or took too long: its author corrects it, or the arguments."""
+    """A function in Python raised: its author corrects it, or the arguments."""
 
     sqlstate = "38000"
+
+
+class ExternalRoutineLimitExceeded(ExternalRoutineError):
+    """A function in Python took too long, too much memory, or its process with it: its author corrects it.
+
+    A view that calls it stops: no row is to blame, and every epoch would wait for it.
+    """
+
+    sqlstate = "54000"

@@ -12,6 +12,7 @@ from risingpy.executors.aggregate.functions import value_state
 from risingpy.executors.aggregate.layout import AggregateCall
 from risingpy.executors.aggregate.materialized_input import FirstRow, MaterializedInputCall, Reading, WholeGroup
 from risingpy.executors.aggregate.ordered import counted_arguments, group_function
+from risingpy.executors.aggregate.user_state import UserStateCall, group_function_of
 from risingpy.executors.aggregate.value_state import ValueState
 from risingpy.executors.local_agg import LocalCall
 from risingpy.storage.shard_store import EpochTransaction
@@ -30,6 +31,8 @@ class PlannedCall(AggregateCall, Protocol):
     def distinct(self) -> bool: ...
     @property
     def filter(self) -> int | None: ...
+    @property
+    def definition(self) -> str: ...
 
 
 class PlannedState(Protocol):
@@ -121,6 +124,8 @@ class _MaterializedInputMaker:
         reading: Reading
         if self.call.function in _FIRST_ROW:
             reading = FirstRow(arguments[0])
+        elif self.call.definition:
+            reading = WholeGroup(arguments, group_function_of(self.call.definition))
         else:
             reading = WholeGroup(arguments, group_function(self.call.function, self.call.type))
         counted = tuple(arguments[k] for k in counted_arguments(self.call.function))
@@ -128,9 +133,21 @@ class _MaterializedInputMaker:
         return MaterializedInputCall(table, self.plan.input_columns, counted, _own_filter(self.call), reading)
 
 
+@dataclass(frozen=True, slots=True)
+class _UserStateMaker:
+    plan: PlannedState
+    call: PlannedCall
+
+    def __call__(self, transaction: EpochTransaction) -> Call:
+        table = transaction.state_table(self.plan.table)
+        return UserStateCall(self.call.definition, self.call.args, _own_filter(self.call), table)
+
+
 def _state_call(call: PlannedCall, state: PlannedState, from_partials: bool) -> Callable[[EpochTransaction], Call]:
     if state.materialized_input:
         return _MaterializedInputMaker(state, call)
+    if call.definition:
+        return _UserStateMaker(state, call)
     kept = value_state(call.function, state.argument_types, call.type)
     return _ValueCallMaker(state, kept, PartialInput(call.args) if from_partials else _value_input(call))
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError, StalePlan, UndefinedTable
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
+from risingpy.executors.expression.duckdb_functions import register_further
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.bound_parameters import bound, with_parameters
@@ -39,6 +40,7 @@ _ERRORS: dict[str, type[duckdb.Error]] = {
 
 _shared: list[duckdb.DuckDBPyConnection] = []
 _shared_guard = threading.Lock()
+_further = 0
 
 
 def _new_cursor() -> duckdb.DuckDBPyConnection:
@@ -47,6 +49,13 @@ def _new_cursor() -> duckdb.DuckDBPyConnection:
         if not _shared:
             _shared.append(connect())
         return _shared[0].cursor()
+
+
+def _complete() -> None:
+    """Makes functions known that SQL written since then needs."""
+    global _further
+    with _shared_guard:
+        _further = register_further(_shared[0], _further)
 
 
 class BatchRunner:
@@ -129,6 +138,7 @@ class BatchRunner:
             yield from self._batches(cursor, sql, plan.schema)
 
     def _batches(self, cursor: duckdb.DuckDBPyConnection, sql: str, schema: Schema) -> Iterator[pa.RecordBatch]:
+        _complete()
         for batch in cursor.sql(sql).to_arrow_reader(ROWS_PER_BATCH):
             if self._cancelled.is_set():
                 raise _canceled()

@@ -1,4 +1,4 @@
-"""CREATE FUNCTION and DROP FUNCTION: from one `MetaState` to the next, as `ddl.py` has it for relations."""
+"""CREATE FUNCTION, CREATE AGGREGATE, DROP of them: from one `MetaState` to the next, as in `ddl.py` for relations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from risingpy.errors import DependentObjectsStillExist, SqlError, UndefinedFunction, UndefinedObject
 from risingpy.meta.ddl import DropTarget, drop_relations
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.optimizer.catalog import FunctionDesc
+from risingpy.optimizer.catalog import FunctionDesc, FunctionKind
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ class FunctionTarget:
     name: str
     argument_types: tuple[SqlType, ...] | None
     search_path: tuple[str, ...]
+    aggregate: bool = False
+
+    @property
+    def word(self) -> str:
+        return "aggregate" if self.aggregate else "function"
 
     @property
     def shown(self) -> str:
@@ -69,7 +74,7 @@ def add_function(
     if existing is not None and not or_replace:
         message = f'function "{function.name}" already exists with same argument types'
         raise SqlError(message, sqlstate="42723")
-    if existing is not None and existing.result.kind is not function.result.kind:
+    if existing is not None and (existing.kind, existing.result) != (function.kind, function.result):
         hint = f"Use DROP FUNCTION {existing.shown} first."
         raise SqlError("cannot change return type of existing function", sqlstate="42P13", hint=hint)
     allocate = IdAllocator(state.next_id)
@@ -89,15 +94,16 @@ def drop_functions(
             if not if_exists:
                 shown = target.shown if target.argument_types is not None else f'"{target.name}"'
                 if target.argument_types is None:
-                    raise UndefinedFunction(f"could not find a function named {shown}")
-                raise UndefinedFunction(f"function {shown} does not exist")
-            notices.append(f"function {target.name}() does not exist, skipping")
+                    raise UndefinedFunction(f"could not find {_a(target.word)} named {shown}")
+                raise UndefinedFunction(f"{target.word} {shown} does not exist")
+            notices.append(f"{target.word} {target.name}() does not exist, skipping")
             continue
+        _check_kind(function, target)
         callers = [r for r in state.catalog.relations.values() if function.function_id in r.functions]
         if callers and not cascade:
             raise DependentObjectsStillExist(
-                f"cannot drop function {function.shown} because other objects depend on it",
-                detail="\n".join(f"{r.kind.value} {r.name} depends on function {function.shown}" for r in callers),
+                f"cannot drop {target.word} {function.shown} because other objects depend on it",
+                detail="\n".join(f"{r.kind.value} {r.name} depends on {target.word} {function.shown}" for r in callers),
                 hint="Use DROP ... CASCADE to drop the dependent objects too.",
             )
         readers = [DropTarget(r.kind, r.schema_name, r.name, ()) for r in callers]
@@ -106,6 +112,20 @@ def drop_functions(
         functions = {k: f for k, f in state.catalog.functions.items() if k != function.function_id}
         state = _with_functions(state, functions)
     return state, tuple(notices)
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] == 'a' else 'a'} {noun}"
+
+
+def _check_kind(function: FunctionDesc, target: FunctionTarget) -> None:
+    """Raises 42809 where DROP FUNCTION names an aggregate, or DROP AGGREGATE a function."""
+    if (function.kind is FunctionKind.AGGREGATE) == target.aggregate:
+        return
+    if target.aggregate:
+        raise SqlError(f"function {function.shown} is not an aggregate function", sqlstate="42809")
+    hint = "Use DROP AGGREGATE to drop aggregate functions."
+    raise SqlError(f"{function.shown} is an aggregate function", sqlstate="42809", hint=hint)
 
 
 def _find(state: MetaState, target: FunctionTarget) -> FunctionDesc | None:

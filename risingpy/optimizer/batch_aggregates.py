@@ -7,13 +7,14 @@ The input's columns are t.c0, t.c1, … .
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.executors.aggregate import REGRESSIONS, SPREADS
 from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
-from risingpy.executors.expression.sql_text import own_call, raised
-from risingpy.optimizer.logical import AggCall, Schema, SortKey
+from risingpy.executors.expression.functions.python_functions import key_of
+from risingpy.executors.expression.sql_text import own_call, quoted, raised
+from risingpy.optimizer.logical import PYTHON_AGGREGATE, AggCall, Schema, SortKey
 from risingpy.types import SqlType, TypeKind
 
 
@@ -60,7 +61,7 @@ def _regression(call: AggCall, schema: Schema) -> str:
 def _list(call: AggCall) -> str:
     """The list of a group's arguments, pairs of them as structs."""
     columns = [_column(arg) for arg in call.args]
-    value = columns[0] if len(columns) == 1 else f"{{{', '.join(f'a{i}: {c}' for i, c in enumerate(columns))}}}"
+    value = columns[0] if len(columns) == 1 else _struct(columns)
     return f"list({'DISTINCT ' if call.distinct else ''}{value}){_filter(call)}"
 
 
@@ -130,6 +131,21 @@ def _in_range(fraction: str, result: str, type_: SqlType) -> str:
     return f"CASE WHEN {fraction} < 0 OR {fraction} > 1 THEN {error} WHEN {fraction} >= 0 THEN {result} END"
 
 
+def _users_aggregate(call: AggCall, schema: Schema) -> str:
+    """Of a list of the rows' arguments, as structs."""
+    columns = [_column(arg) for arg in call.args]
+    if call.distinct:
+        pairs = _distinct_list(call, {arg: _column(arg) for arg in call.args}, _filter(call))
+        rows = f"[{_struct([f'p.c{arg}' for arg in call.args])} FOR p IN {pairs}]"
+    else:
+        rows = f"list({_struct(columns)}{_order(call)}){_filter(call)}"
+    return own_call(PYTHON_AGGREGATE, [quoted(key_of(call.definition)), rows], call.type)
+
+
+def _struct(values: Sequence[str]) -> str:
+    return f"{{{', '.join(f'a{i}: {value}' for i, value in enumerate(values))}}}"
+
+
 _SPECIAL: dict[str, Callable[[AggCall, Schema], str]] = {
     "string_agg": _string_agg,
     "array_agg": _array_agg,
@@ -138,6 +154,7 @@ _SPECIAL: dict[str, Callable[[AggCall, Schema], str]] = {
     "mode": _mode,
     "percentile_cont": _interpolated,
     "percentile_disc": _percentile,
+    PYTHON_AGGREGATE: _users_aggregate,
     **dict.fromkeys(SPREADS, _spread),
     **dict.fromkeys(REGRESSIONS, _regression),
 }

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
 
+from risingpy.executors.python.definition import definition_of
 from risingpy.optimizer.logical import AggCall, Schema
 
 FieldValue = str | list[str]
@@ -109,7 +110,8 @@ def call_text(call: AggCall, columns: Sequence[str]) -> str:
     if call.order_by:
         keys = [order_text(columns[k.index], descending=k.descending, nulls_first=k.nulls_first) for k in call.order_by]
         arguments += f" order by {', '.join(keys)}"
-    text = f"{call.function}({distinct}{arguments})" if call.args else call.function
+    name = definition_of(call.definition).name if call.definition else call.function
+    text = f"{name}({distinct}{arguments})" if call.args else name
     return text if call.filter is None else f"{text} filter({columns[call.filter]})"
 
 

@@ -5,10 +5,10 @@ Call("gt", (InputRef(2), Literal(0)))  =>  (dep_delay > 0)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import assert_never
 
+from risingpy.executors.expression.functions.python_functions import CALLS as PYTHON_CALLS
 from risingpy.executors.expression.nodes import (
     Call,
     Case,
@@ -21,6 +21,7 @@ from risingpy.executors.expression.nodes import (
     Subquery,
 )
 from risingpy.executors.expression.signatures import SCALAR_SIGNATURES
+from risingpy.executors.python.definition import definition_of
 
 _INFIX = {s.function: s.name for s in SCALAR_SIGNATURES if len(s.args) == 2 and not s.name[0].isalpha()}
 _INFIX |= {"and": "AND", "or": "OR", "is_distinct_from": "IS DISTINCT FROM"}
@@ -45,8 +46,8 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
             return f"${expression.index}"
         case Cast():
             return f"{expression_text(expression.arg, columns)}::{expression.type}"
-        case Call("python_function" | "volatile_python_function", (Literal(str(definition)), *given)):
-            return _call_text(json.loads(definition)["name"], [expression_text(arg, columns) for arg in given])
+        case Call(function, (Literal(str(definition)), *given)) if function in PYTHON_CALLS:
+            return _call_text(definition_of(definition).name, [expression_text(arg, columns) for arg in given])
         case Call():
             return _call_text(expression.function, [expression_text(arg, columns) for arg in expression.args])
         case Case():

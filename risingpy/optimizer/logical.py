@@ -51,6 +51,9 @@ class JoinKind(Enum):
     TEMPORAL_LEFT = "TemporalLeftOuter"
 
 
+PYTHON_AGGREGATE = "python_aggregate"
+
+
 @dataclass(frozen=True, slots=True)
 class AggCall:
     """An aggregate over columns of the input.
@@ -58,6 +61,7 @@ class AggCall:
     `function` is the canonical name (count, sum, string_agg, …); `count(*)` has no `args`.
     `filter` is the position of a boolean column of the input: only rows where it is true count. `order_by` is the
     order in which the rows are taken, where that makes a difference; a percentile's fraction is its first argument.
+    A user's aggregate is called PYTHON_AGGREGATE and has a `definition`.
     """
 
     function: str
@@ -66,6 +70,7 @@ class AggCall:
     distinct: bool = False
     filter: int | None = None
     order_by: tuple[SortKey, ...] = ()
+    definition: str = ""
 
     @property
     def columns_read(self) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from risingpy.errors import DuplicateColumn, FeatureNotSupported, InternalError, InvalidTableDefinition
+from risingpy.executors.expression.functions.python_functions import VOLATILE
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Parameter
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
@@ -36,7 +37,6 @@ from risingpy.storage.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT
 
 _NON_DETERMINISTIC = frozenset({"now", "random"})
-_VOLATILE_PYTHON = "volatile_python_function"
 _INSTEAD = "Query it with SELECT instead."
 
 
@@ -370,7 +370,7 @@ def _check_expressions(expressions: Sequence[Expr]) -> None:
             if isinstance(part, Call) and part.function in _NON_DETERMINISTIC:
                 hint = "A view's answer must not change by itself."
                 raise _unsupported(f"{part.function}() in a materialized view", hint)
-            if isinstance(part, Call) and part.function == _VOLATILE_PYTHON:
+            if isinstance(part, Call) and part.function in VOLATILE:
                 hint = "Say IMMUTABLE in CREATE FUNCTION if it always gives the same for the same arguments."
                 raise _unsupported("a Python function that is not IMMUTABLE in a materialized view", hint)
             if isinstance(part, Parameter):

@@ -18,10 +18,11 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.executors.aggregate import REGRESSIONS, SPREADS, partial_types, state_types
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.executors.python.definition import definition_of
 from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import SINGLE, brings_together, hash_by
 from risingpy.optimizer.explain_tree import call_text, column_names
-from risingpy.optimizer.logical import AggCall, Field
+from risingpy.optimizer.logical import PYTHON_AGGREGATE, AggCall, Field
 from risingpy.optimizer.plan import (
     AggState,
     DedupState,
@@ -41,6 +42,7 @@ _VALUE_STATE = SPREADS | REGRESSIONS | {"count", "sum", "bool_and", "bool_or", "
 _EXTREME = frozenset({"min", "max"})  # value state too where the input only grows
 _MATERIALIZED = frozenset(
     {"string_agg", "array_agg", "first_value", "last_value", "mode", "percentile_cont", "percentile_disc"}
+    | {PYTHON_AGGREGATE}
 )
 # DISTINCT changes nothing for these.
 _BLIND_TO_DUPLICATES = frozenset({"min", "max", "bool_and", "bool_or", "bit_and", "bit_or"})
@@ -165,11 +167,14 @@ class _Aggregation:
         return self._shuffled()
 
     def _keeps_value(self, call: AggCall) -> bool:
-        return call.function in _VALUE_STATE or (call.function in _EXTREME and self.input.properties.append_only)
+        append_only = self.input.properties.append_only
+        if call.function == PYTHON_AGGREGATE:  # in an order, rows must be found again
+            return not call.order_by and (append_only or definition_of(call.definition).retracts)
+        return call.function in _VALUE_STATE or (call.function in _EXTREME and append_only)
 
     def _adds_up(self, call: AggCall) -> bool:
         """Whether parts of the call's result can be computed before the exchange."""
-        return self._keeps_value(call) and not call.distinct
+        return self._keeps_value(call) and not call.distinct and call.function != PYTHON_AGGREGATE
 
     def _two_phase(self) -> HashAgg | SimpleAgg:
         """Sums each shard's delta up before the exchange."""

@@ -15,6 +15,7 @@ Both are the same columns, for a state is a sum of changes:
                                           [, of those that are not finite]
     covar_pop, …, corr, regr_slope, …     exact sums of y, x, y², x², xy, numbers of pairs and of those not finite
     bit_and, bit_or, bit_xor              numbers of values that have each bit, number of values
+    users' aggregates                     pickled (executors.python.aggregation); never sent
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ def types_of(function: str, arguments: Sequence[SqlType]) -> tuple[SqlType, ...]
             return (BIGINT, BIGINT)
         case "bit_and" | "bit_or" | "bit_xor":
             return (BYTEA, BIGINT)
+        case "python_aggregate":
+            return (BYTEA,)
         case _ if function in SPREADS:
             return (BYTEA, BYTEA, BIGINT, BIGINT) if arguments[0].is_float else (BYTEA, BYTEA, BIGINT)
         case _ if function in REGRESSIONS:

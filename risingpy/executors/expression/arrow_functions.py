@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.expression import functions, numeric_arithmetic
-from risingpy.executors.expression.functions import FUNCTIONS
+from risingpy.executors.expression.functions import FUNCTIONS, python_functions
 from risingpy.executors.expression.nodes import (
     Call,
     Case,
@@ -133,6 +133,10 @@ def _constant(expr: Literal) -> Evaluate | None:
 
 
 def _call(call: Call) -> Evaluate | None:
+    if call.function in python_functions.CALLS:
+        return _python(call)
+    if call.function == "field":
+        return _field(call)
     function = _function(call)
     args = [compile_arrow(arg) for arg in call.args]
     if function is None or None in args or all(isinstance(arg, Literal) for arg in call.args):
@@ -171,6 +175,30 @@ def _own(call: Call, *args: Value) -> Value:
         raise pa.ArrowNotImplementedError("constants only")
     columns = [whole(as_column(arg, rows, each.type)) for arg, each in zip(args, call.args, strict=True)]
     return functions.call(FUNCTIONS[call.function], columns, call.type.arrow)
+
+
+def _python(call: Call) -> Evaluate | None:
+    """A user's function: its definition is the first argument, a constant."""
+    definition, *given = call.args
+    assert isinstance(definition, Literal) and isinstance(definition.value, str)
+    text, args = definition.value, [compile_arrow(arg) for arg in given]
+    if None in args or all(isinstance(arg, Literal) for arg in given):
+        return None
+
+    def evaluate(columns: Columns) -> Value:
+        rows = len(columns[0])
+        values = [whole(as_column(arg(columns), rows, each.type)) for arg, each in zip(args, given, strict=True) if arg]
+        return python_functions.compute(text, values, rows)
+
+    return evaluate
+
+
+def _field(call: Call) -> Evaluate | None:
+    struct, name = call.args
+    value = compile_arrow(struct)
+    if value is None or isinstance(struct, Literal) or not isinstance(name, Literal):
+        return None
+    return lambda columns: pc.struct_field(value(columns), name.value)
 
 
 def _numeric(call: Call) -> Callable[..., Value] | None:

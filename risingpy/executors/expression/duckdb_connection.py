@@ -12,6 +12,7 @@ import duckdb
 from risingpy.errors import (
     DivisionByZero,
     ExternalRoutineError,
+    ExternalRoutineLimitExceeded,
     InternalError,
     InvalidFunctionDefinition,
     InvalidParameterValue,
@@ -59,6 +60,7 @@ _KINDS: tuple[type[SqlError], ...] = (
     InvalidParameterValue,
     InvalidFunctionDefinition,
     ExternalRoutineError,
+    ExternalRoutineLimitExceeded,
 )
 
 

@@ -23,27 +23,17 @@ from risingpy.errors import SqlError
 from risingpy.executors.expression import functions, numeric_arithmetic
 from risingpy.executors.expression.nested_texts import NESTED_TEXTS
 from risingpy.executors.expression.sql_casts import parse_function
-from risingpy.executors.expression.sql_text import ERROR_MARK, own_function
+from risingpy.executors.expression.sql_text import ERROR_MARK, OWN_RESULTS, further_results, own_function
 from risingpy.storage.column_buffers import whole
 from risingpy.types import (
-    BIGINT,
-    BOOLEAN,
     BYTEA,
-    DATE,
     DOUBLE,
-    INTEGER,
     INTERVAL,
-    JSONB,
     MAX_PRECISION,
     REAL,
-    SMALLINT,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMPTZ,
     UUID,
     VARCHAR,
     SqlType,
-    array_of,
     numeric,
 )
 from risingpy.types.forms import parse_column, text_column
@@ -56,12 +46,7 @@ _ARITHMETIC: dict[str, Callable[[Column, Column, int], pa.Array]] = {
     "rpy_round": numeric_arithmetic.round_to,
     "rpy_trunc": numeric_arithmetic.truncate_to,
 }
-# fmt: off
-_PARSED = (
-    BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, UUID, JSONB,
-)
-_RESULTS = (*_PARSED, VARCHAR, array_of(VARCHAR), array_of(JSONB))
-# fmt: on
+_PARSED = tuple(type_ for type_ in OWN_RESULTS if type_ != VARCHAR and type_.depth == 0)
 
 
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
@@ -78,8 +63,16 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     _register(connection, "rpy_text_numeric", _numeric_text, VARCHAR)
     for name, (function, result) in NESTED_TEXTS.items():
         _register(connection, name, function, result)
-    for type_ in _RESULTS:
+    for type_ in OWN_RESULTS:
         _register(connection, own_function(type_), _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
+
+
+def register_further(connection: duckdb.DuckDBPyConnection, known: int) -> int:
+    """Makes the functions known that SQL has come to need since there were `known` of them; how many there are now."""
+    further = further_results(known)
+    for name, type_ in further:
+        _register(connection, name, _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
+    return known + len(further)
 
 
 def _register(

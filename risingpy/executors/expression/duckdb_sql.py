@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from risingpy.errors import InternalError
-from risingpy.executors.expression.functions import FUNCTIONS
+from risingpy.executors.expression.functions import FUNCTIONS, python_functions
 from risingpy.executors.expression.nodes import (
     Call,
     Case,
@@ -25,7 +25,7 @@ from risingpy.executors.expression.nodes import (
 from risingpy.executors.expression.sql_casts import cast
 from risingpy.executors.expression.sql_functions import SPECIAL, TEMPLATES
 from risingpy.executors.expression.sql_nested import compared_with_all
-from risingpy.executors.expression.sql_text import literal, own_call
+from risingpy.executors.expression.sql_text import literal, own_call, quoted
 
 
 def compile_expression(expr: Expr, column: Callable[[int], str], *, strict: bool) -> str:
@@ -62,6 +62,10 @@ def _compile(expr: Expr, column: Callable[[int], str]) -> str:
 def _call(call: Call, args: list[str]) -> str:
     if call.function in SPECIAL:
         return SPECIAL[call.function](call, args)
+    if call.function in python_functions.CALLS:
+        definition = call.args[0]
+        assert isinstance(definition, Literal) and isinstance(definition.value, str)
+        return own_call(call.function, [quoted(python_functions.key_of(definition.value)), *args[1:]], call.type)
     if call.function in FUNCTIONS:
         return own_call(call.function, args, call.type)
     if call.function.startswith(("any_", "all_")):

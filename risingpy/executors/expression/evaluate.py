@@ -15,9 +15,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.errors import SqlError
+from risingpy.errors import ExternalRoutineLimitExceeded, SqlError
 from risingpy.executors.expression.arrow_functions import Evaluate, as_column, compile_arrow
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
+from risingpy.executors.expression.duckdb_functions import register_further
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
 
@@ -98,7 +99,7 @@ def _compiled(expr: Expr) -> _Compiled:
 def thread_connection() -> duckdb.DuckDBPyConnection:
     """This thread's connection: made at the first need, kept."""
     if not hasattr(_local, "connection"):
-        _local.connection = connect()
+        _local.connection, _local.further = connect(), 0
     connection: duckdb.DuckDBPyConnection = _local.connection
     return connection
 
@@ -118,6 +119,8 @@ def _by_arrow(compiled: _Compiled, inputs: Sequence[pa.ChunkedArray], rows: int)
         return None
     try:
         return as_column(compiled.arrow(inputs), rows, compiled.expr.type)
+    except ExternalRoutineLimitExceeded:
+        raise
     except _FAILURES:
         return None
 
@@ -163,7 +166,9 @@ def _tried(compiled: _Compiled, chunk: pa.Table) -> tuple[Column, int]:
 def _query(expressions: Sequence[str], chunk: pa.Table) -> list[pa.ChunkedArray]:
     """One query over `chunk`, which DuckDB finds by its name among this function's variables."""
     named = ", ".join(f"{text} AS e{k}" for k, text in enumerate(expressions))
-    columns: list[pa.ChunkedArray] = thread_connection().sql(f"SELECT {named} FROM chunk").to_arrow_table().columns
+    connection = thread_connection()
+    _local.further = register_further(connection, _local.further)
+    columns: list[pa.ChunkedArray] = connection.sql(f"SELECT {named} FROM chunk").to_arrow_table().columns
     return columns
 
 
@@ -174,4 +179,6 @@ def _typed(column: pa.ChunkedArray, expr: Expr) -> pa.ChunkedArray:
 def _raise_if_invalid(error: Exception) -> None:
     """Raises what no row is to blame for: SQL that DuckDB does not accept, a defect of DuckDB's, no memory."""
     if isinstance(error, _INVALID):
+        raise translate_error(error) from error
+    if isinstance(error, duckdb.Error) and isinstance(translate_error(error), ExternalRoutineLimitExceeded):
         raise translate_error(error) from error

@@ -9,7 +9,26 @@ from decimal import Decimal
 import pyarrow as pa
 
 from risingpy.errors import InternalError
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTEA,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    JSONB,
+    REAL,
+    SMALLINT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    VARCHAR,
+    SqlType,
+    TypeKind,
+    array_of,
+)
 
 # A cast that fails is the only way to raise that DuckDB lets TRY catch; `translate_error` reads the mark.
 ERROR_MARK = "risingpy error "
@@ -25,11 +44,31 @@ def raised(sqlstate: str, message: str, type_: SqlType) -> str:
     return f"CAST(CAST(concat({quoted(ERROR_MARK + sqlstate + ' ')}, {message}) AS INTEGER) AS {type_.duckdb})"
 
 
+# Results of functions of ours, besides numeric: each has a function in DuckDB.
+# fmt: off
+OWN_RESULTS = (
+    BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, UUID, JSONB,
+    VARCHAR, array_of(VARCHAR), array_of(JSONB),
+)
+# fmt: on
+_further_results: dict[SqlType, str] = {}  # those that users' functions have
+
+
 def own_function(result: SqlType) -> str:
     """The name in DuckDB by which functions of ours with this result are called; a numeric comes as text."""
     if result.kind is TypeKind.NUMERIC:
         return "rpy_varchar"
-    return f"rpy_{result.leaf.kind.name.lower()}" + "_array" * result.depth
+    plain = SqlType(result.leaf.kind)
+    for _ in range(result.depth):
+        plain = array_of(plain)
+    if plain in OWN_RESULTS:
+        return f"rpy_{plain.leaf.kind.name.lower()}" + "_array" * plain.depth
+    return _further_results.setdefault(result, f"rpy_result_{len(_further_results)}")
+
+
+def further_results(known: int) -> list[tuple[str, SqlType]]:
+    """Functions that `own_function` has named besides those of `OWN_RESULTS`, but for the first `known`."""
+    return [(name, type_) for type_, name in list(_further_results.items())[known:]]
 
 
 def own_call(name: str, args: Sequence[str], result: SqlType) -> str:

@@ -20,10 +20,15 @@ from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
+from risingpy.frontend.binder.user_functions import chosen_function, definition_text, has_kind
+from risingpy.optimizer.catalog import FunctionKind
+from risingpy.optimizer.logical import PYTHON_AGGREGATE
 from risingpy.types import BOOLEAN, INTEGER
 
 ORDERED_SET = frozenset({"mode", "percentile_cont", "percentile_disc"})  # sorted by WITHIN GROUP
-_BY_ORDER = frozenset({"string_agg", "array_agg", "jsonb_agg", "jsonb_object_agg", "first_value", "last_value"})
+_BY_ORDER = frozenset(
+    {PYTHON_AGGREGATE, "string_agg", "array_agg", "jsonb_agg", "jsonb_object_agg", "first_value", "last_value"}
+)
 _EXTREME_OF_ANOTHER = {"arg_min": False, "arg_max": True}  # → whether the largest comes first
 _WRONG_KIND = "42809"
 _MAX_GROUPING_ARGS = 31
@@ -121,7 +126,11 @@ def _bound(binder: ExpressionBinder, written: WrittenCall) -> AggregateCall:
     if written.condition is not None:
         condition = ExpressionBinder(binder.context, binder.scope, "FILTER").condition(written.condition, "FILTER")
     coercer = binder.context.coercer
-    call = make_aggregate(coercer, written.name, args, written.position, distinct=written.distinct, condition=condition)
+    if written.name in AGGREGATES:
+        name, position = written.name, written.position
+        call = make_aggregate(coercer, name, args, position, distinct=written.distinct, condition=condition)
+    else:
+        call = _users_aggregate(binder, written, args, condition)
     if written.within is not None:
         keys = call.args[len(call.args) - len(written.within) :]
     else:
@@ -131,6 +140,17 @@ def _bound(binder: ExpressionBinder, written: WrittenCall) -> AggregateCall:
         for expr, key in zip(keys, ordered, strict=True)
     )
     return replace(call, order_by=order)
+
+
+def _users_aggregate(
+    binder: ExpressionBinder, written: WrittenCall, args: Sequence[Operand], condition: Expr | None
+) -> AggregateCall:
+    """A call of CREATE AGGREGATE's; what it carries says whether rows can be taken back from its state."""
+    function, exprs = chosen_function(binder, None, written.name, args, written.position)
+    if function.kind is not FunctionKind.AGGREGATE:
+        raise no_function(written.name, args, written.position)
+    text = definition_text(function)
+    return AggregateCall(PYTHON_AGGREGATE, tuple(exprs), function.result, written.distinct, condition, definition=text)
 
 
 def _arguments(inner: ExpressionBinder, written: WrittenCall) -> list[Operand]:
@@ -222,7 +242,7 @@ def _modified(binder: ExpressionBinder, tree: exp.Expr, condition: exp.Expr | No
     if isinstance(tree, exp.WithinGroup):
         within, tree = tree.expression.expressions, tree.this
     name = name_of(tree.this) if isinstance(tree, exp.Anonymous) else ""
-    if isinstance(tree, exp.Anonymous) and name in AGGREGATES:
+    if isinstance(tree, exp.Anonymous) and (name in AGGREGATES or has_kind(binder, FunctionKind.AGGREGATE, name)):
         return bind_aggregate(binder, tree, name, within=within, condition=condition)
     if name in SCALARS:
         word = "FILTER" if within is None else "WITHIN GROUP"

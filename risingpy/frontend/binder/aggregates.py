@@ -24,7 +24,10 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """An aggregate over expressions of the FROM clause's columns; `filter` is a condition or None."""
+    """An aggregate over expressions of the FROM clause's columns; `filter` is a condition or None.
+
+    `definition` is that of a user's aggregate.
+    """
 
     function: str
     args: tuple[Expr, ...]
@@ -32,6 +35,7 @@ class AggregateCall:
     distinct: bool
     filter: Expr | None
     order_by: tuple[OrderKey, ...] = ()
+    definition: str = ""
 
 
 class AggregateCalls:

@@ -14,7 +14,8 @@ from risingpy.frontend.binder.nested import bind_field
 from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
 from risingpy.frontend.binder.table_functions import is_set_returning
 from risingpy.frontend.binder.trees import name_of, position_of
-from risingpy.frontend.binder.user_functions import bind_user_function
+from risingpy.frontend.binder.user_functions import bind_user_function, has_kind
+from risingpy.optimizer.catalog import FunctionKind
 from risingpy.types import VARCHAR
 
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
@@ -49,14 +50,14 @@ def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
 
 def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     position = position_of(tree)
-    if name in AGGREGATES:
+    if name in AGGREGATES or has_kind(binder, FunctionKind.AGGREGATE, name):
         return bind_aggregate(binder, tree, name)
     if name in WINDOW_FUNCTIONS:
         message = f"window function {name} requires an OVER clause"
         raise SqlError(message, sqlstate="42809", position=position)
     if id(tree) in binder.sets:
         return binder.sets[id(tree)]
-    if is_set_returning(tree):
+    if is_set_returning(binder, tree):
         message = f"set-returning functions are not allowed in {binder.clause}"
         raise FeatureNotSupported(message, position=position)
     if name in _UNSUPPORTED and name not in SCALARS and name not in SPECIAL and not _is_users(binder, name):

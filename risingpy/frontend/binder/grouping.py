@@ -19,6 +19,7 @@ With several grouping sets every row is copied once per set, and the number of t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from risingpy.errors import GroupingError
 from risingpy.executors.expression.nodes import Call, Case, Expr, InputRef, Literal
@@ -125,14 +126,14 @@ def _is_one_of(copy: Expr, numbers: Sequence[int]) -> Expr:
 
 def _only(call: AggCall, real: int) -> AggCall:
     """The call without the rows that only stand for a group."""
-    return AggCall(call.function, call.args, call.type, call.distinct, real, call.order_by)
+    return replace(call, filter=real)
 
 
 def _placed(call: AggregateCall, columns: list[Expr]) -> AggCall:
     args = tuple(_column(arg, columns) for arg in call.args)
     condition = None if call.filter is None else _column(call.filter, columns)
     order = tuple(SortKey(_column(key.expr, columns), key.descending, key.nulls_first) for key in call.order_by)
-    return AggCall(call.function, args, call.type, call.distinct, condition, order)
+    return AggCall(call.function, args, call.type, call.distinct, condition, order, call.definition)
 
 
 def _column(expr: Expr, columns: list[Expr]) -> int:

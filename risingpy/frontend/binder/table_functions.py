@@ -1,7 +1,7 @@
 """Functions that give rows: in FROM, where they may read what stands before them, and in the select list.
 
-    FROM t, unnest(t.a) WITH ORDINALITY AS u(x, n)   =>  ProjectSet(unnest(a); t): x is its element, n its number
-    SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(1, n); t)
+FROM t, unnest(t.a) WITH ORDINALITY AS u(x, n)   =>  ProjectSet(unnest(a); t): x is its element, n its number
+SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(1, n); t)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError
-from risingpy.executors.expression.nodes import Call, Expr, InputRef
+from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.executors.expression.signatures import SCALARS, TABLE_FUNCTIONS, NumericRule, numeric_result
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
@@ -21,8 +21,10 @@ from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.binder.time_windows import TIME_WINDOWS
 from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.binder.user_functions import chosen_function, has_kind, python_call
+from risingpy.optimizer.catalog import FunctionDesc, FunctionKind
 from risingpy.optimizer.logical import Field, LogicalPlan, ProjectSet
-from risingpy.types import BIGINT, TypeKind, array_of, struct_of
+from risingpy.types import BIGINT, VARCHAR, TypeKind, array_of, struct_of
 
 ROW_NUMBER = "projected_row_id"
 
@@ -38,11 +40,16 @@ _OF_ARRAY = {"regexp_split_to_table": "regexp_split_to_array"}
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """What a call gives: a list per column, and the columns' names, `named` if they are more than the function's."""
+    """What a call gives: a list per column, and the columns' names, `named` if they are more than the function's.
+
+    `function` is the function's name. With `of_rows` there is one list, of structs, whose fields are the columns.
+    """
 
     exprs: tuple[Expr, ...]
     names: tuple[str, ...]
     named: bool
+    function: str
+    of_rows: bool = False
 
 
 def function_of(tree: exp.Expr | None) -> exp.Expr | None:
@@ -57,11 +64,14 @@ def function_of(tree: exp.Expr | None) -> exp.Expr | None:
     return None if is_window else tree.this
 
 
-def is_set_returning(tree: exp.Expr) -> bool:
+def is_set_returning(binder: ExpressionBinder, tree: exp.Expr) -> bool:
     """Whether a call gives a set of rows."""
     if isinstance(tree, exp.Unnest):
         return True
-    return isinstance(tree, exp.Anonymous) and _is_name_of_set(name_of(tree.this))
+    if not isinstance(tree, exp.Anonymous):
+        return False
+    name = name_of(tree.this)
+    return _is_name_of_set(name) or has_kind(binder, FunctionKind.TABLE, name)
 
 
 def _is_name_of_set(name: str) -> bool:
@@ -78,16 +88,28 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr) -> Lists:
     if name in _COLUMNS:
         columns = _COLUMNS[name]
         exprs = tuple(_list(binder, function, args, position, name) for _, function in columns)
-        return Lists(exprs, tuple(column for column, _ in columns), named=True)
+        return Lists(exprs, tuple(column for column, _ in columns), True, name)
     if name in TABLE_FUNCTIONS:
         made = _list(binder, name, args, position, name)
-        return Lists((made,), (_COLUMN_NAME.get(name, name),), named=name in _COLUMN_NAME)
+        return Lists((made,), (_COLUMN_NAME.get(name, name),), name in _COLUMN_NAME, name)
     if name in _OF_ARRAY and _OF_ARRAY[name] in SCALARS:
-        return Lists((binder.calls.function(_OF_ARRAY[name], args, position, shown=name),), (name,), named=False)
+        return Lists((binder.calls.function(_OF_ARRAY[name], args, position, shown=name),), (name,), False, name)
     if name in _OF_ARRAY:
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
+    if has_kind(binder, FunctionKind.TABLE, name):
+        function, given = chosen_function(binder, None, name, args, position)
+        if function.kind is FunctionKind.TABLE:
+            return _users(function, given)
     value = binder.context.coercer.settled(binder.bind(call))
-    return Lists((Call("array", (value,), array_of(value.type)),), (name,), named=False)
+    return Lists((Call("array", (value,), array_of(value.type)),), (name,), False, name)
+
+
+def _users(function: FunctionDesc, args: Sequence[Expr]) -> Lists:
+    """A user's table function."""
+    rows, name = (python_call(function, args),), function.name
+    if function.result.kind is TypeKind.STRUCT:
+        return Lists(rows, function.result.names, True, name, of_rows=True)
+    return Lists(rows, (function.column or name,), bool(function.column), name)
 
 
 def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
@@ -102,7 +124,7 @@ def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
         exprs.append(_flat(operand.expr))
     if not exprs:
         raise no_function("unnest", [], position_of(call))
-    return Lists(tuple(exprs), ("unnest",) * len(exprs), named=False)
+    return Lists(tuple(exprs), ("unnest",) * len(exprs), False, "unnest")
 
 
 def _flat(array: Expr) -> Expr:
@@ -133,13 +155,13 @@ def expanded(
     call = function_of(tree)
     assert call is not None
     lists = bind_lists(binder, call)
-    plan, number = project_set(left[0], lists.exprs, lists.names, outer=outer)
+    plan, number = project_set(left[0], lists.exprs, _list_names(lists), outer=outer)
     alias = tree.args.get("alias")
     shown = name_of(alias.this) if alias is not None and alias.this is not None else ""
     names = list(lists.names)
     if shown and not lists.named and len(names) == 1:
         names = [shown]
-    columns = [InputRef(number + 1 + k, plan.schema[number + 1 + k].type) for k in range(len(names))]
+    columns = _columns(lists, plan, number + 1)
     given = [name_of(c.this if isinstance(c, exp.ColumnDef) else c) for c in _alias_columns(alias)]
     # Where sqlglot keeps WITH ORDINALITY of UNNEST: its last alias, or true.
     offset = call.args.get("offset") if isinstance(call, exp.Unnest) else None
@@ -154,7 +176,21 @@ def expanded(
     names[: len(given)] = given
     found = tuple(ScopeColumn(name, column) for name, column in zip(names, columns, strict=True))
     whole = columns[0] if len(columns) == 1 else None
-    return plan, Scope((ScopeTable(shown or lists.names[0], None, found, whole=whole),), found)
+    return plan, Scope((ScopeTable(shown or lists.function, None, found, whole=whole),), found)
+
+
+def _list_names(lists: Lists) -> Sequence[str]:
+    return (lists.function,) if lists.of_rows else lists.names
+
+
+def _columns(lists: Lists, plan: LogicalPlan, at: int) -> list[Expr]:
+    """A call's columns, whose elements stand from `at` on."""
+    elements = [InputRef(at + k, plan.schema[at + k].type) for k in range(len(lists.exprs))]
+    if not lists.of_rows:
+        return [*elements]
+    (row,) = elements
+    named = zip(row.type.names, row.type.items, strict=True)
+    return [Call("field", (row, Literal(name, VARCHAR)), type_) for name, type_ in named]
 
 
 def _alias_columns(alias: exp.Expr | None) -> list[exp.Expr]:
@@ -173,24 +209,24 @@ def project_set(
 # -- in the select list -------------------------------------------------------------------------------------------
 
 
-def calls_in(trees: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+def calls_in(binder: ExpressionBinder, trees: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
     """The set-returning calls in items of a select list, not those inside of subqueries."""
     for tree in trees:
-        if is_set_returning(tree):
+        if is_set_returning(binder, tree):
             yield tree
         elif not isinstance(tree, exp.Query | exp.Subquery):
-            yield from calls_in(list(tree.iter_expressions()))
+            yield from calls_in(binder, list(tree.iter_expressions()))
 
 
 def place_sets(
     plan: LogicalPlan, binder: ExpressionBinder, trees: Sequence[exp.Expr]
 ) -> tuple[LogicalPlan, dict[int, Expr]]:
     """`plan` with the elements of the calls in a select list, in step; and what each call's tree stands for."""
-    calls = list(calls_in(trees))
+    calls = list(calls_in(binder, trees))
     if not calls:
         return plan, {}
     lists = [bind_lists(binder, call) for call in calls]
-    exprs, names = [e for each in lists for e in each.exprs], [n for each in lists for n in each.names]
+    exprs, names = [e for each in lists for e in each.exprs], [n for each in lists for n in _list_names(each)]
     placed, number = project_set(plan, exprs, names)
     values: dict[int, Expr] = {}
     at = number + 1

@@ -7,7 +7,6 @@ So a plan needs no catalog, and a view keeps the function as it was when the vie
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -16,6 +15,7 @@ from sqlglot import exp
 from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
 from risingpy.executors.expression.nodes import Call, Case, Expr, Literal
 from risingpy.executors.expression.signatures import Signature
+from risingpy.executors.python import PythonFunction, RoutineKind
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -23,16 +23,39 @@ from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.parser.parse import parse
-from risingpy.optimizer.catalog import FunctionDesc, FunctionLanguage
-from risingpy.types import BOOLEAN, VARCHAR
+from risingpy.optimizer.catalog import FunctionDesc, FunctionKind, FunctionLanguage
+from risingpy.types import BOOLEAN, VARCHAR, array_of
 
 _ONE_EXPRESSION = frozenset(("kind", "expressions", "hint", "distinct", "limit", "operation_modifiers"))
+
+
+def has_kind(binder: ExpressionBinder, kind: FunctionKind, name: str, schema: str | None = None) -> bool:
+    """Whether there is a user's function of this name and kind."""
+    context = binder.context
+    return any(f.kind is kind for f in context.catalog.functions_named(name, schema, context.search_path))
 
 
 def bind_user_function(
     binder: ExpressionBinder, schema: str | None, name: str, args: Sequence[Operand], position: int
 ) -> Expr:
-    """The call of a user's function. Raises UndefinedFunction."""
+    """The call of a user's scalar function. Raises UndefinedFunction."""
+    function, exprs = chosen_function(binder, schema, name, args, position)
+    if function.kind is not FunctionKind.SCALAR:
+        message = f"{function.kind.value} {function.shown} is not allowed in {binder.clause}"
+        raise FeatureNotSupported(message, position=position)
+    if function.language is FunctionLanguage.PYTHON:
+        return python_call(function, exprs)
+    try:
+        return inlined(binder, function, exprs)
+    except SqlError as error:
+        error.position = position  # not one in the function's body
+        raise
+
+
+def chosen_function(
+    binder: ExpressionBinder, schema: str | None, name: str, args: Sequence[Operand], position: int
+) -> tuple[FunctionDesc, list[Expr]]:
+    """The user's function that a call means, and its arguments in its types. Raises UndefinedFunction."""
     context = binder.context
     functions = context.catalog.functions_named(name, schema, context.search_path)
     shown = name if schema is None else f"{schema}.{name}"
@@ -47,13 +70,7 @@ def bind_user_function(
         context.coercer.assign(Operand(context.coercer.coerce(arg, type_, Context.IMPLICIT), position), type_)
         for arg, type_ in zip(args, function.argument_types, strict=True)
     ]
-    if function.language is FunctionLanguage.PYTHON:
-        return _python_call(function, exprs)
-    try:
-        return inlined(binder, function, exprs)
-    except SqlError as error:
-        error.position = position  # not one in the function's body
-        raise
+    return function, exprs
 
 
 def inlined(binder: ExpressionBinder, function: FunctionDesc, args: Sequence[Expr]) -> Expr:
@@ -101,13 +118,25 @@ def _read_body(body: str) -> exp.Expr:
     return (expression.this if isinstance(expression, exp.Alias) else expression).transform(as_column)
 
 
-def _python_call(function: FunctionDesc, args: list[Expr]) -> Expr:
-    definition = {
-        "name": function.name,
-        "body": function.body,
-        "strict": function.strict,
-        "batch": function.batch,
-        "result": [function.result.kind.value, function.result.precision, function.result.scale],
-    }
-    name = "python_function" if function.immutable else "volatile_python_function"
-    return Call(name, (Literal(json.dumps(definition), VARCHAR), *args), function.result)
+_ROUTINES = {
+    FunctionKind.SCALAR: RoutineKind.SCALAR,
+    FunctionKind.TABLE: RoutineKind.TABLE,
+    FunctionKind.AGGREGATE: RoutineKind.AGGREGATE,
+}
+
+
+def definition_text(function: FunctionDesc) -> str:
+    """What a call of a Python function carries with it."""
+    kind = _ROUTINES[function.kind]
+    types, flags = (function.argument_types, function.result), (function.strict, function.batch)
+    return PythonFunction(function.name, function.body, *types, kind, *flags, function.retracts).to_text()
+
+
+def python_call(function: FunctionDesc, args: Sequence[Expr]) -> Expr:
+    """A call of a Python function; that of a table function gives the array of its rows."""
+    name, result = "python_function", function.result
+    if function.kind is FunctionKind.TABLE:
+        name, result = "python_rows", array_of(result)
+    if not function.immutable:
+        name = f"volatile_{name}"
+    return Call(name, (Literal(definition_text(function), VARCHAR), *args), result)

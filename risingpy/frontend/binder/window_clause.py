@@ -19,7 +19,9 @@ from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.frames import bind_frame
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
+from risingpy.frontend.binder.user_functions import has_kind
 from risingpy.frontend.binder.windows import BoundCall, BoundWindow, OrderItem, WindowCalls, no_window
+from risingpy.optimizer.catalog import FunctionKind
 
 _IGNORES_NULLS = VALUE_FUNCTIONS | {"lag", "lead"}
 
@@ -90,6 +92,8 @@ def _call(
         if name in SCALARS:
             message = f"OVER specified, but {name} is not a window function nor an aggregate function"
             raise SqlError(message, sqlstate="42809", position=position)
+        if has_kind(binder, FunctionKind.AGGREGATE, name):
+            raise FeatureNotSupported(f"{name} over a window is not supported", position=position)
         raise no_function(name, [inner.bind(argument) for argument in arguments], position)
     if any(isinstance(argument, exp.Distinct) for argument in arguments):
         raise FeatureNotSupported("DISTINCT is not implemented for window functions", position=position)
@@ -174,9 +178,7 @@ def _named(
 
 
 def _order_item(inner: ExpressionBinder, ordered: exp.Ordered) -> OrderItem:
-    return OrderItem(
-        inner.settled(ordered.this), bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first"))
-    )
+    return OrderItem(inner.settled(ordered.this), bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first")))
 
 
 BINDERS[exp.Window] = _over

@@ -13,12 +13,15 @@ from risingpy.executors.expression.signatures import (
 )
 from risingpy.frontend.catalog.oids import ROOT_USER_OID, schema_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
+from risingpy.optimizer.catalog import FunctionKind, FunctionLanguage
 
 _ANY_ELEMENT_OID = 2283
 _OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
 _NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record"}
 _FIRST_OID = 10000  # of our own numbering, below the users' range
 _SQL_LANGUAGE_OID = 12
+_PYTHON_LANGUAGE_OID = 13
+_KINDS = {FunctionKind.SCALAR: "f", FunctionKind.TABLE: "f", FunctionKind.AGGREGATE: "a"}
 
 
 def _is_function(signature: Signature) -> bool:
@@ -44,7 +47,9 @@ def _numbered() -> Iterable[tuple[int, str, Signature]]:
 def _rows(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.functions.values():
         arguments = [type_.oid for type_ in function.argument_types]
-        owner = (schema_oid(function.schema_name), ROOT_USER_OID, _SQL_LANGUAGE_OID, "f", False, function.strict)
+        kind, is_set = _KINDS[function.kind], function.kind is FunctionKind.TABLE
+        language = _PYTHON_LANGUAGE_OID if function.language is FunctionLanguage.PYTHON else _SQL_LANGUAGE_OID
+        owner = (schema_oid(function.schema_name), ROOT_USER_OID, language, kind, is_set, function.strict)
         volatility = "i" if function.immutable else "v"
         names = list(function.argument_names) if any(function.argument_names) else None
         yield (
@@ -64,13 +69,14 @@ def _signature_texts(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.functions.values():
         given = zip(function.argument_names, function.argument_types, strict=True)
         arguments = ", ".join(f"{name} {type_.kind.value}".strip() for name, type_ in given)
-        yield function.function_id, function.result.kind.value, arguments
+        yield function.function_id, function.result_text, arguments
     for oid, _kind, signature in _numbered():
         yield oid, _type_text(signature.result), ", ".join(_type_text(argument) for argument in signature.args)
 
 
 def _languages(_state: SystemState) -> Iterable[Row]:
     yield _SQL_LANGUAGE_OID, "internal", ROOT_USER_OID, False, False, 0, 0, 0, None
+    yield _PYTHON_LANGUAGE_OID, "python", ROOT_USER_OID, True, False, 0, 0, 0, None
 
 
 PG_PROC = relation(

@@ -123,11 +123,14 @@ class FunctionArgument:
 
 @dataclass(frozen=True, slots=True)
 class CreateFunction:
-    """`body` is the text of AS, or of the expression after RETURN (then `returns_expression`)."""
+    """`body` is the text of AS, or of the expression after RETURN (then `returns_expression`).
+
+    `columns` are those of RETURNS TABLE, one without a name for RETURNS SETOF; `returns` is None then.
+    """
 
     name: ObjectName
     arguments: tuple[FunctionArgument, ...]
-    returns: TypeName
+    returns: TypeName | None
     language: str
     body: str
     body_position: int
@@ -137,15 +140,18 @@ class CreateFunction:
     batch: bool = False
     or_replace: bool = False
     if_not_exists: bool = False
+    columns: tuple[FunctionArgument, ...] = ()
+    aggregate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DropFunction:
-    """Each function with its argument types, None where there is no list."""
+    """Each function with its argument types, None where there is no list; or `aggregate`."""
 
     functions: tuple[tuple[ObjectName, tuple[FunctionArgument, ...] | None], ...]
     if_exists: bool = False
     cascade: bool = False
+    aggregate: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,14 @@ from risingpy.frontend.parser.ast import (
     TypeName,
 )
 from risingpy.frontend.parser.cursor import Cursor
-from risingpy.frontend.parser.function import parse_create_function, parse_drop_function
+from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
 from risingpy.frontend.parser.index import parse_create_index
 from risingpy.optimizer.catalog import RelationKind
 from risingpy.optimizer.plan import ConflictBehavior
 
 _OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
 _OTHER_OBJECTS = """
-    AGGREGATE CAST COLLATION CONNECTION DATABASE DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
+    CAST COLLATION CONNECTION DATABASE DOMAIN EVENT EXTENSION FOREIGN LANGUAGE OPERATOR POLICY
     PROCEDURE PUBLICATION ROLE RULE SECRET SEQUENCE SERVER SINK STATISTICS SUBSCRIPTION TRIGGER TYPE UNIQUE USER
 """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 
@@ -39,6 +39,8 @@ def parse_create(cursor: Cursor) -> Statement:
         return _parse_create_view(cursor, or_replace)
     if cursor.accept("FUNCTION"):
         return parse_create_function(cursor, or_replace=or_replace)
+    if cursor.accept("AGGREGATE"):
+        return parse_create_aggregate(cursor, or_replace=or_replace)
     if or_replace and cursor.word in ("TABLE", "MATERIALIZED", "SOURCE"):
         cursor.unsupported(f"CREATE OR REPLACE {cursor.word}")
     if cursor.accept("TABLE"):
@@ -220,7 +222,9 @@ def parse_drop(cursor: Cursor) -> Statement:
     elif cursor.accept("SOURCE"):
         kind = RelationKind.SOURCE
     elif cursor.accept("FUNCTION"):
-        return parse_drop_function(cursor)
+        return parse_drop_function(cursor, aggregate=False)
+    elif cursor.accept("AGGREGATE"):
+        return parse_drop_function(cursor, aggregate=True)
     elif cursor.accept("INDEX"):
         if cursor.word == "CONCURRENTLY":
             cursor.unsupported("DROP INDEX CONCURRENTLY")

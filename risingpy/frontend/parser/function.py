@@ -1,4 +1,4 @@
-"""CREATE FUNCTION and DROP FUNCTION."""
+"""CREATE FUNCTION, CREATE AGGREGATE, and DROP of them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,62 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
     name = cursor.object_name()
     arguments = _parse_arguments(cursor)
     cursor.expect("RETURNS")
+    returns: TypeName | None = None
+    columns: tuple[FunctionArgument, ...] = ()
+    if cursor.accept("TABLE"):
+        columns = cursor.in_parentheses(lambda: FunctionArgument(cursor.name().name, cursor.type_name()))
+    elif cursor.accept("SETOF"):
+        columns = (FunctionArgument("", cursor.type_name()),)
+    else:
+        returns = cursor.type_name()
+    language, body, flags = _parse_definition(cursor)
+    return CreateFunction(
+        name,
+        arguments,
+        returns,
+        language,
+        *body,
+        immutable="immutable" in flags,
+        strict="strict" in flags,
+        batch="batch" in flags,
+        or_replace=or_replace,
+        if_not_exists=if_not_exists,
+        columns=columns,
+    )
+
+
+def parse_create_aggregate(cursor: Cursor, *, or_replace: bool) -> CreateFunction:
+    """After `CREATE [OR REPLACE] AGGREGATE`: `name(args) RETURNS type LANGUAGE python AS '…'`."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.object_name()
+    arguments = _parse_arguments(cursor)
+    if not arguments:
+        cursor.unsupported("an aggregate without arguments")
+    cursor.expect("RETURNS")
     if cursor.word in ("TABLE", "SETOF"):
-        cursor.unsupported(f"RETURNS {cursor.word}")
+        cursor.unsupported(f"an aggregate that RETURNS {cursor.word}")
     returns = cursor.type_name()
+    position = cursor.position
+    language, body, flags = _parse_definition(cursor)
+    if language != "python":
+        cursor.fail_with("an aggregate needs LANGUAGE python", position)
+    for flag in flags & {"strict", "batch"}:
+        cursor.fail_with(f"an aggregate cannot be {flag}", position)
+    return CreateFunction(
+        name,
+        arguments,
+        returns,
+        language,
+        *body,
+        immutable=True,
+        or_replace=or_replace,
+        if_not_exists=if_not_exists,
+        aggregate=True,
+    )
+
+
+def _parse_definition(cursor: Cursor) -> tuple[str, tuple[str, int, bool], set[str]]:
+    """The language, the body (text, position, whether it is RETURN's), and the flags, in any order."""
     language, body = "sql", None
     position = cursor.position
     flags: set[str] = set()
@@ -38,22 +91,11 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
             flags.add(_parse_flag(cursor))
     if body is None:
         cursor.fail_with("no function body specified", position)
-    return CreateFunction(
-        name,
-        arguments,
-        returns,
-        language,
-        *body,
-        immutable="immutable" in flags,
-        strict="strict" in flags,
-        batch="batch" in flags,
-        or_replace=or_replace,
-        if_not_exists=if_not_exists,
-    )
+    return language, body, flags
 
 
-def parse_drop_function(cursor: Cursor) -> DropFunction:
-    """After `DROP FUNCTION`."""
+def parse_drop_function(cursor: Cursor, *, aggregate: bool) -> DropFunction:
+    """After `DROP FUNCTION` or `DROP AGGREGATE`."""
     if_exists = cursor.accept("IF", "EXISTS")
     functions = cursor.comma_separated(
         lambda: (cursor.object_name(), _parse_arguments(cursor) if cursor.word == "(" else None)
@@ -61,7 +103,7 @@ def parse_drop_function(cursor: Cursor) -> DropFunction:
     cascade = cursor.accept("CASCADE")
     if not cascade:
         cursor.accept("RESTRICT")
-    return DropFunction(functions, if_exists, cascade)
+    return DropFunction(functions, if_exists, cascade, aggregate)
 
 
 def _parse_arguments(cursor: Cursor) -> tuple[FunctionArgument, ...]:

@@ -1,25 +1,26 @@
-"""CREATE FUNCTION and DROP FUNCTION."""
+"""CREATE FUNCTION, CREATE AGGREGATE, and DROP of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from risingpy.errors import InvalidFunctionDefinition, SqlError
-from risingpy.executors.expression.functions.python_functions import compile_function
+from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
 from risingpy.executors.expression.nodes import InputRef
+from risingpy.executors.python import call_worker
 from risingpy.frontend.binder.context import make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.types import resolve_type
-from risingpy.frontend.binder.user_functions import inlined
+from risingpy.frontend.binder.user_functions import definition_text, inlined
 from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.create_view import new_schema
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.function_ddl import FunctionTarget, create_function, drop
-from risingpy.optimizer.catalog import FunctionDesc, FunctionLanguage
-from risingpy.types import SqlType
+from risingpy.optimizer.catalog import FunctionDesc, FunctionKind, FunctionLanguage
+from risingpy.types import SqlType, struct_of
 
 if TYPE_CHECKING:
     from risingpy.frontend.session import ClientSession
@@ -35,21 +36,23 @@ def prepare(
             name=statement.name.name,
             argument_names=tuple(argument.name for argument in statement.arguments),
             argument_types=_types(statement.arguments),
-            result=resolve_type(statement.returns.text, statement.returns.position),
+            result=_result(statement),
             language=FunctionLanguage(statement.language),
             body=f"SELECT {statement.body}" if statement.returns_expression else statement.body,
             definition=parsed.text,
             immutable=statement.immutable,
             strict=statement.strict,
             batch=statement.batch,
+            kind=_kind(statement),
+            column=statement.columns[0].name if len(statement.columns) == 1 else "",
         )
-        _check(session, function, statement)
+        function = _checked(session, function, statement)
         made = create_function(
             session.database, function, or_replace=statement.or_replace, if_not_exists=statement.if_not_exists
         )
         if not made:
             session.notice(f'function "{function.name}" already exists, skipping')
-        return Result("CREATE FUNCTION")
+        return Result("CREATE AGGREGATE" if statement.aggregate else "CREATE FUNCTION")
 
     return PreparedStatement(run)
 
@@ -59,36 +62,59 @@ def prepare_drop(
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         targets = [
-            FunctionTarget(name.schema, name.name, None if given is None else _types(given), session.search_path())
+            FunctionTarget(
+                name.schema,
+                name.name,
+                None if given is None else _types(given),
+                session.search_path(),
+                aggregate=statement.aggregate,
+            )
             for name, given in statement.functions
         ]
         for notice in drop(session.database, targets, if_exists=statement.if_exists, cascade=statement.cascade):
             session.notice(notice)
-        return Result("DROP FUNCTION")
+        return Result("DROP AGGREGATE" if statement.aggregate else "DROP FUNCTION")
 
     return PreparedStatement(run)
+
+
+def _result(statement: CreateFunction) -> SqlType:
+    """The result's type; that of a row for a table function."""
+    if statement.returns is not None:
+        return resolve_type(statement.returns.text, statement.returns.position)
+    types = _types(statement.columns)
+    return types[0] if len(types) == 1 else struct_of([column.name for column in statement.columns], types)
+
+
+def _kind(statement: CreateFunction) -> FunctionKind:
+    if statement.aggregate:
+        return FunctionKind.AGGREGATE
+    return FunctionKind.TABLE if statement.columns else FunctionKind.SCALAR
 
 
 def _types(arguments: Sequence[FunctionArgument]) -> tuple[SqlType, ...]:
     return tuple(resolve_type(argument.type.text, argument.type.position) for argument in arguments)
 
 
-def _check(session: ClientSession, function: FunctionDesc, statement: CreateFunction) -> None:
-    """Whether the body can be called. Raises its errors, at the body's position."""
-    names = [name for name in function.argument_names if name]
+def _checked(session: ClientSession, function: FunctionDesc, statement: CreateFunction) -> FunctionDesc:
+    """The function, with what its body says, which can be called. Raises its errors, at the body's position."""
+    names = [name for name in function.argument_names if name] + [c.name for c in statement.columns if c.name]
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         message = f'parameter name "{repeated}" used more than once'
         raise InvalidFunctionDefinition(message, position=statement.name.position)
     try:
         if function.language is FunctionLanguage.PYTHON:
-            compile_function(function.name, function.body)
-            return
+            answer, _ = call_worker("check", definition_text(function))
+            return replace(function, retracts=answer["retracts"])
+        if function.kind is not FunctionKind.SCALAR:
+            raise FeatureNotSupported(f"a {function.kind.value} in SQL is not supported", hint="Say LANGUAGE python.")
         if function.batch:
             raise InvalidFunctionDefinition("only functions in Python take batches")
         context = make_context(session.database.catalog, session.search_path(), (), session.session_values())
         args = [InputRef(number, type_) for number, type_ in enumerate(function.argument_types)]
         inlined(ExpressionBinder(context, Scope(), "a function's body"), function, args)
+        return function
     except SqlError as error:
         error.position = statement.body_position
         raise

@@ -82,7 +82,7 @@ def _others(session: ClientSession, kind: ShowKind) -> Rows:
             return [(str(r.relation_id), r.definition, f"{rows} rows") for r, rows in database.ddl_progress()]
         case ShowKind.FUNCTIONS:
             return sorted(
-                (f.name, ", ".join(t.kind.value for t in f.argument_types), f.result.kind.value, f.language.value, None)
+                (f.name, ", ".join(t.kind.value for t in f.argument_types), f.result_text, f.language.value, None)
                 for f in database.catalog.functions.values()
             )
         case ShowKind.INTERNAL_TABLES:

@@ -15,7 +15,7 @@ from risingpy.errors import (
     SqlError,
     UndefinedFunction,
 )
-from risingpy.executors.expression.functions import python_functions
+from risingpy.executors.python import worker_process
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
@@ -137,7 +137,7 @@ def test_refused(client: Client, sql: str, error: type[SqlError]) -> None:
 
 
 def test_a_function_that_does_not_end(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(python_functions, "TIME_LIMIT_SECONDS", 0.3)
+    monkeypatch.setattr(worker_process, "TIME_LIMIT_SECONDS", 0.3)
     client.run("CREATE FUNCTION f(n INT) RETURNS INT LANGUAGE python AS $$\ndef f(n):\n    while True: pass\n$$")
     with pytest.raises(ExternalRoutineError, match="took more than"):
         client.run("SELECT f(1)")

@@ -1,159 +1,82 @@
 """Functions that users wrote in Python: `CREATE FUNCTION … LANGUAGE python`.
 
-A call carries its definition as its first argument, a constant, which is compiled once per process. The body defines a
-function of the same name. It gets a row's values, None for NULL, and gives a value; with `batch` it gets Arrow
-arrays and gives an array of as many rows. It runs in the process that evaluates the query, with all of Python's rights.
+A call carries its definition as its first argument, a constant. It runs in a worker process (`executors.python`), with
+so many rows at a time. A call of a table function gives the array of its rows, which a ProjectSet takes apart; that of
+an aggregate takes lists of its arguments, a group each.
 """
 
 from __future__ import annotations
 
-import ctypes
-import json
-import threading
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+import hashlib
+from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from risingpy.errors import ExternalRoutineError, InvalidFunctionDefinition
-from risingpy.executors.expression.functions.calling import Compute, Function, call, per_constant
-from risingpy.types import SqlType, TypeKind
+from risingpy.executors.expression.functions.calling import Function, call
+from risingpy.executors.python import RoutineKind, call_worker
+from risingpy.executors.python.definition import definition_of
+from risingpy.executors.python.worker_process import ROWS_PER_CALL
+from risingpy.types import array_of
 
-TIME_LIMIT_SECONDS = 30.0  # for one chunk of rows
+AGGREGATE = "python_aggregate"  # over lists
+VOLATILE = frozenset({"volatile_python_function", "volatile_python_rows"})
+ROW_SETS = frozenset({"python_rows", "volatile_python_rows"})
+CALLS = frozenset({"python_function", "volatile_python_function"}) | ROW_SETS
 
-
-class _TookTooLong(BaseException):
-    """Raised inside of the user's function, where `except Exception` does not catch it."""
-
-
-def compile_function(name: str, body: str) -> Callable[..., Any]:
-    """The function that the body defines. Raises InvalidFunctionDefinition."""
-    namespace: dict[str, Any] = {}
-    try:
-        exec(compile(body, _file_name(name), "exec"), namespace)
-    except Exception as error:
-        line = getattr(error, "lineno", None) or _line_of(error, name)
-        where = "" if line is None else f", line {line}"
-        raise InvalidFunctionDefinition(f"function {name}{where}: {type(error).__name__}: {error}") from error
-    function = namespace.get(name)
-    if not callable(function):
-        hint = f"The body must contain: def {name}(…):"
-        raise InvalidFunctionDefinition(f'the body does not define a function "{name}"', hint=hint)
-    return function  # type: ignore[no-any-return]
+# SQL that is generated names a definition by a short key: DuckDB hands a constant over once per row.
+_known: dict[str, str] = {}
 
 
-def _file_name(name: str) -> str:
-    return f"<function {name}>"
+def key_of(definition: str) -> str:
+    """What stands for the definition in DuckDB's SQL, in this process."""
+    key = hashlib.sha256(definition.encode()).hexdigest()[:24]
+    _known[key] = definition
+    return key
 
 
-def _line_of(error: BaseException, name: str) -> int | None:
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _file_name(name)]
-    return lines[-1] if lines else None
+def compute(definition: str, columns: Sequence[pa.Array], rows: int) -> pa.Array:
+    """The values of a scalar function, or the arrays of a table function, for argument columns of `rows` rows."""
+    function = definition_of(definition)
+    result = function.result if function.kind is RoutineKind.SCALAR else array_of(function.result)
+
+    def computed(*arguments: pa.Array) -> pa.Array:
+        pieces = [
+            _piece(definition, [column.slice(begin, ROWS_PER_CALL) for column in arguments])
+            for begin in range(0, len(arguments[0]), ROWS_PER_CALL)
+        ]
+        return pa.concat_arrays(pieces)
+
+    # The first column only tells the number of rows, for functions without arguments.
+    given = [pa.array(np.zeros(rows, np.int8)), *columns]
+    return call(Function(computed, takes_nulls=not function.strict), given, result.arrow)
 
 
-@contextmanager
-def _limited(name: str) -> Iterator[None]:
-    """Interrupts the block after TIME_LIMIT_SECONDS."""
-    thread = threading.get_ident()
-
-    def interrupt() -> None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_TookTooLong))
-
-    timer = threading.Timer(TIME_LIMIT_SECONDS, interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except _TookTooLong:
-        raise ExternalRoutineError(f"function {name} took more than {TIME_LIMIT_SECONDS:g} seconds") from None
-    finally:
-        timer.cancel()
+def _piece(definition: str, columns: Sequence[pa.Array]) -> pa.Array:
+    batch = pa.record_batch(list(columns), names=[f"a{k}" for k in range(len(columns))])
+    return call_worker("call", definition, [batch])[1][0].column(0)
 
 
-def _failure(name: str, error: Exception, row: str) -> ExternalRoutineError:
-    line = _line_of(error, name)
-    where = "" if line is None else f", line {line}"
-    return ExternalRoutineError(f"function {name}{where}{row}: {type(error).__name__}: {error}")
+def _from_duckdb(keys: pa.Array, *columns: pa.Array) -> pa.Array:
+    return compute(_known[keys[0].as_py()], columns, len(keys))
 
 
-def _by_rows(name: str, function: Callable[..., Any], result: pa.DataType) -> Compute:
-    def computed(*columns: pa.Array) -> pa.Array:
-        values = []
-        with _limited(name):
-            for row in zip(*[column.to_pylist() for column in columns], strict=True):
-                try:
-                    values.append(function(*row))
-                except Exception as error:
-                    shown = ", ".join(map(repr, row))
-                    raise _failure(name, error, f", called with ({shown})") from error
-        return _converted(name, values, result)
-
-    return computed
+def fold(definition: str, sizes: pa.Array, columns: Sequence[pa.Array], *, tolerant: bool) -> tuple[pa.Array, int]:
+    """The results of an aggregate over groups of consecutive rows, of these sizes; and how many failed."""
+    groups = pa.record_batch([sizes], names=["size"])
+    rows = pa.record_batch([pa.nulls(len(columns[0])), *columns], names=[f"a{k}" for k in range(len(columns) + 1)])
+    answer, (results,) = call_worker("fold", definition, [groups, rows], tolerant=tolerant)
+    return results.column(0), int(answer["errors"])
 
 
-def _by_batches(name: str, function: Callable[..., Any], result: pa.DataType) -> Compute:
-    def computed(*columns: pa.Array) -> pa.Array:
-        with _limited(name):
-            try:
-                values = function(*columns)
-            except Exception as error:
-                raise _failure(name, error, f", called with {len(columns[0])} rows") from error
-        if isinstance(values, pa.ChunkedArray):
-            values = values.combine_chunks()
-        array = _converted(name, values, result)
-        if len(array) != len(columns[0]):
-            raise ExternalRoutineError(f"function {name} gave {len(array)} rows for {len(columns[0])}")
-        return array
-
-    return computed
+def _aggregated(keys: pa.Array, lists: pa.Array) -> pa.Array:
+    """A group's rows are a list of structs; NULL is a group without rows."""
+    rows = lists.flatten()
+    sizes = lists.value_lengths().fill_null(0).cast(pa.int64())
+    return fold(_known[keys[0].as_py()], sizes, rows.flatten(), tolerant=False)[0]
 
 
-def _converted(name: str, values: Any, result: pa.DataType) -> pa.Array:
-    try:
-        if isinstance(values, pa.Array):
-            return values.cast(result)
-        return pa.array(values, result)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, TypeError) as error:
-        raise ExternalRoutineError(f"function {name} gave a value that is no {result}: {error}") from error
-
-
-def _prepared(definition: str) -> Compute:
-    said = json.loads(definition)
-    name, result = said["name"], said["result"]
-    sql_type = SqlType(TypeKind(result[0]), result[1], result[2])
-    run = (_by_batches if said["batch"] else _by_rows)(name, compile_function(name, said["body"]), sql_type.arrow)
-    function = Function(run, takes_nulls=not said["strict"])
-
-    def computed(*columns: pa.Array) -> pa.Array:
-        value = call(function, columns, sql_type.arrow)
-        # A numeric goes through SQL as text.
-        return pc.cast(value, pa.string()) if sql_type.kind is TypeKind.NUMERIC else value
-
-    return computed
-
-
-def _without_arguments(definitions: pa.Array) -> pa.Array:
-    said = json.loads(definitions[0].as_py())
-    function = compile_function(said["name"], said["body"])
-    with _limited(said["name"]):
-        try:
-            values = [function() for _ in range(len(definitions))]
-        except Exception as error:
-            raise _failure(said["name"], error, "") from error
-    sql_type = SqlType(TypeKind(said["result"][0]), said["result"][1], said["result"][2])
-    return _converted(said["name"], values, sql_type.arrow)
-
-
-_with_arguments = per_constant(_prepared, [0])
-
-
-def _python_function(definitions: pa.Array, *columns: pa.Array) -> pa.Array:
-    return _with_arguments(definitions, *columns) if columns else _without_arguments(definitions)
-
-
-PYTHON_FUNCTIONS: dict[str, Function] = dict.fromkeys(
-    ("python_function", "volatile_python_function"), Function(_python_function, takes_nulls=True)
-)
+PYTHON_FUNCTIONS: dict[str, Function] = {
+    **dict.fromkeys(sorted(CALLS), Function(_from_duckdb, takes_nulls=True)),
+    AGGREGATE: Function(_aggregated, takes_nulls=True),
+}

@@ -1,0 +1,105 @@
+"""SQL values as a user's function sees them, and what it gives as SQL values.
+
+boolean, integers, floats, text, bytea     bool, int, float, str, bytes
+numeric                                    Decimal; a result may be int or float too, and is rounded to its decimals
+date, time, timestamp, timestamptz         date, time, datetime (timestamptz: aware)
+interval                                   pyarrow.MonthDayNano
+jsonb, uuid                                what json.loads gives; uuid.UUID, a result may be its text
+arrays, structs, maps                      list; dict, a result may be a tuple too; list of pairs
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+
+from risingpy.types import SqlType, TypeKind
+from risingpy.types.jsonb import canonical
+
+Convert = Callable[[Any], Any]
+
+_EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
+
+
+def python_values(column: pa.Array, type_: SqlType) -> list[Any]:
+    """The values of a column, None for NULL."""
+    values: list[Any] = column.to_pylist()
+    convert = _to_python(type_)
+    return values if convert is None else [None if value is None else convert(value) for value in values]
+
+
+def sql_column(values: Sequence[Any], type_: SqlType) -> pa.Array:
+    """The column of what a function gave. Raises what Arrow raises, ValueError or TypeError."""
+    convert = _to_sql(type_)
+    if convert is not None:
+        values = [None if value is None else convert(value) for value in values]
+    array = pa.array(values, type_.arrow)
+    assert isinstance(array, pa.Array)
+    return array
+
+
+def _to_python(type_: SqlType) -> Convert | None:
+    match type_.kind:
+        case TypeKind.JSONB:
+            return json.loads
+        case TypeKind.UUID:
+            return lambda value: UUID(bytes=value)
+        case TypeKind.ARRAY:
+            element = _to_python(type_.element)
+            return None if element is None else lambda items: [None if i is None else element(i) for i in items]
+        case TypeKind.STRUCT:
+            fields = {name: _to_python(item) for name, item in zip(type_.names, type_.items, strict=True)}
+            if not any(fields.values()):
+                return None
+            return lambda row: {name: _converted(fields[name], value) for name, value in row.items()}
+    return None
+
+
+def _converted(convert: Convert | None, value: Any) -> Any:
+    return value if convert is None or value is None else convert(value)
+
+
+def _to_sql(type_: SqlType) -> Convert | None:
+    match type_.kind:
+        case TypeKind.NUMERIC:
+            unit = Decimal(1).scaleb(-(type_.scale or 0))
+            return lambda value: _rounded(value, unit)
+        case TypeKind.JSONB:
+            return lambda value: canonical(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        case TypeKind.UUID:
+            return lambda value: (value if isinstance(value, UUID) else UUID(value)).bytes
+        case TypeKind.CHARACTER:
+            return lambda value: value.rstrip(" ")
+        case TypeKind.ARRAY:
+            element = _to_sql(type_.element)
+            return lambda items: [_converted(element, item) for item in items]
+        case TypeKind.STRUCT:
+            fields = [(name, _to_sql(item)) for name, item in zip(type_.names, type_.items, strict=True)]
+            return lambda row: _struct(row, fields)
+    return None
+
+
+def _rounded(value: Any, unit: Decimal) -> Decimal:
+    # A float's shortest text is what its author means by it.
+    exact = Decimal(repr(float(value))) if isinstance(value, float) else Decimal(value)
+    if not exact.is_finite():
+        raise ValueError(f"{exact} is no finite number")
+    return exact.quantize(unit, context=_EXACT)
+
+
+def _struct(row: Any, fields: Sequence[tuple[str, Convert | None]]) -> dict[str, Any]:
+    if isinstance(row, dict):
+        unknown = [name for name in row if name not in {field for field, _ in fields}]
+        if unknown:
+            raise ValueError(f"there is no column {unknown[0]!r}")
+        return {name: _converted(convert, row.get(name)) for name, convert in fields}
+    if not isinstance(row, tuple | list):
+        raise TypeError(f"a row is a tuple or a dict, not {type(row).__name__}")
+    if len(row) != len(fields):
+        raise ValueError(f"a row has {len(fields)} columns, not {len(row)}")
+    return {name: _converted(convert, value) for (name, convert), value in zip(fields, row, strict=True)}

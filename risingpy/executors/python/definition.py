@@ -1,0 +1,60 @@
+"""What a call of a user's Python function carries with it: so a plan needs no catalog."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+from risingpy.types import SqlType, TypeKind
+
+
+class RoutineKind(Enum):
+    SCALAR = "scalar"  # def name(…): a value of a row
+    TABLE = "table"  # def name(…): an iterable of values or, for several columns, of tuples or dicts
+    AGGREGATE = "aggregate"  # def create_state(), accumulate(state, …), finish(state), perhaps retract(state, …)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFunction:
+    """`result` is a scalar's or an aggregate's type, the type of a row of a table function.
+
+    `retracts`: whether an aggregate's body has `retract`. With `batch` a scalar function takes and gives Arrow arrays.
+    With `strict` a row with a NULL gives NULL, or no rows.
+    """
+
+    name: str
+    body: str
+    arguments: tuple[SqlType, ...]
+    result: SqlType
+    kind: RoutineKind = RoutineKind.SCALAR
+    strict: bool = False
+    batch: bool = False
+    retracts: bool = False
+
+    def to_text(self) -> str:
+        """The definition as a constant of a plan."""
+        types = [_packed(type_) for type_ in (self.result, *self.arguments)]
+        flags = [self.strict, self.batch, self.retracts]
+        return json.dumps([self.name, self.kind.value, types, flags, self.body], separators=(",", ":"))
+
+
+@lru_cache(maxsize=256)
+def definition_of(text: str) -> PythonFunction:
+    """The inverse of `to_text`."""
+    name, kind, types, flags, body = json.loads(text)
+    result, *arguments = (_unpacked(type_) for type_ in types)
+    return PythonFunction(name, body, tuple(arguments), result, RoutineKind(kind), *flags)
+
+
+def _packed(type_: SqlType) -> list[Any]:
+    plain = [type_.kind.value, type_.precision, type_.scale, type_.length]
+    return [*plain, [_packed(item) for item in type_.items], list(type_.names)]
+
+
+def _unpacked(packed: list[Any]) -> SqlType:
+    kind, precision, scale, length, items, names = packed
+    inner = tuple(_unpacked(item) for item in items)
+    return SqlType(TypeKind(kind), precision, scale, length=length, items=inner, names=tuple(names))
