@@ -28,6 +28,7 @@ from risingpy.meta.work_since_start import WorkSinceStart
 from risingpy.optimizer.catalog import JobStatus, Relation
 from risingpy.optimizer.plan_codec import encode
 from risingpy.storage.disk_failure import disk_failure
+from risingpy.storage.fault_points import reach
 from risingpy.storage.state_store import ReadView, StateStore
 
 LOG = logging.getLogger(__name__)
@@ -65,6 +66,7 @@ class BarrierLoop:
         self._state = state
         self._changes: deque[tuple[GraphChange, Future[MetaState]]] = deque()
         self._view = store.open_read_view(state.committed.epoch)
+        self._unpublished: MetaState | None = None  # committed, and no view of it is open yet
         self._progress: dict[int, int] = {}
         self._failures: dict[int, SqlError] = {}
         self._last_tried = 0
@@ -165,6 +167,7 @@ class BarrierLoop:
                     self._cancel_changes()
                     return
             try:
+                self._publish()
                 self._apply_changes()
                 self._advance()
                 self._idle = False
@@ -195,7 +198,8 @@ class BarrierLoop:
     def _has_work(self) -> bool:
         state = self._state
         return bool(
-            self._changes
+            self._unpublished
+            or self._changes
             or self.log.last_lsn > state.committed.lsn
             or self._creating(state)
             or state.fresh_jobs
@@ -230,6 +234,7 @@ class BarrierLoop:
             self._write_graph(new)
             self.work.keep_only(new.graph())
         self._states.commit(old, new)
+        reach("change.publish")
         with self._changed:
             self._state = new
             self._changed.notify_all()
@@ -260,6 +265,7 @@ class BarrierLoop:
             compact=tuple(sorted(state.compactions.items())),
             single_task=self._runner.shape.is_one_task(rows, shards=state.shards, exchanges=depth - 1),
         )
+        reach("epoch.describe")
         write_descriptor(self._data_dir, descriptor)
         try:
             report = self._runner.run(descriptor, depth)
@@ -291,16 +297,25 @@ class BarrierLoop:
                 new = with_status(new, relation.relation_id, JobStatus.CREATED)
                 self._progress.pop(relation.relation_id, None)
         self._states.commit(old, new)
-        view = self._store.open_read_view(descriptor.epoch)
         self.work.add(report.work)
+        self._unpublished = new
+        self._publish()
+
+    def _publish(self) -> None:
+        """Lets an epoch that is durable be read. If that fails it is tried again, and the epoch stays committed."""
+        new = self._unpublished
+        if new is None:
+            return
+        reach("epoch.publish")
+        view = self._store.open_read_view(new.committed.epoch)
         with self._changed:
-            self._state = new
+            self._state, self._unpublished = new, None
             previous, self._view = self._view, view
             self._changed.notify_all()
         previous.mark_outdated()
         previous.release()
         self._cut_old_views()
-        self.log.committed(descriptor.log_up_to)
+        self.log.committed(new.committed.lsn)
 
     def _stop_job(self, failure: FragmentFailed) -> None:
         """Takes a job that cannot go on, and what reads it, out of the graph; the others go on."""
@@ -319,6 +334,7 @@ class BarrierLoop:
 
     def _write_graph(self, state: MetaState) -> None:
         try:
+            reach("graph.write")
             graph_path(self._data_dir, state.graph_version).write_bytes(encode(state.graph()))
             graph_path(self._data_dir, state.graph_version - 2).unlink(missing_ok=True)
         except OSError as error:

@@ -28,6 +28,7 @@ import lmdb
 from risingpy.errors import InternalError, SerializationFailure, SqlError
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
+from risingpy.storage.fault_points import reach
 
 MAP_BYTES = 1 << 38  # address space only: the file is as large as what is in it; a process has room for 500
 _SMALL_MAP_BYTES = 1 << 20
@@ -120,7 +121,7 @@ class Environment:
                 except lmdb.MapFullError:
                     transaction.abort()
                     self.grow()
-                except lmdb.Error as error:
+                except (OSError, lmdb.Error) as error:
                     raise disk_failure(f"cannot write the store in {self.path}", error) from error
                 finally:
                     transaction.abort()
@@ -208,6 +209,7 @@ def _make(path: Path, databases: Sequence[bytes]) -> None:
     finally:
         handle.close()
     sync_directory(unfinished)
+    reach("store.name")
     unfinished.rename(path)
     sync_directory(path.parent)
 

@@ -18,6 +18,7 @@ import lmdb
 from risingpy.errors import SqlError
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory
+from risingpy.storage.fault_points import reach
 from risingpy.storage.lmdb_environment import Environment, Snapshot, open_environment
 
 MAP_BYTES = 1 << 34
@@ -130,6 +131,7 @@ class MetaTransaction:
             self._environment.write(self._write_into)
 
     def _write_into(self, transaction: lmdb.Transaction) -> None:
+        reach("meta.commit")
         for key, value in self._written.items():
             if value is None:
                 transaction.delete(key, db=self._database)

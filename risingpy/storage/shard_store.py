@@ -15,6 +15,7 @@ import lmdb
 
 from risingpy.errors import InternalError, IoError
 from risingpy.storage.compaction import CompactionProgress, compact_rows, note_key
+from risingpy.storage.fault_points import reach
 from risingpy.storage.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
 from risingpy.storage.key_scan import prefix_end
 from risingpy.storage.lmdb_environment import MAP_BYTES, Environment, Snapshot, open_environment
@@ -80,6 +81,7 @@ class ShardStore:
         environment = self._open()
 
         def undo(transaction: lmdb.Transaction) -> None:
+            reach("shard.undo")
             markers = read_markers(environment, transaction)
             ahead = [stage for stage, epoch in markers.items() if epoch > committed]
             undo_stages(environment, transaction, ahead, committed)

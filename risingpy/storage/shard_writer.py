@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from risingpy.errors import InternalError, IoError, SerializationFailure
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.disk_failure import disk_failure
+from risingpy.storage.fault_points import reach
 from risingpy.storage.key_scan import Overlay
 from risingpy.storage.lmdb_environment import Environment, Snapshot
 from risingpy.storage.mem_table import WriteBatch
@@ -234,8 +235,10 @@ class ShardWriter:
         self._statistics.write(self._environment, transaction)
         for key, value in self._notes.items():
             transaction.put(key, value, db=self._environment.databases[META])
+        reach("shard.commit")
         transaction.commit()
         self._transaction = None
+        reach("shard.committed")
 
     def _failed(self, error: lmdb.Error) -> IoError:
         return disk_failure(f"cannot write the store in {self._environment.path}", error)

@@ -22,6 +22,7 @@ import numpy as np
 from risingpy.errors import IoError
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
+from risingpy.storage.fault_points import reach
 from risingpy.storage.log_reader import LogReader
 from risingpy.storage.log_segment import (
     ALIGNMENT,
@@ -126,6 +127,7 @@ class WriteAheadLog:
                     spill_path(self.directory, self._spills.pop(lsn)).unlink(missing_ok=True)
             while len(self._first_lsns) > 1 and self._first_lsns[1] - 1 <= up_to_lsn:
                 try:
+                    reach("log.file.remove")
                     segment_path(self.directory, self._first_lsns[0]).unlink(missing_ok=True)
                 except OSError as error:
                     LOG.warning("the log keeps a file for now: %s", error)
@@ -184,8 +186,11 @@ class WriteAheadLog:
             tail = self._start_segment(first_lsn, size)
         block = encode_block(records, first_lsn, tail.salt)
         try:
+            reach("log.block.write")
             write_at(tail.descriptor, block, tail.offset)
+            reach("log.block.sync")
             os.fdatasync(tail.descriptor)
+            reach("log.block.acknowledge")
         except BaseException as error:
             # The kernel may have dropped the pages that it could not write: no later fsync can be believed.
             self._broken = error
@@ -203,12 +208,15 @@ class WriteAheadLog:
         salt = secrets.randbits(32)
         path = segment_path(self.directory, first_lsn)
         unfinished = path.with_suffix(_UNFINISHED)
+        reach("log.segment.make")
         descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
             os.posix_fallocate(descriptor, 0, capacity)
             write_at(descriptor, segment_header(first_lsn, salt), 0)
             os.fsync(descriptor)
+            reach("log.segment.name")
             os.rename(unfinished, path)
+            reach("log.segment.sync")
             sync_directory(self.directory)
         except OSError:
             os.close(descriptor)

@@ -1,12 +1,14 @@
-"""Runs a workload in processes whose disk fails on cue, or whose every write is recorded: they preload `shim.c`.
+"""Runs a workload in processes whose disk fails on cue, that die at a named point, or whose every write is recorded.
 
-`python -m tests.faults.harness …` is the preloaded process. It imports everything once and forks for each run, so that
-a run costs a tenth of a second of start. The tests only read what it prints: one JSON document.
+`python -m tests.faults.harness …` is such a process; for failing and recording writes it preloads `shim.c`. It imports
+everything once and forks for each run, so that a run costs a tenth of a second of start. The tests only read what it
+prints: one JSON document.
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import logging
 import os
@@ -16,6 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ from risingpy.meta.check import check_opened
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
 from risingpy.optimizer.catalog import Relation
+from risingpy.storage import fault_points
 from risingpy.storage.kernels.compile import load as load_kernels
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.storage_table import StorageTable
@@ -33,6 +37,7 @@ from risingpy.storage.write_ahead_log import WriteAheadLog
 from tests.faults.workload import STATEMENTS, Rows, client_of, rows_after, view_of
 
 SOURCE = Path(__file__).with_name("shim.c")
+_KILLED_ONLY = ("change.publish",)  # nothing that could fail comes after it
 SMALL_SEGMENT = 1 << 14  # so that the workload fills several
 
 
@@ -48,9 +53,9 @@ def compiled_shim(directory: Path) -> Path | None:
     return library
 
 
-def run_preloaded(library: Path, *arguments: str, timeout: float) -> Any:
-    """What the preloaded process found."""
-    environment = {**os.environ, "LD_PRELOAD": str(library)}
+def run_harness(*arguments: str, timeout: float, preloaded: Path | None = None) -> Any:
+    """What a process of this module's found."""
+    environment = {**os.environ, **({"LD_PRELOAD": str(preloaded)} if preloaded else {})}
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults.harness", *arguments],
         env=environment,
@@ -97,7 +102,7 @@ def prepare() -> None:
 
 
 def forked(body: Callable[[], Any]) -> Any:
-    """What `body` returns in a child, as JSON; the child ends as after kill -9."""
+    """What `body` returns in a child, as JSON; None if it is killed. The child ends as after kill -9."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
@@ -112,6 +117,8 @@ def forked(body: Callable[[], Any]) -> Any:
     with open(reading) as pipe:
         text = pipe.read()
     os.waitpid(process, 0)
+    if not text:
+        return None
     found = json.loads(text)
     if "error" in found:
         raise RuntimeError(found["error"])
@@ -119,15 +126,20 @@ def forked(body: Callable[[], Any]) -> Any:
 
 
 def run_with_failure(shim: Shim, directory: Path, nth: int, number: int, lasting: bool) -> dict[str, Any]:
-    """Runs the workload up to the first statement that fails: how many were acknowledged, and why it ended."""
+    """Runs the workload with a disk that fails: see `run_script`."""
     shim.watch(directory)
     shim.fail(nth, number, lasting=lasting)
+    return {**run_script(directory), "operations": shim.operations}
+
+
+def run_script(directory: Path, acknowledge: Callable[[], object] = lambda: None) -> dict[str, Any]:
+    """Runs the workload up to the first statement that fails: how many were acknowledged, and why it ended."""
     try:
         database = Database(directory / "data", parallelism=2)
         runner = InProcessRunner(directory / "data")
         database.start(runner)
     except Exception as error:
-        return {"acknowledged": 0, "ended": _told(error), "reads": True, "operations": shim.operations}
+        return {"acknowledged": 0, "ended": _told(error), "reads": True}
     runner.start()
     client = client_of(database)
     acknowledged, ended, reads = 0, None, True
@@ -138,13 +150,14 @@ def run_with_failure(shim: Shim, directory: Path, nth: int, number: int, lasting
             ended = _told(error)
             break
         acknowledged += 1
+        acknowledge()
     if acknowledged > 2:  # the table and its view are there: the last epoch must be readable, whatever happened
         client("SET visibility_mode TO checkpoint")
         try:
             client("SELECT count(*) FROM t")
         except Exception as error:
             reads = database.fatal is not None and _told(error)[0] == "57P03"
-    return {"acknowledged": acknowledged, "ended": ended, "reads": reads, "operations": shim.operations}
+    return {"acknowledged": acknowledged, "ended": ended, "reads": reads}
 
 
 def _told(error: Exception) -> tuple[str, str]:
@@ -220,6 +233,62 @@ def fail_each(numbers: list[int], first: int, step: int, lasting: bool) -> dict[
     return {"runs": runs, "states": states, "violations": violations}
 
 
+def walk_points(actions: list[str], most: int) -> dict[str, Any]:
+    """Kills or fails each named point, at up to `most` of the times that the workload reaches it."""
+    counts: dict[str, int] = forked(_counted_points)
+    violations = [f"{name} is never reached" for name in fault_points.POINTS if not counts.get(name)]
+    outcomes: Counter[str] = Counter()
+    for name, action in itertools.product(counts, actions):
+        if action != "kill" and name in _KILLED_ONLY:
+            continue
+        step = max(1, counts[name] // most)
+        for nth in list(range(1, counts[name] + 1, step))[:most]:
+            armed = f"{name}={action}@{nth}"
+            with tempfile.TemporaryDirectory(dir=_fast_directory()) as scratch:
+                outcome, wrong = _struck(Path(scratch), armed, action == "kill")
+            outcomes[outcome] += 1
+            if wrong is not None:
+                violations.append(f"{armed}, {outcome}: {wrong}")
+    return {"points": counts, "outcomes": outcomes, "violations": violations}
+
+
+def _counted_points() -> dict[str, int]:
+    """How often an undisturbed run reaches each point."""
+    with tempfile.TemporaryDirectory(dir=_fast_directory()) as scratch:
+        fault_points.arm("shard.commit=kill@1000000")
+        run_script(Path(scratch))
+        return dict(fault_points.reached)
+
+
+def _struck(directory: Path, armed: str, kill: bool) -> tuple[str, str | None]:
+    """How a run with an armed point ended, and what is wrong with it, or after a restart, if anything.
+
+    After a kill, the first restart is killed too, while it takes back what was not committed.
+    """
+    acknowledged = directory / "acknowledged"
+    acknowledged.touch()
+
+    def run() -> dict[str, Any]:
+        descriptor = os.open(acknowledged, os.O_WRONLY | os.O_APPEND)
+        fault_points.arm(armed)
+        return run_script(directory, lambda: os.write(descriptor, b"."))
+
+    def restart() -> None:
+        fault_points.arm("shard.undo=kill@2")
+        reopened(directory)
+
+    found = forked(run)
+    if kill and forked(restart) is not None:
+        return "killed", "the restart was not killed"
+    outcome = "killed" if found is None else found["ended"][0] if found["ended"] else "unharmed"
+    if outcome not in ("killed", "unharmed", "58030", "53100", "57P03"):
+        return outcome, f"an unexpected error: {found['ended']}"
+    if found is not None and not found["reads"]:
+        return outcome, "the last epoch could not be read"
+    count = len(acknowledged.read_bytes())
+    return outcome, forked(lambda: violation(directory, count))
+
+
 def recorded(directory: Path, record: Path) -> int:
     """Runs the whole workload with every operation recorded; returns how many there were."""
     shim = Shim()
@@ -251,6 +320,9 @@ def main(arguments: list[str]) -> None:
     if what == "fail":
         numbers, first, step, lasting = rest
         found: object = fail_each([int(n) for n in numbers.split(",")], int(first), int(step), lasting == "lasting")
+    elif what == "points":
+        actions, most = rest
+        found = walk_points(actions.split(","), int(most))
     else:
         from tests.faults.power_loss import explore
 

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from risingpy.errors import SqlError
 from risingpy.meta import barriers
-from tests.faults.harness import compiled_shim, run_preloaded
+from risingpy.server_process import ServerProcess
+from risingpy.storage.fault_points import POINTS, VARIABLE
+from tests.faults.harness import compiled_shim, run_harness
 from tests.meta.conftest import Server
 
 POWER_STATES = int(os.environ.get("RISINGPY_POWER_STATES", "200"))
@@ -33,7 +37,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("lasting", ["once", "lasting"])
 def test_an_operation_fails(shim: Path, lasting: str) -> None:
     first = 3 if lasting == "once" else 11
-    found = run_preloaded(shim, "fail", f"{errno.EIO}", str(first), str(SLICE), lasting, timeout=280)
+    found = run_harness("fail", f"{errno.EIO}", str(first), str(SLICE), lasting, timeout=280, preloaded=shim)
     assert found["violations"] == []
     assert found["runs"] > 8
 
@@ -43,15 +47,56 @@ def test_an_operation_fails(shim: Path, lasting: str) -> None:
 @pytest.mark.parametrize("lasting", ["once", "lasting"])
 def test_every_operation_fails(shim: Path, lasting: str) -> None:
     numbers = f"{errno.EIO},{errno.ENOSPC}"
-    found = run_preloaded(shim, "fail", numbers, "1", "1", lasting, timeout=3500)
+    found = run_harness("fail", numbers, "1", "1", lasting, timeout=3500, preloaded=shim)
     print(found)
     assert found["violations"] == []
     assert found["runs"] > 400
 
 
+@pytest.mark.timeout(300)
+def test_the_named_points() -> None:
+    """Each is killed twice, and the restart after that; and the disk fails at each."""
+    killed = run_harness("points", "kill", "2", timeout=280)
+    assert killed["violations"] == []
+    assert killed["outcomes"] == {"killed": 2 * len(POINTS)}
+    failed = run_harness("points", "eio", "1", timeout=280)
+    assert failed["violations"] == []
+
+
+def test_a_server_dies_at_a_named_point(tmp_path: Path) -> None:
+    armed = {**os.environ, VARIABLE: "meta.commit=kill@8"}
+    server = ServerProcess(tmp_path / "data", engine="inprocess", environ=armed)
+    acknowledged = 0
+    try:
+        with pytest.raises(psycopg.OperationalError), server.connect() as connection:
+            connection.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+            for number in range(1000):
+                connection.execute(f"INSERT INTO t VALUES ({number})")
+                acknowledged += 1
+        assert server.process.wait(timeout=30) == -signal.SIGKILL
+    finally:
+        server.kill()
+    server = ServerProcess(tmp_path / "data", engine="inprocess")
+    try:
+        with server.connect() as connection:
+            connection.execute("FLUSH")
+            rows = connection.execute("SELECT count(*) FROM t").fetchone()
+        assert rows is not None and rows[0] in (acknowledged, acknowledged + 1)
+    finally:
+        server.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_the_named_points_every_time() -> None:
+    found = run_harness("points", "kill,eio,enospc", "1000", timeout=3500)
+    print(found)
+    assert found["violations"] == []
+
+
 @pytest.mark.timeout(7200)
 def test_the_power_fails(shim: Path) -> None:
-    found = run_preloaded(shim, "power", "1", str(POWER_STATES), timeout=7100)
+    found = run_harness("power", "1", str(POWER_STATES), timeout=7100, preloaded=shim)
     print(found)
     assert found["violations"] == []
     assert found["operations"] > 200

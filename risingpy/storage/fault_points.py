@@ -1,0 +1,81 @@
+"""The steps on the way to durable state, by name: where a test kills the process or has the disk fail.
+
+    RISINGPY_FAULT_POINTS="shard.commit=kill@3, log.block.sync=eio@1"
+
+kills the process when it is about to commit a shard for the third time, and fails its first sync of the log.
+Actions are `kill` (as kill -9), `eio` and `enospc` (what `reach` then raises, once). It is for tests: nothing else
+sets the variable, and while nothing is armed, a point is a look at an empty dictionary.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+from collections import Counter
+from dataclasses import dataclass
+
+POINTS = (
+    "log.segment.make",  # a new file of the log is about to be made,
+    "log.segment.name",  # to get its name,
+    "log.segment.sync",  # and its name to be synced
+    "log.block.write",  # statements are about to be written,
+    "log.block.sync",  # and synced,
+    "log.block.acknowledge",  # and their clients to be told
+    "log.file.remove",  # a file whose rows are all in committed epochs is about to go
+    "store.name",  # a new LMDB environment is about to get its name
+    "graph.write",  # a changed stream graph is about to be written for the tasks
+    "change.publish",  # a schema change is durable and about to be seen
+    "epoch.describe",  # an epoch's descriptor is about to be written
+    "shard.commit",  # a task is about to commit its shard,
+    "shard.committed",  # and has, of which nobody knows yet
+    "meta.commit",  # the meta store is about to commit: of an epoch, this is the moment that counts
+    "epoch.publish",  # an epoch is durable and about to be read
+    "shard.undo",  # after a crash, a shard is about to go back to the committed epoch
+)
+VARIABLE = "RISINGPY_FAULT_POINTS"
+_ENTRY = re.compile(r"([\w.]+)=(kill|eio|enospc)@(\d+)")
+_ERRORS = {"eio": errno.EIO, "enospc": errno.ENOSPC}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    action: str
+    nth: int
+
+
+_armed: dict[str, _Fault] = {}
+reached: Counter[str] = Counter()  # how often each point was, since one was armed
+
+
+def reach(name: str) -> None:
+    """Tells that the step is about to be taken. OSError if it is to fail."""
+    if _armed:
+        _strike(name)
+
+
+def arm(text: str) -> None:
+    """Replaces what is armed. ValueError if the text is none that the module's docstring describes."""
+    _armed.clear()
+    reached.clear()
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        found = _ENTRY.fullmatch(entry)
+        if found is None or found[1] not in POINTS:
+            names = ", ".join(POINTS)
+            raise ValueError(f"{VARIABLE}: {entry!r} is not a point's name=kill|eio|enospc@N; names: {names}")
+        _armed[found[1]] = _Fault(found[2], int(found[3]))
+
+
+def _strike(name: str) -> None:
+    reached[name] += 1
+    fault = _armed.get(name)
+    if fault is None or reached[name] != fault.nth:
+        return
+    if fault.action == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    number = _ERRORS[fault.action]
+    raise OSError(number, os.strerror(number))
+
+
+arm(os.environ.get(VARIABLE, ""))
