@@ -28,6 +28,7 @@ from risingpy.meta import barriers
 from risingpy.meta.check import check_opened
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.state import MetaState
 from risingpy.optimizer.catalog import Relation
 from risingpy.storage import fault_points
 from risingpy.storage.kernels.compile import load as load_kernels
@@ -178,9 +179,15 @@ def reopened(directory: Path) -> tuple[Rows | None, Rows | None, list[str]]:
     relations = {relation.name: relation for relation in snapshot.catalog.relations.values()}
     table, view = (_stored(relations[name], snapshot.view) if name in relations else None for name in ("t", "m"))
     snapshot.view.release()
-    problems = check_opened(directory / "data", database.state).problems
+    problems: list[str] = []
+
+    def look(state: MetaState) -> MetaState:
+        problems.extend(check_opened(directory / "data", state).problems)
+        return state
+
+    database.change(look)  # between two epochs, when nothing writes
     database.close()
-    return table, view, list(problems)
+    return table, view, problems
 
 
 def _stored(relation: Relation, view: ReadView) -> Rows:
