@@ -18,6 +18,7 @@ from risingpy.executors.change_chunk import column_names, empty_chunk, make_chun
 from risingpy.executors.change_log import ChangeLogExecutor
 from risingpy.executors.conflicts import ConflictRule
 from risingpy.executors.dml import DmlExecutor
+from risingpy.executors.dynamic_filter import Comparison, DynamicFilterExecutor
 from risingpy.executors.epoch_input import EpochInput
 from risingpy.executors.expand import ExpandExecutor
 from risingpy.executors.expression.evaluate import Evaluator, evaluate_constants
@@ -30,6 +31,7 @@ from risingpy.executors.materialize import (
     MaterializeExecutor,
     OverwriteMaterializeExecutor,
 )
+from risingpy.executors.now import NowExecutor
 from risingpy.executors.operator_tree import (
     Executor,
     FragmentEpoch,
@@ -53,6 +55,7 @@ from risingpy.optimizer.plan import (
     ConflictBehavior,
     Dedup,
     Dml,
+    DynamicFilter,
     Exchange,
     Expand,
     Filter,
@@ -60,6 +63,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    Now,
     OverWindow,
     Project,
     ProjectSet,
@@ -156,6 +160,11 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
             return Operator(lambda epoch: _source(plan, epoch, empty), empty, wakes=always)
         case Values():
             return Operator(lambda epoch: _values(plan, epoch, empty), empty, wakes=at_start)
+        case Now():
+            return Operator(lambda epoch: _now(epoch, empty), empty, wakes=always)
+        case DynamicFilter():
+            sides = _operator(plan.left, exchanges), _operator(plan.right, exchanges)
+            return Operator(lambda epoch: _dynamic_filter(plan, epoch), empty, sides)
         case Filter() | Project():
             return _row_operator(plan, empty, numbers)
         case ProjectSet():
@@ -271,6 +280,24 @@ def _values(plan: Values, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
 
     marker = epoch.transaction.state_table(plan.marker)
     return ValuesExecutor(rows=rows, empty=empty, marker=marker, shard=epoch.shard)
+
+
+def _now(epoch: FragmentEpoch, empty: pa.Table) -> Executor:
+    input = epoch.epoch_input
+    before = None if input.first_epoch_of(epoch.job_id) else input.committed
+    return NowExecutor(before=before, epoch=input.epoch, empty=empty)
+
+
+def _dynamic_filter(plan: DynamicFilter, epoch: FragmentEpoch) -> Executor:
+    return DynamicFilterExecutor(
+        rows=epoch.transaction.state_table(plan.table),
+        bound=epoch.transaction.state_table(plan.bound),
+        column=plan.column,
+        comparison=Comparison(plan.comparison),
+        only_forward=plan.only_forward,
+        shard=epoch.shard,
+        shards=epoch.shards,
+    )
 
 
 def _constant_rows(rows: tuple[tuple[Expr, ...], ...], empty: pa.Table) -> tuple[pa.Table, int]:

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 
 class EpochInput(Protocol):
-    """One epoch's input, for one shard."""
+    """One epoch's input, for one shard. `committed` is the epoch before it."""
 
     epoch: int
+    committed: int
 
     def first_epoch_of(self, job_id: int) -> bool:
         """True if the job runs for the first time in this epoch."""

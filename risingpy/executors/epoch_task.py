@@ -37,6 +37,7 @@ class LoggedInput:
         self._descriptor = descriptor
         self._shard = shard
         self.epoch = descriptor.epoch
+        self.committed = descriptor.committed
 
     def first_epoch_of(self, job_id: int) -> bool:
         return job_id in self._descriptor.fresh_jobs

@@ -25,6 +25,7 @@ from risingpy.executors.exchange import (
     input_port,
     split_by_shard,
     table_port,
+    to_every_shard,
     to_payloads,
 )
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
@@ -32,6 +33,7 @@ from risingpy.executors.shard_threads import OnShards
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import ExchangeSource, Fragment, StreamGraph
 from risingpy.optimizer.plan import Exchange, Materialize
+from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.storage.shard_store import EpochTransaction, ShardStore
 
 Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
@@ -245,7 +247,12 @@ def _note(report: StageReport, fragment: Fragment, errors: int, backfill: tuple[
 def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int) -> Iterator[tuple[int, int, pa.Table]]:
     if fragment.fragment_id in routes.consumer:
         port, source = routes.consumer[fragment.fragment_id]
-        for target, rows in split_by_shard(delta, source.distribution.columns, routes.graph.shards):
+        shards, distribution = routes.graph.shards, source.distribution
+        if distribution.kind is DistributionKind.BROADCAST:
+            sent = to_every_shard(delta, shards)
+        else:
+            sent = split_by_shard(delta, distribution.columns, shards)
+        for target, rows in sent:
             yield target, port, rows
     if isinstance(fragment.root, Materialize):
         for port in routes.later_readers.get(fragment.root.table.table_id, ()):

@@ -20,7 +20,8 @@ from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.executors.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner
-from risingpy.meta.epochs import next_epoch
+from risingpy.meta.epochs import next_epoch, unix_milliseconds
+from risingpy.meta.passing_time import PassingTime
 from risingpy.meta.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import CommittedEpoch, MetaState
 from risingpy.meta.state_store import MetaStateStore, without_job, without_relation
@@ -70,6 +71,7 @@ class BarrierLoop:
         self._progress: dict[int, int] = {}
         self._failures: dict[int, SqlError] = {}
         self._last_tried = 0
+        self._passing_time = PassingTime()
         self._idle = False
         self._stopping = False
         self._fatal: str | None = None
@@ -154,12 +156,12 @@ class BarrierLoop:
     def _run(self) -> None:
         failures = 0
         while True:
+            self._passing_time.look(self._state.jobs, self._state.graph_version, self._view)
             with self._changed:
                 while not self._stopping and not self._has_work():
                     due = self._cut_old_views()
                     if not self._state.compactions:
-                        poll = self._sources.poll_seconds(self._state)
-                        self._changed.wait(min((s for s in (poll, due) if s is not None), default=None))
+                        self._changed.wait(self._seconds_to_sleep(due))
                     elif not self._changed.wait(COMPACTION_PAUSE_SECONDS):
                         self._idle = True  # so there is time for some rows more
                         break
@@ -195,6 +197,12 @@ class BarrierLoop:
         with self._changed:
             self._changed.wait_for(lambda: self._stopping, seconds)
 
+    def _seconds_to_sleep(self, due: float | None) -> float | None:
+        """Until `due`, sources are to be looked at again, or time alone changes a view; None: until woken."""
+        passing = self._passing_time.seconds_left(unix_milliseconds())
+        pauses = due, self._sources.poll_seconds(self._state), passing
+        return min((seconds for seconds in pauses if seconds is not None), default=None)
+
     def _has_work(self) -> bool:
         state = self._state
         return bool(
@@ -204,6 +212,7 @@ class BarrierLoop:
             or self._creating(state)
             or state.fresh_jobs
             or state.purge
+            or self._passing_time.has_come(unix_milliseconds())
             or self._sources.available(state)
         )
 
@@ -246,7 +255,8 @@ class BarrierLoop:
         splits, offsets, source_rows = self._sources.next_ranges(state, LARGEST_EPOCH_ROWS)
         creating = self._creating(state)
         cleaning = state.purge or (self._idle and state.compactions)
-        if not (lsn > state.committed.lsn or splits or creating or state.fresh_jobs or cleaning):
+        passed = self._passing_time.has_come(unix_milliseconds())
+        if not (lsn > state.committed.lsn or splits or creating or state.fresh_jobs or cleaning or passed):
             return
         # A job reads no snapshot in its first epoch.
         backfilling = sum(job.relation_id not in state.fresh_jobs for job in creating)

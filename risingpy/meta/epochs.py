@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 
-_COUNTER_BITS = 16
+from risingpy.executors.epoch_time import COUNTER_BITS, milliseconds
+
+__all__ = ["milliseconds", "next_epoch", "unix_milliseconds"]
+
+
+def unix_milliseconds() -> int:
+    """What time it is, since 1970."""
+    return int(time.time() * 1000)
 
 
 def next_epoch(previous: int) -> int:
     """A number for now, always beyond `previous`."""
-    return max(previous + 1, int(time.time() * 1000) << _COUNTER_BITS)
-
-
-def milliseconds(epoch: int) -> int:
-    """When the epoch was begun, since 1970."""
-    return epoch >> _COUNTER_BITS
+    return max(previous + 1, unix_milliseconds() << COUNTER_BITS)

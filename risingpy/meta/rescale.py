@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
 from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.plan import TableScan
+from risingpy.optimizer.plan import DynamicFilter, StreamPlan, TableScan
 from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.meta_store import MetaStore
 from risingpy.storage.shard_store import ShardStore, shard_directory, shards_directory
 from risingpy.storage.state_store import StateStore
+from risingpy.storage.storage_table import StorageTable
 from risingpy.storage.store_check import stored_rows
 from risingpy.storage.table_codec import TableCodec
 from risingpy.storage.table_schema import TableSchema, shards_of_vnodes
@@ -72,8 +73,8 @@ def remove_other_shards(data_dir: Path, shards: int) -> None:
 def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
     source = StateStore(data_dir, state.shards)
     targets = [ShardStore(shard_directory(data_dir, k, shards), shard=k, shards=shards) for k in range(shards)]
-    progress = _progress_tables(state)
-    left_out = {*progress, *state.purge}
+    progress, bounds = _progress_tables(state), _bound_tables(state)
+    left_out = {*progress, *bounds, *state.purge}
     moved = 0
     try:
         source.recover(state.committed.epoch)
@@ -83,8 +84,12 @@ def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
                 for shard, part in _split(batch, shards):
                     targets[shard].fill(part)
                     moved += len(part.keys)
+        known = [(table, _any_row(StorageTable(table, view))) for table in bounds.values()]
         view.release()
         for shard, target in enumerate(targets):
+            for table, row in known:
+                if row is not None:
+                    target.fill(_with_shard(table, shard, row))
             for table in progress.values():
                 target.fill(_finished(table, shard))
     finally:
@@ -105,10 +110,29 @@ def _split(batch: WriteBatch, shards: int) -> Iterator[tuple[int, WriteBatch]]:
 
 def _progress_tables(state: MetaState) -> dict[int, TableSchema]:
     """The tables that have a row in every shard: how far its backfill has come."""
-    nodes = (
-        node for job in state.jobs.values() for fragment in job.fragments for node in nodes_of_fragment(fragment.root)
-    )
-    return {node.progress.table_id: node.progress for node in nodes if isinstance(node, TableScan)}
+    return {node.progress.table_id: node.progress for node in _nodes(state) if isinstance(node, TableScan)}
+
+
+def _bound_tables(state: MetaState) -> dict[int, TableSchema]:
+    """The tables that have the same row in every shard: the bound of a filter."""
+    return {node.bound.table_id: node.bound for node in _nodes(state) if isinstance(node, DynamicFilter)}
+
+
+def _any_row(table: StorageTable) -> pa.RecordBatch | None:
+    batches = table.scan(range(len(table.schema.columns)))
+    first = next(batches, None)
+    return None if first is None else first.slice(0, 1)
+
+
+def _nodes(state: MetaState) -> Iterator[StreamPlan]:
+    for job in state.jobs.values():
+        for fragment in job.fragments:
+            yield from nodes_of_fragment(fragment.root)
+
+
+def _with_shard(table: TableSchema, shard: int, row: pa.RecordBatch) -> WriteBatch:
+    """The row of another shard, as that of this one."""
+    return WriteBatch(*TableCodec(table).encode([pa.array([shard], pa.int32()), *row.columns[1:]], 1))
 
 
 def _finished(table: TableSchema, shard: int) -> WriteBatch:

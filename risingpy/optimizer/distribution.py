@@ -12,6 +12,7 @@ from risingpy.optimizer.plan import (
     ChangeLog,
     Dedup,
     Dml,
+    DynamicFilter,
     Exchange,
     Expand,
     Filter,
@@ -19,6 +20,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    Now,
     OverWindow,
     Project,
     ProjectSet,
@@ -34,6 +36,7 @@ from risingpy.optimizer.plan import (
 from risingpy.optimizer.plan_properties import ColumnIndex, Distribution, DistributionKind
 
 SINGLE = Distribution(DistributionKind.SINGLE)
+BROADCAST = Distribution(DistributionKind.BROADCAST)
 SOME_SHARD = Distribution(DistributionKind.SOME_SHARD)
 
 
@@ -45,7 +48,7 @@ def hash_by(columns: tuple[ColumnIndex, ...]) -> Distribution:
 def brings_together(distribution: Distribution, columns: Collection[ColumnIndex]) -> bool:
     """True if rows that agree on `columns` are on one shard."""
     match distribution.kind:
-        case DistributionKind.SINGLE:
+        case DistributionKind.SINGLE | DistributionKind.BROADCAST:
             return True
         case DistributionKind.HASH:
             return set(distribution.columns) <= set(columns)
@@ -60,6 +63,10 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.properties.distribution
         case Values() | SimpleAgg():
             return SINGLE
+        case Now():
+            return BROADCAST
+        case DynamicFilter():
+            return plan.left.properties.distribution
         case Filter() | ProjectSet() | ChangeLog() | Expand() | TopN() | Dedup() | OverWindow() | Materialize():
             return plan.input.properties.distribution
         case Project():

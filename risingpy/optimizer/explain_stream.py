@@ -29,6 +29,7 @@ from risingpy.optimizer.plan import (
     ChangeLog,
     Dedup,
     Dml,
+    DynamicFilter,
     Exchange,
     Expand,
     Filter,
@@ -37,6 +38,7 @@ from risingpy.optimizer.plan import (
     JoinSide,
     LocalAgg,
     Materialize,
+    Now,
     OverWindow,
     Project,
     ProjectSet,
@@ -131,6 +133,10 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamOverWindow", fields
         case TemporalJoin():
             return _described_temporal_join(plan)
+        case Now():
+            return "StreamNow", {"output": column_names(plan.properties.schema)}
+        case DynamicFilter():
+            return _described_dynamic_filter(plan)
         case HashJoin() | AsOfJoin():
             return _described_join(plan)
         case Union():
@@ -164,6 +170,16 @@ def _described_join(plan: HashJoin | AsOfJoin) -> tuple[str, dict[str, FieldValu
     if parts:
         fields["predicate"] = " AND ".join(parts)
     name = "StreamHashJoin" if plan.left_side.key else "StreamNestedLoopJoin"
+    return f"{name} [append_only]" if plan.properties.append_only else name, fields
+
+
+def _described_dynamic_filter(plan: DynamicFilter) -> tuple[str, dict[str, FieldValue]]:
+    (bound,) = plan.right.properties.schema
+    names = column_names((*plan.left.properties.schema, bound))
+    fields: dict[str, FieldValue] = {"predicate": f"{names[plan.column]} {plan.comparison} {names[-1]}"}
+    if plan.only_forward:
+        fields["cleaned"] = "true"
+    name = "StreamDynamicFilter"
     return f"{name} [append_only]" if plan.properties.append_only else name, fields
 
 
@@ -262,13 +278,16 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
         case TemporalJoin():
             return [] if plan.memo is None else [f"table {plan.memo.table_id} memo: {table_text(plan.memo)}"]
+        case DynamicFilter():
+            tables = {"rows": plan.table, "bound": plan.bound}
+            return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in tables.items()]
         case HashJoin() | AsOfJoin():
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
-        case Dml() | Source() | Filter() | Project() | ProjectSet() | LocalAgg() | Exchange():
+        case Dml() | Source() | Now() | Exchange():
             return []
-        case Union() | ChangeLog() | Expand():
+        case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand():
             return []
         case _:
             assert_never(plan)

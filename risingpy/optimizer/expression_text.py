@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+import pyarrow as pa
+
 from risingpy.executors.expression.functions.python_functions import CALLS as PYTHON_CALLS
 from risingpy.executors.expression.nodes import (
     Call,
@@ -22,8 +24,10 @@ from risingpy.executors.expression.nodes import (
 )
 from risingpy.executors.expression.signatures import SCALAR_SIGNATURES
 from risingpy.executors.python.definition import definition_of
+from risingpy.types.interval import format_value as format_interval
 
 _INFIX = {s.function: s.name for s in SCALAR_SIGNATURES if len(s.args) == 2 and not s.name[0].isalpha()}
+_ZONED = frozenset(s.function for s in SCALAR_SIGNATURES if s.zoned) & _INFIX.keys()
 _INFIX |= {"and": "AND", "or": "OR", "is_distinct_from": "IS DISTINCT FROM"}
 _INFIX |= {"is_not_distinct_from": "IS NOT DISTINCT FROM", "ne": "<>", "like": "LIKE", "ilike": "ILIKE"}
 _INFIX |= {"not_like": "NOT LIKE", "not_ilike": "NOT ILIKE"}
@@ -76,6 +80,8 @@ def _literal_text(literal: Literal) -> str:
         case str():
             quoted = literal.value.replace("'", "''")
             return f"'{quoted}'"
+        case pa.MonthDayNano():
+            return f"'{format_interval(literal.type, literal.value, 'UTC')}'::{literal.type}"
         case bytes():
             return f"'\\x{literal.value.hex()}'::bytea"
         case _:
@@ -83,6 +89,8 @@ def _literal_text(literal: Literal) -> str:
 
 
 def _call_text(function: str, args: list[str]) -> str:
+    if function in _ZONED and len(args) == 3 and args[2] == "'UTC'":
+        args = args[:2]
     if function in _INFIX and len(args) == 2:
         return f"({args[0]} {_INFIX[function]} {args[1]})"
     if function in _PREFIX and len(args) == 1:

@@ -18,6 +18,7 @@ from risingpy.optimizer.plan import (
     ChangeLog,
     Dedup,
     Dml,
+    DynamicFilter,
     Exchange,
     Expand,
     Filter,
@@ -25,6 +26,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    Now,
     OverWindow,
     Project,
     ProjectSet,
@@ -60,13 +62,13 @@ def cut(job_id: int, planned: StreamJobPlan, graph: StreamGraph, allocate: Calla
 def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     """The inputs of an operator, left to right."""
     match plan:
-        case TableScan() | Dml() | Source() | Values():
+        case TableScan() | Dml() | Source() | Values() | Now():
             return ()
         case Filter() | Project() | ProjectSet() | LocalAgg() | HashAgg() | SimpleAgg():
             return (plan.input,)
         case TopN() | Dedup() | OverWindow() | ChangeLog() | Expand() | TemporalJoin() | Exchange() | Materialize():
             return (plan.input,)
-        case HashJoin() | AsOfJoin():
+        case HashJoin() | AsOfJoin() | DynamicFilter():
             return (plan.left, plan.right)
         case Union():
             return plan.inputs

@@ -72,6 +72,17 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
+class Now:
+    """The time of the epoch: one row of one column, timestamptz, on every shard.
+
+    In each epoch the time of the last one goes and that of this one comes. It is in the epoch's number, so that every
+    attempt at an epoch says the same. Stream key: none. No state.
+    """
+
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """Passes on the changes whose row satisfies `predicate`. An error counts as false, and is counted."""
 
@@ -253,6 +264,28 @@ class HashJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class DynamicFilter:
+    """Passes on the left rows of which `column comparison bound` is true, one of < <= > >=.
+
+    `bound` is the right input's: at most one row of one column, on every shard. Without a row, or of one that is NULL,
+    nothing passes. When it changes, the rows between the old bound and the new one come or go.
+    Stream key: the left input's. State: `table`, the left rows whose `column` is not NULL, `column | stream key → the
+    other columns`; `bound`, a row in each shard, with the right row's value. `only_forward`: the bound never falls, so
+    that a row below it is where it will always be: then only the rows above it are kept, and the output only grows
+    where the left input does and the comparison is < or <=.
+    """
+
+    left: StreamPlan
+    right: StreamPlan
+    column: ColumnIndex
+    comparison: str
+    table: TableSchema
+    bound: TableSchema
+    only_forward: bool
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Dedup:
     """Of an append-only input, the first row for every value of `key`; within an epoch the first by stream key.
 
@@ -397,7 +430,9 @@ StreamPlan = (
     | Dml
     | Source
     | Values
+    | Now
     | Filter
+    | DynamicFilter
     | Project
     | LocalAgg
     | HashAgg

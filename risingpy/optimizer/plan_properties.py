@@ -13,6 +13,7 @@ ColumnIndex = int
 class DistributionKind(Enum):
     SINGLE = "Single"  # everything on the shard of vnode 0
     HASH = "HashShard"  # by the vnode of some columns
+    BROADCAST = "Broadcast"  # every row on every shard: for the right input of a DynamicFilter
     SOME_SHARD = "SomeShard"  # spread, by nothing that a plan may use
 
 

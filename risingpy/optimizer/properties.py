@@ -13,6 +13,7 @@ from risingpy.optimizer.plan import (
     ConflictBehavior,
     Dedup,
     Dml,
+    DynamicFilter,
     Exchange,
     Expand,
     Filter,
@@ -20,6 +21,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    Now,
     OverWindow,
     Project,
     ProjectSet,
@@ -38,6 +40,8 @@ from risingpy.optimizer.stream_key import stream_key
 Operator = TypeVar(
     "Operator",
     Dedup,
+    DynamicFilter,
+    Now,
     AsOfJoin,
     ChangeLog,
     Exchange,
@@ -76,6 +80,10 @@ def append_only(plan: StreamPlan) -> bool:
             return plan.properties.append_only
         case Values():
             return True
+        case Now():  # the last epoch's time goes
+            return False
+        case DynamicFilter():  # a bound that only rises lets rows in by < and <=, and never takes one out
+            return plan.only_forward and plan.comparison in ("<", "<=") and plan.left.properties.append_only
         case Filter() | Project() | ProjectSet() | Expand() | Exchange():
             return plan.input.properties.append_only
         case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one

@@ -13,6 +13,8 @@ The table ids come from the meta service, through the planner's `allocate`.
     HashJoin, AsOfJoin    row, per side             join key | rest of the input's stream key   other columns
                           degree, where needed      join key | rest of the input's stream key   number of matches
                           one row                   group key                                   the other columns
+    DynamicFilter         rows                      compared column | left stream key           the other columns
+                          bound                     shard                                       the right row's value
     Dedup                 values seen               key                                         (none)
     OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
@@ -34,6 +36,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     DedupState,
     Dml,
+    DynamicFilter,
     Exchange,
     Expand,
     Filter,
@@ -41,6 +44,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    Now,
     OverWindow,
     Project,
     ProjectSet,
@@ -70,14 +74,16 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return (*(state.table for state in plan.states), *(dedup.table for dedup in plan.dedups))
         case TemporalJoin():  # what left rows that may go have found
             return () if plan.memo is None else (plan.memo,)
+        case DynamicFilter():  # the left rows by the compared column, and the bound
+            return (plan.table, plan.bound)
         case HashJoin() | AsOfJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
         case Materialize() | TopN() | Dedup() | OverWindow():
             return (plan.table,)
-        case Dml() | Source() | Filter() | Project() | ProjectSet() | LocalAgg() | Exchange():
+        case Dml() | Source() | Now() | Exchange():
             return ()
-        case Union() | ChangeLog() | Expand():
+        case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand():
             return ()
         case _:
             assert_never(plan)
@@ -112,6 +118,12 @@ def progress_table(table_id: int, job: str) -> TableSchema:
     """
     columns = [("shard", INTEGER), ("position", BYTEA), ("finished", BOOLEAN), ("row_count", BIGINT)]
     return _internal_table(table_id, f"{job}_backfill_{table_id}", columns, (KeyColumn(0),), ())
+
+
+def bound_table(table_id: int, job: str, type_: SqlType) -> TableSchema:
+    """What the one row of a DynamicFilter's right input has: one row in each shard's own store."""
+    columns = [("shard", INTEGER), ("bound", type_)]
+    return _internal_table(table_id, f"{job}_bound_{table_id}", columns, (KeyColumn(0),), ())
 
 
 def marker_table(table_id: int, job: str) -> TableSchema:

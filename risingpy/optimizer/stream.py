@@ -20,14 +20,17 @@ from risingpy.optimizer import logical, plan
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
 from risingpy.optimizer.distribution import SOME_SHARD, brings_together, hash_by
 from risingpy.optimizer.logical import Field, Schema, SortKey
+from risingpy.optimizer.now import NOW
 from risingpy.optimizer.plan import ConflictBehavior, Materialize, StreamPlan
 from risingpy.optimizer.plan_properties import ColumnIndex, Properties
 from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import walk
+from risingpy.optimizer.rules import optimize_for_stream
 from risingpy.optimizer.state_tables import marker_table, progress_table, relation_table
 from risingpy.optimizer.stream_agg import exchange, plan_aggregate
 from risingpy.optimizer.stream_dedup import plan_distinct
+from risingpy.optimizer.stream_dynamic_filter import is_time, plan_dynamic_filter, plan_time
 from risingpy.optimizer.stream_join import plan_join
 from risingpy.optimizer.stream_over_window import plan_over_window
 from risingpy.optimizer.stream_temporal_join import plan_temporal_join
@@ -36,7 +39,7 @@ from risingpy.optimizer.stream_union import plan_union
 from risingpy.storage.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT
 
-_NON_DETERMINISTIC = frozenset({"now", "random"})
+_NON_DETERMINISTIC = frozenset({"random"})
 _INSTEAD = "Query it with SELECT instead."
 
 
@@ -99,7 +102,7 @@ def plan_materialized_view(
     table_id = allocate()
     ordered = _split_order(query)
     planner = _StreamPlanner(catalog, allocate, name)
-    streamed = planner.stream(ordered.query)
+    streamed = planner.stream(optimize_for_stream(ordered.query))
     input, sort_keys = _stored_columns(streamed, ordered, len(output_names))
     columns = _column_descs(input.properties.schema, output_names)
     if not brings_together(input.properties.distribution, input.properties.stream_key):
@@ -117,7 +120,7 @@ def plan_materialized_view(
 
 def plan_query(query: logical.LogicalPlan, catalog: Catalog, allocate: Callable[[], int], name: str) -> StreamPlan:
     """The operators that keep a query's answer, for the job called `name`; nothing stores it."""
-    return _StreamPlanner(catalog, allocate, name).stream(query)
+    return _StreamPlanner(catalog, allocate, name).stream(optimize_for_stream(query))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +262,13 @@ class _StreamPlanner:
             _check_expressions([join.condition])
         if join.kind in (logical.JoinKind.TEMPORAL, logical.JoinKind.TEMPORAL_LEFT):
             return plan_temporal_join(join, self.stream(join.left), self.catalog, self.job, self.allocate)
-        left, right = self.stream(join.left), self.stream(join.right)
+        left = self.stream(join.left)
+        right = plan_time(join.right) if join.kind is logical.JoinKind.LEFT_SEMI and is_time(join.right) else None
+        if right is None:
+            right = self.stream(join.right)
+        filtered = plan_dynamic_filter(join, left, right, self.job, self.allocate)
+        if filtered is not None:
+            return filtered
         planned = plan_join(join, left, right, self.job, self.allocate)
         self.notices.extend(planned.notices)
         return planned.plan
@@ -367,6 +376,12 @@ def _scan_schema(scan: logical.Scan, relation: Relation, columns: Sequence[Colum
 def _check_expressions(expressions: Sequence[Expr]) -> None:
     for expression in expressions:
         for part in walk(expression):
+            if part == NOW:
+                raise FeatureNotSupported(
+                    "in a materialized view now() is only allowed in WHERE, HAVING and ON",
+                    hint="For example, WHERE ts > now() - interval '1 hour'. A table can keep the time at which a row "
+                    "came: ts TIMESTAMPTZ DEFAULT now().",
+                )
             if isinstance(part, Call) and part.function in _NON_DETERMINISTIC:
                 hint = "A view's answer must not change by itself."
                 raise _unsupported(f"{part.function}() in a materialized view", hint)

@@ -16,6 +16,7 @@ from risingpy.optimizer.plan import (
     ChangeLog,
     Dedup,
     Dml,
+    DynamicFilter,
     Exchange,
     Expand,
     Filter,
@@ -23,6 +24,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     LocalAgg,
     Materialize,
+    Now,
     OverWindow,
     Project,
     ProjectSet,
@@ -46,6 +48,10 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return plan.properties.stream_key
         case Values():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)
+        case Now():  # one row
+            return ()
+        case DynamicFilter():  # the same rows
+            return plan.left.properties.stream_key
         case Filter() | Exchange() | Materialize():  # the same rows
             return plan.input.properties.stream_key
         case ChangeLog():  # the input's, what happened to it, and when

@@ -215,6 +215,46 @@ def read_leading(
     return numbers, Page(keys, values, more=False)
 
 
+def read_between(transaction: lmdb.Transaction, ranges: Sequence[tuple[bytes, bytes]]) -> Page:
+    """All rows with start <= key < stop of each range (start, stop), range by range in key order. Best if sorted."""
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    with transaction.cursor() as cursor:
+        for start, stop in ranges:
+            if not cursor.set_range(start[:LONG_KEY_PREFIX]):
+                continue
+            began, longest = len(keys), max(len(start), len(stop))
+            for key, value in _iterate(cursor):
+                if key >= stop:
+                    break
+                keys.append(key)
+                values.append(value)
+                longest = max(longest, len(key))
+            if longest >= LONG_KEY_PREFIX:  # stored short, and among their like not in order
+                page = read_range(transaction, start, stop, _ALL)
+                keys[began:], values[began:] = page.keys, page.values
+    return Page(keys, values, more=False)
+
+
+def read_first_between(transaction: lmdb.Transaction, ranges: Sequence[tuple[bytes, bytes]]) -> Page:
+    """The first row with start <= key < stop of each range (start, stop) that has one. Best if sorted."""
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    with transaction.cursor() as cursor:
+        for start, stop in ranges:
+            if not cursor.set_range(start[:LONG_KEY_PREFIX]):
+                continue
+            key, value = cast("tuple[bytes, bytes]", cursor.item())
+            if max(len(start), len(stop), len(key)) >= LONG_KEY_PREFIX:
+                page = read_range(transaction, start, stop, 1)
+                keys += page.keys
+                values += page.values
+            elif key < stop:
+                keys.append(key)
+                values.append(value)
+    return Page(keys, values, more=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """The keys of a prefix from `low` to `high`, both of which have it."""

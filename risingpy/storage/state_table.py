@@ -12,6 +12,7 @@ import lmdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.group_keys import sort_indices
@@ -22,6 +23,7 @@ from risingpy.storage.key_scan import (
     Span,
     prefix_end,
     read_around,
+    read_between,
     read_first,
     read_leading,
     read_points,
@@ -123,6 +125,25 @@ class StateTable:
         owners = order[numbers]
         rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
         return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
+
+    def leading_key(self, value: pa.Array) -> bytes:
+        """What the keys of rows with the one value in the first key column start with, behind the vnode.
+
+        In byte order as the values are in the table's order.
+        """
+        return self._codec.leading_key(value)
+
+    def before(self, column: pa.Array, *cuts: bytes) -> list[npt.NDArray[np.bool_]]:
+        """For each cut, which rows with these values in the first key column have keys before it, behind the vnode."""
+        keys = self._codec.leading_keys(column)
+        prefix = vnode_prefix(self.schema.table_id, 0)
+        masks = (pc.less(keys, pa.scalar(prefix + cut, pa.binary())) for cut in cuts)
+        return [mask.to_numpy(zero_copy_only=False) for mask in masks]
+
+    def scan_between(self, vnodes: Sequence[int], low: bytes, high: bytes) -> pa.Table:
+        """All rows of the vnodes whose key, behind the vnode, lies in `low` <= key < `high`, all columns."""
+        prefixes = [vnode_prefix(self.schema.table_id, vnode) for vnode in vnodes]
+        return self._rows(read_between(self._newest(), [(prefix + low, prefix + high) for prefix in prefixes]))
 
     def scan(
         self, vnodes: Sequence[int], after: bytes | None, limit: int, *, committed: bool = False

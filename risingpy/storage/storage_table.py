@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.group_keys import sort_indices
-from risingpy.storage.key_encoding import table_prefix
-from risingpy.storage.key_scan import prefix_end, read_points, read_prefixes, read_range
+from risingpy.storage.key_encoding import PREFIX_BYTES, table_prefix, vnode_prefix
+from risingpy.storage.key_scan import prefix_end, read_first_between, read_points, read_prefixes, read_range
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.table_codec import TableCodec
 from risingpy.storage.table_schema import VNODE_COUNT, TableSchema, shards_of_vnodes
@@ -84,6 +84,27 @@ class StorageTable:
         owner = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
         rows = rows.append_column("_prefix", pa.array(owner, pa.int64()))
         return rows.take(pa.array(np.argsort(owner, kind="stable")))
+
+    def first_from(self, low: pa.Array | None, *, beyond: bool) -> pa.Scalar | None:
+        """Of all rows, the least value of the first key column, from the one value of `low` on (`beyond`: behind it).
+
+        For a table whose first key column is ascending and never NULL. None if there is no such row.
+        """
+        start = b"" if low is None else self._codec.leading_key(low)
+        if beyond and start:
+            start = prefix_end(start)
+        owners = shards_of_vnodes(np.arange(VNODE_COUNT, dtype=np.uint16), self._view.shards)
+        found: list[tuple[bytes, bytes, bytes]] = []
+        for shard in range(self._view.shards):
+            prefixes = [vnode_prefix(self.schema.table_id, v) for v in np.flatnonzero(owners == shard).tolist()]
+            with self._view.snapshots[shard].use() as transaction:
+                page = read_first_between(transaction, [(each + start, prefix_end(each)) for each in prefixes])
+            found += [(key[PREFIX_BYTES:], key, value) for key, value in zip(page.keys, page.values, strict=True)]
+        if not found:
+            return None
+        _, key, value = min(found)
+        (column,) = self._codec.decode([key], [value], [self.schema.key[0].index])
+        return column[0]
 
     def _points(self, shard: int, encoded: pa.BinaryArray) -> pa.BinaryArray:
         with self._view.snapshots[shard].use() as transaction:

@@ -16,7 +16,14 @@ import pyarrow as pa
 
 from risingpy.storage.column_buffers import CorruptData, whole
 from risingpy.storage.column_history import null_mark, read_column
-from risingpy.storage.key_encoding import MAX_KEY_BYTES, compute_vnodes, decode_keys, encode_keys, long_key_form
+from risingpy.storage.key_encoding import (
+    MAX_KEY_BYTES,
+    PREFIX_BYTES,
+    compute_vnodes,
+    decode_keys,
+    encode_keys,
+    long_key_form,
+)
 from risingpy.storage.plain_columns import datum_width
 from risingpy.storage.row_encoding import decode_rows, encode_rows
 from risingpy.storage.table_schema import TableSchema, ValueFormat
@@ -45,6 +52,14 @@ class TableCodec:
         self.has_long_keys = any(
             datum_width(self.types[column].arrow) == 0 for column in self._key
         )
+
+    def leading_keys(self, column: pa.Array) -> pa.BinaryArray:
+        """What keys of vnode 0 with these values in the first key column start with."""
+        return self.encode_keys([whole(column)], np.zeros(len(column), np.uint16))
+
+    def leading_key(self, value: pa.Array) -> bytes:
+        """What keys with the one value in the first key column start with, behind the vnode."""
+        return bytes(self.leading_keys(value)[0].as_py())[PREFIX_BYTES:]
 
     def tells_vnode(self, key_columns: int) -> bool:
         """True if the first `key_columns` columns of a key tell its vnode."""

@@ -41,6 +41,7 @@ class Input:
     first: bool = False
     logged: Mapping[int, pa.Table] = field(default_factory=dict)
     sources: Mapping[int, pa.Table] = field(default_factory=dict)
+    committed: int = 0
 
     def first_epoch_of(self, job_id: int) -> bool:
         return self.first
@@ -132,10 +133,12 @@ class FragmentBench:
         upstream: Mapping[int, pa.Table] | None = None,
         logged: Mapping[int, pa.Table] | None = None,
         sources: Mapping[int, pa.Table] | None = None,
+        epoch: int | None = None,
     ) -> pa.Table:
-        """Runs one epoch and commits it."""
-        self.epoch += 1
-        given = Input(self.epoch, self.epoch == 1, logged or {}, sources or {})
+        """Runs one epoch, the next or `epoch`, and commits it."""
+        before = self.epoch
+        self.epoch = before + 1 if epoch is None else epoch
+        given = Input(self.epoch, before == 0, logged or {}, sources or {}, before)
         with self.store.begin(self.epoch, self.stage) as transaction:
             self.last = build_fragment(self.fragment, transaction, given, 0, 1, self.fragment.job_id)
             changes = self.last.run(inputs, upstream or {})

@@ -1,5 +1,7 @@
 """The rules that every query goes through, in order; each is one file and one function from plan to plan.
 
+A view's query goes through those of `STREAM_PIPELINE` besides, which make what only a stream plan has.
+
 In: a bound logical plan. Out: one that means the same, with the same output columns. Called by the session's
 statements before a plan is run, explained or streamed.
 """
@@ -21,9 +23,11 @@ from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
 from risingpy.optimizer.rules.over_window_to_top_n import over_window_to_top_n
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
+from risingpy.optimizer.rules.single_row_join import single_row_join
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
+from risingpy.optimizer.rules.temporal_filter import temporal_filter
 
-__all__ = ["PIPELINE", "optimize"]
+__all__ = ["PIPELINE", "STREAM_PIPELINE", "optimize", "optimize_for_stream"]
 
 Rule = Callable[[LogicalPlan], LogicalPlan]
 
@@ -45,9 +49,18 @@ PIPELINE: tuple[Rule, ...] = (
     filter_merge,
 )
 
+STREAM_PIPELINE: tuple[Rule, ...] = (temporal_filter, single_row_join)
+
 
 def optimize(plan: LogicalPlan) -> LogicalPlan:
     """The plan after all rules."""
     for rule in PIPELINE:
+        plan = rule(plan)
+    return plan
+
+
+def optimize_for_stream(plan: LogicalPlan) -> LogicalPlan:
+    """An optimized plan after the rules for views. Raises FeatureNotSupported for what no view can do with now()."""
+    for rule in STREAM_PIPELINE:
         plan = rule(plan)
     return plan

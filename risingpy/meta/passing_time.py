@@ -1,0 +1,158 @@
+"""When time alone changes a view next: the moment at which a row comes or goes through a filter on now().
+
+A database without such filters, or without rows that wait at one, has no such moment, and sleeps. The moment follows
+from the committed state: of each filter, the row that is nearest to its bound, and the first time at which the bound
+will have passed it. A bound that may fall (`now() - interval '1 month'`) is looked at again every quarter of an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.executors.expression.nodes import Expr
+from risingpy.meta.epochs import milliseconds
+from risingpy.optimizer.fragments import nodes_of_fragment
+from risingpy.optimizer.graph import Job
+from risingpy.optimizer.now import QUARTER_MILLISECONDS, over_now
+from risingpy.optimizer.plan import DynamicFilter
+from risingpy.storage.state_store import ReadView
+from risingpy.storage.storage_table import StorageTable
+
+PAUSE_MILLISECONDS = 1000  # at least, between epochs that only time asks for
+_FARTHEST = 1 << 42  # milliseconds, some 139 years: what comes later need not be waited for
+_STEPS = 64  # times that one query tries
+
+Bounds = Callable[[Sequence[int]], list[int | None]]  # of times in milliseconds, in the units of the bound's type
+
+
+class PassingTime:
+    """Knows the next moment, and finds it anew for each committed epoch. Used by the barrier loop's thread."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, int] | None = None
+        self._jobs: Mapping[int, Job] = {}
+        self._filters: list[_TimeFilter] = []
+        self.next: int | None = None  # in milliseconds since 1970; None: never
+
+    def look(self, jobs: Mapping[int, Job], graph_version: int, view: ReadView) -> None:
+        """Finds the next moment after the view's epoch."""
+        if self._seen == (graph_version, view.epoch):
+            return
+        if self._seen is None or self._seen[0] != graph_version:
+            self._filters = [each for job in jobs.values() for each in _filters_of(job)]
+        self._seen = graph_version, view.epoch
+        now = milliseconds(view.epoch)
+        moments = [each.next_moment(view, now) for each in self._filters]
+        first = min((moment for moment in moments if moment is not None), default=None)
+        self.next = None if first is None else max(first, now + PAUSE_MILLISECONDS)
+
+    def has_come(self, now: int) -> bool:
+        """Whether the next moment lies at or before `now`."""
+        return self.next is not None and self.next <= now
+
+    def seconds_left(self, now: int) -> float | None:
+        """From `now` to the next moment; None if there is none."""
+        return None if self.next is None else max(0, self.next - now) / 1000
+
+
+def _filters_of(job: Job) -> Iterator[_TimeFilter]:
+    for fragment in job.fragments:
+        for node in nodes_of_fragment(fragment.root):
+            if isinstance(node, DynamicFilter):
+                bound = over_now(node.right)
+                if bound is not None:
+                    yield _TimeFilter(node, bound)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was found last: the row's value, and when the bound passes it."""
+
+    value: int
+    moment: int | None
+
+
+class _TimeFilter:
+    """One DynamicFilter whose bound is an expression of now()."""
+
+    def __init__(self, node: DynamicFilter, bound: Expr) -> None:
+        self._node = node
+        self._evaluator = Evaluator(None, [bound])
+        self._type = bound.type.arrow
+        # < and >= change when the bound has passed the row's value, <= and > when it reaches it.
+        self._at_value = node.comparison in ("<=", ">")
+        self._known: _Known | None = None
+
+    def next_moment(self, view: ReadView, now: int) -> int | None:
+        """The first time after `now`, the view's, at which a row comes or goes, or may do so."""
+        table = StorageTable(self._node.table, view)
+        if self._node.only_forward:  # the rows that are kept are those above the bound
+            value = table.first_from(None, beyond=False)
+            if value is None or not value.is_valid:
+                return None
+            number = _number(value)
+            if self._known is None or self._known.value != number:
+                self._known = _Known(number, self._when_passed(number, now, now + _FARTHEST))
+            return self._known.moment
+        quarter = (now // QUARTER_MILLISECONDS + 1) * QUARTER_MILLISECONDS
+        if table.first_from(None, beyond=False) is None:
+            return None
+        bound = self._bound_at(now)
+        value = table.first_from(bound, beyond=self._at_value) if bound[0].is_valid else None
+        if value is None or not value.is_valid:
+            return quarter
+        return self._when_passed(_number(value), now, quarter) or quarter
+
+    def _when_passed(self, value: int, now: int, horizon: int) -> int | None:
+        return first_time(self._bounds, value, at_value=self._at_value, after=now, horizon=horizon)
+
+    def _bound_at(self, time: int) -> pa.Array:
+        return self._evaluated([time])
+
+    def _bounds(self, times: Sequence[int]) -> list[int | None]:
+        return [None if bound is None else int(bound) for bound in _numbers(self._evaluated(times)).to_pylist()]
+
+    def _evaluated(self, times: Sequence[int]) -> pa.Array:
+        moments = pa.array(np.asarray(times, np.int64) * 1000).cast(pa.timestamp("us", "UTC"))
+        chunk = pa.table([pa.array(np.ones(len(times), np.int8)), moments], names=["op", "c0"])
+        rows, _ = self._evaluator.evaluate(chunk)
+        return rows.column(1).combine_chunks().cast(self._type)
+
+
+def first_time(bounds: Bounds, value: int, *, at_value: bool, after: int, horizon: int) -> int | None:
+    """The first time in (`after`, `horizon`] at which the bound is beyond `value`, or, `at_value`, reaches it.
+
+    `bounds` gives the bound, which does not fall meanwhile, at some times. None if it stays before the value.
+    """
+    low, high = after, horizon
+    (bound,) = bounds([after])
+    # If it moves as the time does, which it mostly does, this is the time.
+    guess = after if bound is None else after + -(-(value + (not at_value) - bound) // 1000)
+    times = sorted({t for t in (guess - 1, guess, *(after + (1 << k) for k in range(48)), high) if low < t <= high})
+    while times:
+        for time, bound in zip(times, bounds(times), strict=True):
+            if bound is not None and (bound >= value if at_value else bound > value):
+                high = time
+                break
+            low = time
+        else:
+            return None
+        if high - low == 1:
+            return high
+        step = max(1, (high - low) // _STEPS)
+        times = [*range(low + step, high, step), high]
+    return None
+
+
+def _number(value: pa.Scalar) -> int:
+    return int(_numbers(pa.array([value.as_py()], value.type))[0].as_py())
+
+
+def _numbers(column: pa.Array) -> pa.Array:
+    """Days or microseconds."""
+    return column.cast(pa.int32() if pa.types.is_date32(column.type) else pa.int64())

@@ -1,0 +1,111 @@
+"""What a plan may know of expressions of now(): how they move as time goes on.
+
+    now() - interval '1 hour', date_trunc('hour', now()), current_date     FORWARD: they never fall
+    now() - interval '1 month', now() AT TIME ZONE 'Europe/Berlin'         they fall at times: on March 29, 30 and 31
+                                                                           the first is in the last day of February;
+                                                                           but never within a quarter of an hour
+    extract(hour from now()), 2 * now()                                    nothing that is known
+
+Time zones change their offset, and local days begin, at a quarter of an hour of UTC.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import pyarrow as pa
+
+from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
+from risingpy.optimizer.plan import Now, Project, StreamPlan
+from risingpy.optimizer.rewrite import substituted, walk
+from risingpy.types import TIMESTAMPTZ, TypeKind
+
+NOW = Call("now", (), TIMESTAMPTZ)
+QUARTER_MILLISECONDS = 15 * 60 * 1000
+
+_MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ})
+_PLUS_MINUS = frozenset({"timestamp_plus", "timestamp_minus", "timestamptz_plus", "timestamptz_minus"})
+_FROM_LEFT = frozenset({"interval_plus_timestamp", "interval_plus_timestamptz"})
+_DAYS = frozenset({"date_plus_days", "date_minus_days"})
+_UTC = "UTC"
+
+
+class Motion(Enum):
+    """How an expression of now() moves."""
+
+    FORWARD = "forward"  # it never falls
+    BY_QUARTERS = "by quarters"  # it may fall where a quarter of an hour of UTC begins, and only there
+
+
+def reads_now(expr: Expr) -> bool:
+    """Whether now() is in the expression."""
+    return any(part == NOW for part in walk(expr))
+
+
+def motion(expr: Expr) -> Motion | None:
+    """How an expression over now(), or over a column that has it, and constants moves; None if that is not known."""
+    match expr:
+        case InputRef() | Call("now"):
+            return Motion.FORWARD
+        case Cast(arg, target) if target.kind in _MOMENTS:
+            return motion(arg)
+        case Call(function, (moment, Literal() as amount, *zone)) if function in _PLUS_MINUS:
+            return _shifted(moment, amount, zone)
+        case Call(function, (Literal() as amount, moment, *zone)) if function in _FROM_LEFT:
+            return _shifted(moment, amount, zone)
+        case Call(function, (moment, Literal())) if function in _DAYS:
+            return motion(moment)
+        case Call("days_plus_date", (Literal(), moment)):
+            return motion(moment)
+        case Call("date_trunc" | "date_bin" | "to_local_by_offset", (Literal(), moment, *rest)):
+            return motion(moment) if all(isinstance(part, Literal) for part in rest) else None
+        case Call("date_trunc_at", (Literal(), moment, zone)):
+            return _at_zone(moment, zone)
+        case Call("to_local" | "to_utc", (zone, moment)):
+            return _at_zone(moment, zone)
+        case _:
+            return None
+
+
+def _shifted(moment: Expr, amount: Literal, zone: list[Expr]) -> Motion | None:
+    """A moment and an interval: days and months are counted in the zone's calendar."""
+    if not isinstance(amount.value, pa.MonthDayNano):
+        return None
+    months, days, _ = amount.value
+    if months == 0 and (days == 0 or not zone or _is_utc(zone[0])):
+        return motion(moment)
+    return Motion.BY_QUARTERS if _begins_quarters(moment) else None
+
+
+def _at_zone(moment: Expr, zone: Expr) -> Motion | None:
+    if _is_utc(zone):
+        return motion(moment)
+    return Motion.BY_QUARTERS if isinstance(zone, Literal) and _begins_quarters(moment) else None
+
+
+def _is_utc(zone: Expr) -> bool:
+    return isinstance(zone, Literal) and isinstance(zone.value, str) and zone.value.upper() == _UTC
+
+
+def _begins_quarters(moment: Expr) -> bool:
+    """Whether a quarter of an hour begins for the expression just when one of UTC does."""
+    match moment:
+        case InputRef() | Call("now"):
+            return True
+        case Cast(arg, target) if target.kind in _MOMENTS:
+            return _begins_quarters(arg)
+        case Call("date_trunc" | "date_trunc_at" | "to_local" | "to_utc", (Literal(), arg, *rest)):
+            return all(isinstance(part, Literal) for part in rest) and _begins_quarters(arg)
+        case _:
+            return False
+
+
+def over_now(plan: StreamPlan) -> Expr | None:
+    """The one column of a plan as an expression over the column of the Now that it reads; None if it reads none."""
+    if len(plan.properties.schema) != 1:
+        return None
+    expr: Expr = InputRef(0, plan.properties.schema[0].type)
+    while isinstance(plan, Project):
+        expr = substituted(expr, plan.expressions)
+        plan = plan.input
+    return expr if isinstance(plan, Now) else None

@@ -1,0 +1,126 @@
+"""DynamicFilter: after every epoch its output is the left rows on the right side of the bound, whichever way it moves."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from risingpy.executors.epoch_time import COUNTER_BITS
+from risingpy.executors.expression.nodes import Call, InputRef, Literal
+from risingpy.optimizer.logical import SortKey
+from risingpy.optimizer.plan import DynamicFilter, Now, Project, StreamPlan
+from risingpy.optimizer.state_tables import bound_table, ordered_rows
+from risingpy.types import BIGINT, DOUBLE, INTERVAL, TIMESTAMPTZ, VARCHAR, SqlType
+from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties
+from tests.executors.histories import bigints, doubles, histories, texts
+
+COMPARISONS: dict[str, Callable[[object, object], bool]] = {
+    "<": operator.lt,  # type: ignore[dict-item]
+    "<=": operator.le,  # type: ignore[dict-item]
+    ">": operator.gt,  # type: ignore[dict-item]
+    ">=": operator.ge,  # type: ignore[dict-item]
+}
+KINDS: dict[str, tuple[SqlType, st.SearchStrategy[object]]] = {
+    "bigint": (BIGINT, bigints),
+    "double": (DOUBLE, doubles),
+    "text": (VARCHAR, texts),
+    "long text": (VARCHAR, st.sampled_from([None, "a", *("a" * 700 + tail for tail in ("", "b", "c"))])),
+}
+HOUR = timedelta(hours=1)
+START = datetime(2026, 3, 29, tzinfo=UTC)
+
+
+def dynamic_filter(right: StreamPlan, type_: SqlType, comparison: str, *, only_forward: bool) -> DynamicFilter:
+    """Left rows: key, the compared column, something else."""
+    types = [BIGINT, type_, BIGINT]
+    left = leaf(types)
+    rows = ordered_rows(1, "job", "filter", left.properties, (), [SortKey(1)], ())
+    bound = bound_table(2, "job", type_)
+    return DynamicFilter(left, right, 1, comparison, rows, bound, only_forward, properties(types, (0,)))
+
+
+def order_of(value: object) -> object:
+    """PostgreSQL's order: NaN is greater than every number."""
+    return (value != value, value) if isinstance(value, float) else value
+
+
+def passing(rows: Relation, comparison: str, bound: object) -> set[object]:
+    return {
+        comparable(row)
+        for row in rows.values()
+        if row[1] is not None and bound is not None and COMPARISONS[comparison](order_of(row[1]), order_of(bound))
+    }
+
+
+def together(left: list[Relation], right: list[Relation]) -> list[tuple[Relation, Relation]]:
+    """Both histories from nothing on, the shorter one standing still at its end."""
+    length = max(len(left), len(right))
+    pad = [[{}, *history, *[history[-1]] * (length - len(history))] for history in (left, right)]
+    return list(zip(*pad, strict=True))
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_the_bound_of_a_row(kind: str, comparison: str, data: st.DataObject) -> None:
+    type_, values = KINDS[kind]
+    left = data.draw(histories(values, bigints, keys=8, epochs=5))
+    right = data.draw(histories(values, keys=1, epochs=5))
+    plan = dynamic_filter(leaf([type_], ()), type_, comparison, only_forward=False)
+    order = random.Random(1)
+    with FragmentBench(plan, [plan.table]) as bench:
+        output = Output((0,))
+        for (old_left, old_right), (new_left, new_right) in pairwise(together(left, right)):
+            before, after = ({key: (row[1],) for key, row in rows.items()} for rows in (old_right, new_right))
+            changes = delta(before, after, [type_], order)
+            output.take(bench.run(delta(old_left, new_left, [BIGINT, type_, BIGINT], order), changes))
+            bound = new_right[0][1] if new_right else None
+            assert set(output.rows) == passing(new_left, comparison, bound)
+            kept = {comparable(row) for row in new_left.values() if row[1] is not None}
+            assert bench.state() == [kept]
+
+
+moments = st.integers(-3, 6).map(lambda hours: START + hours * HOUR) | st.none()
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+@given(left=histories(moments, bigints, keys=8, epochs=6), steps=st.lists(st.integers(0, 2), min_size=6, max_size=6))
+@settings(max_examples=150)
+def test_the_bound_of_the_time(comparison: str, left: list[Relation], steps: list[int]) -> None:
+    """`f1 comparison now() - 1 hour`: no row is kept that will stay where it is."""
+    now = Now(properties([TIMESTAMPTZ]))
+    hour = Literal(pa.MonthDayNano([0, 0, 3_600_000_000_000]), INTERVAL)
+    earlier = Call("timestamptz_minus", (InputRef(0, TIMESTAMPTZ), hour, Literal("UTC", VARCHAR)), TIMESTAMPTZ)
+    bounds = Project(now, (earlier,), properties([TIMESTAMPTZ]))
+    plan = dynamic_filter(bounds, TIMESTAMPTZ, comparison, only_forward=True)
+    order = random.Random(1)
+    time = START
+    with FragmentBench(plan, [plan.table]) as bench:
+        output = Output((0,))
+        for (before, after), hours in zip(pairwise([{}, *left, *[left[-1]] * 2]), steps, strict=False):
+            time += hours * HOUR
+            epoch = max(bench.epoch + 1, int(time.timestamp() * 1000) << COUNTER_BITS)
+            output.take(bench.run(delta(before, after, [BIGINT, TIMESTAMPTZ, BIGINT], order), epoch=epoch))
+            assert set(output.rows) == passing(after, comparison, time - HOUR)
+            assert bench.state() == [may_move(after, comparison, time - HOUR)]
+
+
+def may_move(rows: Relation, comparison: str, bound: datetime) -> set[object]:
+    """The rows that a later bound lets in or takes out."""
+
+    def waits(row: Row) -> bool:
+        value = row[1]
+        if not isinstance(value, datetime):
+            return False
+        return value > bound if comparison in ("<=", ">") else value >= bound
+
+    return {comparable(row) for row in rows.values() if waits(row)}
