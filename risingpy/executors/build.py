@@ -163,7 +163,7 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
         case Now():
             return Operator(lambda epoch: _now(epoch, empty), empty, wakes=always)
         case DynamicFilter():
-            sides = _operator(plan.left, exchanges), _operator(plan.right, exchanges)
+            sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
             return Operator(lambda epoch: _dynamic_filter(plan, epoch), empty, sides)
         case Filter() | Project():
             return _row_operator(plan, empty, numbers)

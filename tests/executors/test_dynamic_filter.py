@@ -1,4 +1,4 @@
-"""DynamicFilter: after every epoch its output is the left rows on the right side of the bound, whichever way it moves."""
+"""DynamicFilter: after every epoch its output is the left rows that the bound lets pass, whichever way it moves."""
 
 from __future__ import annotations
 

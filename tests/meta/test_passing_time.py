@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -113,7 +114,7 @@ def test_epochs_that_only_time_asks_for_are_a_second_apart(server: Server) -> No
     eventually(client, "SELECT * FROM recent", [])
     ran = [milliseconds(each.epoch) for each in server.runner.ran[before - 1 :]]
     assert 2 <= len(ran) <= 4
-    assert all(later - earlier >= 1000 for earlier, later in zip(ran, ran[1:], strict=False))
+    assert all(later - earlier >= 1000 for earlier, later in pairwise(ran))
 
 
 @given(
