@@ -14,6 +14,7 @@ import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads 
 from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.build_join import as_of_join, hash_join, temporal_join
 from risingpy.executors.build_ordered import dedup, over_window, top_n
+from risingpy.executors.build_watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.change_log import ChangeLogExecutor
 from risingpy.executors.conflicts import ConflictRule
@@ -56,6 +57,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     DynamicFilter,
+    EowcSort,
     Exchange,
     Expand,
     Filter,
@@ -75,6 +77,7 @@ from risingpy.optimizer.plan import (
     TopN,
     Union,
     Values,
+    WatermarkFilter,
 )
 from risingpy.storage.shard_store import EpochTransaction
 from risingpy.types import SqlType
@@ -87,7 +90,7 @@ _trees: OrderedDict[int, tuple[Fragment, Operator]] = OrderedDict()
 
 @dataclass(slots=True)
 class FragmentRun:
-    """One fragment in one epoch on one shard; `errors`, `backfill` and `work` are set after `run`."""
+    """One fragment in one epoch on one shard; `errors`, `backfill`, `work` and `reached` are set after `run`."""
 
     root: Operator
     epoch: FragmentEpoch
@@ -109,6 +112,10 @@ class FragmentRun:
     @property
     def work(self) -> Mapping[int, OperatorWork]:
         return self.epoch.work
+
+    @property
+    def reached(self) -> dict[int, int]:
+        return self.epoch.reached
 
 
 def build_fragment(
@@ -144,7 +151,7 @@ class _Numbers:
 
 def _operator(plan: StreamPlan, numbers: _Numbers) -> Operator:
     number = next(numbers.operators)
-    return replace(_made(plan, numbers), number=number)
+    return replace(cleaned(plan, _made(plan, numbers)), number=number)
 
 
 def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
@@ -165,6 +172,10 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
         case DynamicFilter():
             sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
             return Operator(lambda epoch: _dynamic_filter(plan, epoch), empty, sides)
+        case WatermarkFilter():
+            return watermark_filter(plan, empty, _operator(plan.input, numbers))
+        case EowcSort():
+            return eowc_sort(plan, empty, _operator(plan.input, numbers))
         case Filter() | Project():
             return _row_operator(plan, empty, numbers)
         case ProjectSet():
@@ -354,6 +365,8 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: O
                 empty,
                 (input,),
             )
+        case HashAgg(emit_on_window_close=True):
+            return eowc_hash_agg(plan, empty, input)
         case HashAgg():
             key_types = [types[k] for k in plan.group_key]
             make_calls = state_calls(plan, plan.group_key, types)

@@ -33,7 +33,8 @@ class EpochDescriptor:
 
     `fresh_jobs` are the jobs for which it is the first epoch. `purge` are dropped tables whose rows are to be
     deleted on the way; `compact` are tables whose rows are to be rewritten without dropped columns, each with the
-    version that this is for. `single_task` epochs run every stage in one task.
+    version that this is for. `single_task` epochs run every stage in one task. `watermarks`: by id, what the epochs
+    before have reached. `backfilling` are the jobs that still read snapshots.
     """
 
     epoch: int
@@ -47,6 +48,8 @@ class EpochDescriptor:
     purge: tuple[int, ...] = ()
     compact: tuple[tuple[int, int], ...] = ()
     single_task: bool = True
+    watermarks: tuple[tuple[int, int], ...] = ()
+    backfilling: tuple[int, ...] = ()
 
 
 def run_directory(data_dir: Path) -> Path:
@@ -86,4 +89,6 @@ def read_descriptor(data_dir: Path) -> EpochDescriptor:
     fields["fresh_jobs"] = tuple(fields["fresh_jobs"])
     fields["purge"] = tuple(fields["purge"])
     fields["compact"] = tuple((table_id, target) for table_id, target in fields["compact"])
+    fields["watermarks"] = tuple((watermark_id, value) for watermark_id, value in fields["watermarks"])
+    fields["backfilling"] = tuple(fields["backfilling"])
     return EpochDescriptor(**fields)

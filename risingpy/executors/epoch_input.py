@@ -18,6 +18,14 @@ class EpochInput(Protocol):
         """True if the job runs for the first time in this epoch."""
         ...
 
+    def watermark(self, watermark_id: int) -> int | None:
+        """The watermark that all epochs before have reached; None if there is none yet."""
+        ...
+
+    def is_backfilling(self, job_id: int) -> bool:
+        """True if the job may still get rows of its upstreams' snapshots, which watermarks may have passed long ago."""
+        ...
+
     def log_changes(self, table_id: int) -> pa.Table | None:
         """The epoch's logged changes of a table (`op`, `c0`…), in log order, of every shard; None if there are none."""
         ...

@@ -36,11 +36,18 @@ class LoggedInput:
         self._worker = worker
         self._descriptor = descriptor
         self._shard = shard
+        self._watermarks = dict(descriptor.watermarks)
         self.epoch = descriptor.epoch
         self.committed = descriptor.committed
 
     def first_epoch_of(self, job_id: int) -> bool:
         return job_id in self._descriptor.fresh_jobs
+
+    def watermark(self, watermark_id: int) -> int | None:
+        return self._watermarks.get(watermark_id)
+
+    def is_backfilling(self, job_id: int) -> bool:
+        return job_id in self._descriptor.backfilling
 
     def log_changes(self, table_id: int) -> pa.Table | None:
         """All the epoch's changes of the table, in log order; None if there are none."""

@@ -32,7 +32,8 @@ class FragmentEpoch:
 
     `inputs` are the rows of the fragment's exchanges, `upstream` the changes of the tables that it scans (absent:
     none). `errors` counts expressions that failed. `backfill`: rows read from snapshots, and whether all scans are
-    through; None if the fragment scans nothing. `work`: per operator that had rows, by its number.
+    through; None if the fragment scans nothing. `work`: per operator that had rows, by its number. `reached`: by
+    watermark, how far this epoch's rows have come.
     """
 
     transaction: EpochTransaction
@@ -45,6 +46,7 @@ class FragmentEpoch:
     errors: int = 0
     backfill: tuple[int, bool] | None = None
     work: dict[int, OperatorWork] = field(default_factory=dict)
+    reached: dict[int, int] = field(default_factory=dict)
 
     @property
     def starts(self) -> bool:

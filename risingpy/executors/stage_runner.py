@@ -58,13 +58,14 @@ class StageReport:
     """What happened in a task: failed expressions per job, rows in and out per fragment, progress of backfills.
 
     `backfill`: per job, rows read from upstream snapshots and whether all its scans of this task are through.
-    `work`: of the operators that had rows.
+    `work`: of the operators that had rows. `watermarks`: by id, how far the task's rows have come.
     """
 
     errors: dict[int, int] = field(default_factory=dict)
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
     backfill: dict[int, tuple[int, bool]] = field(default_factory=dict)
     work: dict[OperatorPosition, OperatorWork] = field(default_factory=dict)
+    watermarks: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -230,6 +231,7 @@ def _run_fragment(
     if isinstance(fragment.root, Materialize):
         changes[fragment.root.table.table_id] = delta
     _note(report, fragment, executor.errors, executor.backfill)
+    report.watermarks.update(executor.reached)
     rows_in = sum(table.num_rows for table in (*inputs, *upstream.values()))
     report.rows[fragment.fragment_id] = (rows_in, delta.num_rows)
     report.work.update(((fragment.fragment_id, number), work) for number, work in executor.work.items())

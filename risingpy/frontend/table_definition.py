@@ -18,6 +18,9 @@ def table_definition(relation: Relation) -> str:
     if relation.primary_key:
         key = ", ".join(quoted(relation.columns[i].name) for i in relation.primary_key)
         parts.append(f"PRIMARY KEY ({key})")
+    if relation.watermark is not None:
+        (name,) = [column.name for column in relation.columns if column.column_id == relation.watermark.column_id]
+        parts.append(f"WATERMARK FOR {quoted(name)} AS {relation.watermark.text}")
     schema = "" if relation.schema_name == DEFAULT_SCHEMA else f"{quoted(relation.schema_name)}."
     suffix = " APPEND ONLY" if relation.append_only else ""
     if relation.on_conflict is not ConflictBehavior.OVERWRITE:

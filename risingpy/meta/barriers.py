@@ -19,7 +19,7 @@ from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path, wri
 from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.executors.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.dml_log import DmlLog
-from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner
+from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner, with_reached
 from risingpy.meta.epochs import next_epoch, unix_milliseconds
 from risingpy.meta.passing_time import PassingTime
 from risingpy.meta.source_offsets import Offsets, SourceOffsets
@@ -213,6 +213,7 @@ class BarrierLoop:
             or state.fresh_jobs
             or state.purge
             or self._passing_time.has_come(unix_milliseconds())
+            or not state.committed.settled
             or self._sources.available(state)
         )
 
@@ -256,7 +257,8 @@ class BarrierLoop:
         creating = self._creating(state)
         cleaning = state.purge or (self._idle and state.compactions)
         passed = self._passing_time.has_come(unix_milliseconds())
-        if not (lsn > state.committed.lsn or splits or creating or state.fresh_jobs or cleaning or passed):
+        waiting = passed or not state.committed.settled
+        if not (lsn > state.committed.lsn or splits or creating or state.fresh_jobs or cleaning or waiting):
             return
         # A job reads no snapshot in its first epoch.
         backfilling = sum(job.relation_id not in state.fresh_jobs for job in creating)
@@ -274,6 +276,8 @@ class BarrierLoop:
             purge=tuple(sorted(state.purge)),
             compact=tuple(sorted(state.compactions.items())),
             single_task=self._runner.shape.is_one_task(rows, shards=state.shards, exchanges=depth - 1),
+            watermarks=tuple(sorted(state.committed.watermarks.items())),
+            backfilling=tuple(sorted(relation.relation_id for relation in creating)),
         )
         reach("epoch.describe")
         write_descriptor(self._data_dir, descriptor)
@@ -292,9 +296,13 @@ class BarrierLoop:
 
     def _commit_epoch(self, descriptor: EpochDescriptor, report: EpochReport, offsets: Offsets) -> None:
         old = self._state
+        watermarks = _running(old, with_reached(old.committed.watermarks, report.watermarks))
+        moved = {key for key, value in watermarks.items() if old.committed.watermarks.get(key) != value}
         new = replace(
             old,
-            committed=CommittedEpoch(descriptor.epoch, descriptor.log_up_to, offsets),
+            committed=CommittedEpoch(
+                descriptor.epoch, descriptor.log_up_to, offsets, watermarks, settled=not _awaits(old, moved)
+            ),
             fresh_jobs=frozenset(),
             purge=old.purge - report.purged,
             compactions={k: v for k, v in old.compactions.items() if k not in report.purged},
@@ -305,6 +313,8 @@ class BarrierLoop:
             self._progress[relation.relation_id] = self._progress.get(relation.relation_id, 0) + rows
             if finished:
                 new = with_status(new, relation.relation_id, JobStatus.CREATED)
+                if old.jobs[relation.relation_id].awaits:  # watermarks count for it from now on
+                    new = replace(new, committed=replace(new.committed, settled=False))
                 self._progress.pop(relation.relation_id, None)
         self._states.commit(old, new)
         self.work.add(report.work)
@@ -362,6 +372,17 @@ class BarrierLoop:
                 _, future = self._changes.popleft()
                 future.set_exception(CannotConnectNow(f"the engine has stopped: {reason}"))
             self._changed.notify_all()
+
+
+def _running(state: MetaState, watermarks: Mapping[int, int]) -> Mapping[int, int]:
+    """The watermarks that a job still makes."""
+    made = {watermark for job in state.jobs.values() for watermark in job.watermarks}
+    return watermarks if watermarks.keys() <= made else {k: v for k, v in watermarks.items() if k in made}
+
+
+def _awaits(state: MetaState, moved: set[int]) -> bool:
+    """Whether a job holds rows back for one of the watermarks."""
+    return bool(moved) and any(moved.intersection(job.awaits) for job in state.jobs.values())
 
 
 def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaState:

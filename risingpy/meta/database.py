@@ -158,7 +158,13 @@ class Database:
         state = self._loop.wait_until(
             lambda state: state.committed.lsn >= lsn and reached(state.committed.offsets, target), cancelled
         )
-        return state.committed.epoch
+        return self._settled(state, cancelled).committed.epoch
+
+    def _settled(self, state: MetaState, cancelled: threading.Event | None) -> MetaState:
+        """Waits until watermarks that the state has reached have let go what they held back."""
+        if state.committed.settled:
+            return state
+        return self._loop.wait_until(lambda later: later.committed.epoch > state.committed.epoch, cancelled)
 
     # Writes
 
@@ -249,7 +255,9 @@ class Database:
         self._wait_for_job(relation_id, cancelled)
         # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
         target = {job: ends for job, ends in self._sources.newest(self.state).items() if job == relation_id}
-        self._loop.wait_until(lambda state: reached(state.committed.offsets, target), cancelled)
+        self._settled(
+            self._loop.wait_until(lambda state: reached(state.committed.offsets, target), cancelled), cancelled
+        )
         return True, notices
 
     def create_index(

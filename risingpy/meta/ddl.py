@@ -21,7 +21,7 @@ from risingpy.errors import (
 )
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.meta.state_store import without_relation
-from risingpy.optimizer.catalog import ColumnDesc, JobStatus, Relation, RelationKind
+from risingpy.optimizer.catalog import ColumnDesc, JobStatus, Relation, RelationKind, Watermark
 from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.plan import ConflictBehavior
@@ -42,6 +42,7 @@ class NewTable:
     definition: str
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
     version_column: int | None = None
+    watermark: Watermark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class NewMaterializedView:
     query: str
     depends_on: tuple[Relation, ...]
     functions: tuple[int, ...] = ()
+    emit_on_window_close: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class NewSource:
     columns: tuple[ColumnDesc, ...]
     options: tuple[tuple[str, str], ...]
     definition: str
+    watermark: Watermark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
         append_only=table.append_only,
         on_conflict=table.on_conflict,
         version_column=table.version_column,
+        watermark=table.watermark,
     )
     relation = Relation(
         relation_id=relation_id,
@@ -119,6 +123,8 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
         append_only=table.append_only,
         on_conflict=table.on_conflict,
         version_column=table.version_column,
+        watermark=table.watermark,
+        watermarks=planned.watermarks,
         table=planned.table,
         version=state.catalog.version + 1,
     )
@@ -131,7 +137,12 @@ def add_materialized_view(state: MetaState, view: NewMaterializedView) -> tuple[
     check_unchanged(state, view.depends_on)
     allocate = IdAllocator(state.next_id)
     planned = plan_materialized_view(
-        view.plan, state.catalog, allocate=allocate, name=view.name, output_names=view.column_names
+        view.plan,
+        state.catalog,
+        allocate=allocate,
+        name=view.name,
+        output_names=view.column_names,
+        emit_on_window_close=view.emit_on_window_close,
     )
     relation = Relation(
         relation_id=planned.table.table_id,
@@ -143,6 +154,7 @@ def add_materialized_view(state: MetaState, view: NewMaterializedView) -> tuple[
         stream_key=planned.stream_key,
         append_only=planned.root.properties.append_only,
         table=planned.table,
+        watermarks=planned.watermarks,
         query=view.query,
         depends_on=tuple(sorted({relation.relation_id for relation in view.depends_on})),
         functions=view.functions,
@@ -199,6 +211,7 @@ def add_source(state: MetaState, source: NewSource) -> MetaState:
         stream_key=(len(source.columns) - 1,),
         append_only=True,
         options=source.options,
+        watermark=source.watermark,
         version=state.catalog.version + 1,
     )
     return _with_relation(replace(state, graph_version=state.graph_version + 1), relation, allocate)

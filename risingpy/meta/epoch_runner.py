@@ -20,7 +20,7 @@ class EpochReport:
     `errors`: per job, expressions that failed and became NULL. `backfill`: per creating job, the rows read from its
     upstreams in this epoch and whether all of its scans, on all shards, are through.
     `purged`: dropped tables with no rows left on any shard, and tables that are through with their compaction.
-    `cpu_seconds`: of all tasks. `work`: of the operators that had rows.
+    `cpu_seconds`: of all tasks. `work`: of the operators that had rows. `watermarks`: by id, how far the rows came.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)
@@ -28,6 +28,7 @@ class EpochReport:
     purged: frozenset[int] = frozenset()
     cpu_seconds: float = 0.0
     work: Mapping[OperatorPosition, OperatorWork] = field(default_factory=dict)
+    watermarks: Mapping[int, int] = field(default_factory=dict)
 
 
 class EpochRunner(Protocol):
@@ -59,14 +60,23 @@ def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds
     errors: Counter[int] = Counter()
     backfill: dict[int, tuple[int, bool]] = {}
     work: dict[OperatorPosition, OperatorWork] = {}
+    watermarks: Mapping[int, int] = {}
     for report in reports:
         errors.update(report.errors)
+        watermarks = with_reached(watermarks, report.watermarks)
         for job_id, (rows, finished) in report.backfill.items():
             known_rows, known_finished = backfill.get(job_id, (0, True))
             backfill[job_id] = (known_rows + rows, known_finished and finished)
         for position, done in report.work.items():
             work[position] = done.plus(work.get(position, OperatorWork()))
-    return EpochReport(dict(errors), backfill, purged, cpu_seconds, work)
+    return EpochReport(dict(errors), backfill, purged, cpu_seconds, work, watermarks)
+
+
+def with_reached(watermarks: Mapping[int, int], reached: Mapping[int, int]) -> Mapping[int, int]:
+    """The watermarks, which never fall, after what has been reached."""
+    if all(watermarks.get(key, value - 1) >= value for key, value in reached.items()):
+        return watermarks
+    return {key: max(m[key] for m in (watermarks, reached) if key in m) for key in watermarks.keys() | reached.keys()}
 
 
 class EpochFailed(Exception):

@@ -73,8 +73,15 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         append_only=after.append_only,
         on_conflict=after.on_conflict,
         version_column=after.version_column,
+        watermark=after.watermark,
     )
-    after = replace(after, columns=planned.columns, stream_key=planned.stream_key, table=planned.table)
+    after = replace(
+        after,
+        columns=planned.columns,
+        stream_key=planned.stream_key,
+        table=planned.table,
+        watermarks=planned.watermarks,
+    )
     job = cut(after.relation_id, planned, state.graph(), allocate)
     renewed = {job.job_id: job}
     relations = dict(state.catalog.relations)

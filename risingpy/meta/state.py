@@ -20,12 +20,15 @@ OLD_SNAPSHOT_SECONDS = 3 * 3600.0  # what RisingWave allows a pinned version
 class CommittedEpoch:
     """The last committed epoch: log records up to `lsn` are in it, and what each job has read of its sources.
 
-    `offsets`: by job, by source, by split, the position up to which the job has the rows.
+    `offsets`: by job, by source, by split, the position up to which the job has the rows. `watermarks`: by id, what has
+    been reached; the next epoch works with it. Not `settled`: some job holds rows back that this lets go.
     """
 
     epoch: int = 0
     lsn: int = 0
     offsets: Mapping[int, Mapping[int, Mapping[str, int]]] = field(default_factory=dict)
+    watermarks: Mapping[int, int] = field(default_factory=dict)
+    settled: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,8 @@ class MetaStateStore:
                         int(job): {int(source): splits for source, splits in sources.items()}
                         for job, sources in committed["offsets"].items()
                     },
+                    {int(key): value for key, value in committed.get("watermarks", {}).items()},
+                    committed.get("settled", True),
                 ),
                 fresh_jobs=frozenset(counters["fresh_jobs"]),
                 purge=frozenset(_json(txn, "purge")),
@@ -96,7 +98,17 @@ class MetaStateStore:
                 },
             )
             committed = new.committed
-            _put(txn, "committed", {"epoch": committed.epoch, "lsn": committed.lsn, "offsets": dict(committed.offsets)})
+            _put(
+                txn,
+                "committed",
+                {
+                    "epoch": committed.epoch,
+                    "lsn": committed.lsn,
+                    "offsets": dict(committed.offsets),
+                    "watermarks": dict(committed.watermarks),
+                    "settled": committed.settled,
+                },
+            )
 
 
 class RowIds:

@@ -12,6 +12,8 @@ from enum import Enum
 from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.plan import ConflictBehavior
+from risingpy.optimizer.plan_properties import WatermarkColumn
+from risingpy.optimizer.rewrite import columns_read
 from risingpy.storage.table_schema import ColumnHistory, TableSchema
 from risingpy.types import SqlType, TypeKind
 
@@ -56,6 +58,23 @@ class ColumnDesc:
 
 
 @dataclass(frozen=True, slots=True)
+class Watermark:
+    """WATERMARK FOR a column AS text: rows are late that are below the expression's greatest value so far.
+
+    The expression's `InputRef`s count by column id.
+    """
+
+    column_id: int
+    text: str
+    expression: Expr
+
+    @property
+    def columns_read(self) -> frozenset[int]:
+        """The ids of the columns that it needs."""
+        return frozenset({self.column_id, *columns_read(self.expression)})
+
+
+@dataclass(frozen=True, slots=True)
 class IndexKey:
     """What an index is ordered by. The expression's `InputRef`s count by column id of the indexed relation."""
 
@@ -93,6 +112,7 @@ class Relation:
     tables that it reads; None if its meaning depends on the session that reads it, and then the text is bound.
     `on_conflict` is what a table does with a row whose key is there; `version_column` is the id of the column that says
     which of two rows of a key is newer. `functions` are ids of the user's functions that its query calls.
+    `watermark` is what WATERMARK FOR says; `watermarks` are the columns that have one, also of a materialized view.
     """
 
     relation_id: int
@@ -116,6 +136,8 @@ class Relation:
     version_column: int | None = None
     functions: tuple[int, ...] = ()
     index: IndexDefinition | None = None
+    watermark: Watermark | None = None
+    watermarks: tuple[WatermarkColumn, ...] = ()
 
     @property
     def never_retracts(self) -> bool:

@@ -13,6 +13,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     DynamicFilter,
+    EowcSort,
     Exchange,
     Expand,
     Filter,
@@ -32,6 +33,7 @@ from risingpy.optimizer.plan import (
     TopN,
     Union,
     Values,
+    WatermarkFilter,
 )
 from risingpy.optimizer.plan_properties import ColumnIndex, Distribution, DistributionKind
 
@@ -67,7 +69,9 @@ def distribution(plan: StreamPlan) -> Distribution:
             return BROADCAST
         case DynamicFilter():
             return plan.left.properties.distribution
-        case Filter() | ProjectSet() | ChangeLog() | Expand() | TopN() | Dedup() | OverWindow() | Materialize():
+        case Filter() | WatermarkFilter() | EowcSort() | ProjectSet() | ChangeLog() | Expand():
+            return plan.input.properties.distribution
+        case TopN() | Dedup() | OverWindow() | Materialize():
             return plan.input.properties.distribution
         case Project():
             positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}

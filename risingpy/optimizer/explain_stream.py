@@ -30,6 +30,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     DynamicFilter,
+    EowcSort,
     Exchange,
     Expand,
     Filter,
@@ -50,8 +51,10 @@ from risingpy.optimizer.plan import (
     TopN,
     Union,
     Values,
+    WatermarkFilter,
 )
 from risingpy.optimizer.plan_properties import Distribution, DistributionKind
+from risingpy.optimizer.watermarks import cleaning_watermark
 from risingpy.storage.table_schema import TableSchema
 
 
@@ -112,6 +115,14 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamSource", {"source": str(plan.source_id), "columns": column_names(plan.properties.schema)}
         case Values():
             return "StreamValues", {"rows": [f"[{', '.join(expression_text(e, []) for e in r)}]" for r in plan.rows]}
+        case WatermarkFilter():
+            columns = _input_names(plan)
+            return "StreamWatermarkFilter", {
+                "watermark": columns[plan.column],
+                "expr": expression_text(plan.expression, columns),
+            }
+        case EowcSort():
+            return "StreamEowcSort", {"sort_column": _input_names(plan)[plan.column]}
         case Filter():
             return "StreamFilter", {"predicate": expression_text(plan.predicate, _input_names(plan))}
         case Project():
@@ -130,7 +141,7 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamDedup [append_only]", {"key": [columns[i] for i in plan.key]}
         case OverWindow():
             fields = window_fields(plan.partition_by, plan.order_by, plan.calls, _input_names(plan))
-            return "StreamOverWindow", fields
+            return "StreamEowcOverWindow" if plan.emit_on_window_close else "StreamOverWindow", fields
         case TemporalJoin():
             return _described_temporal_join(plan)
         case Now():
@@ -206,9 +217,10 @@ def _described_agg(plan: LocalAgg | HashAgg | SimpleAgg) -> tuple[str, dict[str,
     if not isinstance(plan, SimpleAgg):
         names = column_names(plan.input.properties.schema)
         fields = {"group_key": [names[i] for i in plan.group_key], **fields}
-    if plan.input.properties.append_only:
-        return f"{_AGG_NAMES[type(plan)]} [append_only]", fields
-    return _AGG_NAMES[type(plan)], fields
+    marks = ["append_only"] if plan.input.properties.append_only else []
+    if isinstance(plan, HashAgg) and plan.emit_on_window_close:
+        marks.append("eowc")
+    return _AGG_NAMES[type(plan)] + (f" [{', '.join(marks)}]" if marks else ""), fields
 
 
 _AGG_NAMES: dict[type[StreamPlan], str] = {
@@ -244,7 +256,8 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
 
 
 def _input_names(
-    plan: Filter | Project | ProjectSet | LocalAgg | HashAgg | SimpleAgg | TopN | Dedup | OverWindow | Exchange,
+    plan: WatermarkFilter | EowcSort | Filter | Project | ProjectSet | LocalAgg | HashAgg | SimpleAgg | TopN | Dedup
+    | OverWindow | Exchange,
 ) -> list[str]:
     return column_names(plan.input.properties.schema)
 
@@ -258,6 +271,11 @@ def _details(plan: StreamPlan, fragment: Fragment | None) -> tuple[str, ...]:
         parts.insert(0, f"stream key: [{', '.join(names[i] for i in properties.stream_key)}]")
     if properties.append_only:
         parts.append("append-only")
+    if properties.watermarks:
+        parts.append(f"watermarks: [{', '.join(names[each.column] for each in properties.watermarks)}]")
+    cleaned = cleaning_watermark(plan)
+    if cleaned is not None:
+        parts.append(f"state cleaned by {column_names(cleaned.schema)[cleaned.watermark.column]}")
     if fragment is not None and not isinstance(plan, Exchange):
         parts.append(f"stage {fragment.stage}, fragment {fragment.fragment_id}")
     return (", ".join(parts), *_table_details(plan))
@@ -274,7 +292,7 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return _agg_details(plan.states, plan.properties.schema[first:]) + _dedup_details(plan)
         case Dedup():
             return [f"table {plan.table.table_id} values seen: {table_text(plan.table)}"]
-        case TopN() | OverWindow():
+        case TopN() | OverWindow() | EowcSort():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
         case TemporalJoin():
             return [] if plan.memo is None else [f"table {plan.memo.table_id} memo: {table_text(plan.memo)}"]
@@ -285,7 +303,7 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
-        case Dml() | Source() | Now() | Exchange():
+        case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
             return []
         case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand():
             return []

@@ -19,6 +19,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     DynamicFilter,
+    EowcSort,
     Exchange,
     Expand,
     Filter,
@@ -38,9 +39,11 @@ from risingpy.optimizer.plan import (
     TopN,
     Union,
     Values,
+    WatermarkFilter,
 )
 from risingpy.optimizer.state_tables import state_tables
 from risingpy.optimizer.stream import StreamJobPlan
+from risingpy.optimizer.watermarks import awaited
 from risingpy.storage.table_schema import TableSchema
 
 MAX_INPUTS = 32  # a payload's port has five bits for the input of its fragment, and as many for upstream tables
@@ -50,12 +53,15 @@ def cut(job_id: int, planned: StreamJobPlan, graph: StreamGraph, allocate: Calla
     """The job that runs `planned` beside `graph`'s jobs, upstream fragments first. `allocate` gives fragment ids."""
     cutter = _Cutter(job_id, _materializing_stages(graph), allocate)
     cutter.cut(planned.root)
+    every = [node for fragment in cutter.fragments for node in nodes_of_fragment(fragment.root)]
     return Job(
         job_id=job_id,
         name=planned.table.name,
         fragments=tuple(cutter.fragments),
         table=planned.table,
         state_tables=tuple(table for table in all_state_tables(planned.root) if table != planned.table),
+        watermarks=tuple(node.watermark_id for node in every if isinstance(node, WatermarkFilter)),
+        awaits=tuple(sorted({each for node in every for each in awaited(node)})),
     )
 
 
@@ -64,7 +70,9 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     match plan:
         case TableScan() | Dml() | Source() | Values() | Now():
             return ()
-        case Filter() | Project() | ProjectSet() | LocalAgg() | HashAgg() | SimpleAgg():
+        case WatermarkFilter() | EowcSort() | Filter() | Project() | ProjectSet():
+            return (plan.input,)
+        case LocalAgg() | HashAgg() | SimpleAgg():
             return (plan.input,)
         case TopN() | Dedup() | OverWindow() | ChangeLog() | Expand() | TemporalJoin() | Exchange() | Materialize():
             return (plan.input,)

@@ -43,6 +43,7 @@ class Job:
     """A table, a materialized view or an index: the fragments that keep it.
 
     `relation_id` is the catalog's id of the relation; `table` its stored form. `state_tables` are all others.
+    `watermarks` are the ids of those that it makes, `awaits` of those for which it holds rows back.
     """
 
     job_id: int
@@ -50,6 +51,8 @@ class Job:
     fragments: tuple[Fragment, ...]
     table: TableSchema
     state_tables: tuple[TableSchema, ...]
+    watermarks: tuple[int, ...] = ()
+    awaits: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

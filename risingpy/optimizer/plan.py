@@ -83,6 +83,36 @@ class Now:
 
 
 @dataclass(frozen=True, slots=True)
+class WatermarkFilter:
+    """Drops rows that come too late, and tells how far the input's time has come (WATERMARK FOR column AS expression).
+
+    In each epoch the rows pass whose `column` is not below the watermark, which is the greatest value of `expression`
+    in all epochs before, on all shards; no row with NULL passes once there is one. What an epoch reaches is reported,
+    made durable with the epoch's commit, and told to the next (`meta/barriers.py`). Stream key: the input's. No state.
+    """
+
+    input: StreamPlan
+    column: ColumnIndex
+    expression: Expr
+    watermark_id: int
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class EowcSort:
+    """Holds rows back until the watermark of `column` has passed them (EMIT ON WINDOW CLOSE).
+
+    The input may take back what is held; a row that was let go is final. Stream key: the input's. Append-only.
+    State: the rows that are held, `column | rest of the stream key → the other columns`.
+    """
+
+    input: StreamPlan
+    column: ColumnIndex
+    table: TableSchema
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """Passes on the changes whose row satisfies `predicate`. An error counts as false, and is counted."""
 
@@ -169,7 +199,8 @@ class HashAgg:
     count(*) (added as a last, hidden call if the query has none): a group whose row count falls to 0
     is deleted. State: one table per call, and one in `dedups` for each list of arguments of distinct calls. If
     `from_partials`, the input is a LocalAgg's output, and the `args` of a call are the columns there that hold its
-    partial state changes.
+    partial state changes. With `emit_on_window_close` a group comes out once, when the watermark of the first group
+    column has passed it, and is forgotten; nothing of it comes before.
     """
 
     input: StreamPlan
@@ -180,6 +211,7 @@ class HashAgg:
     from_partials: bool
     properties: Properties
     dedups: tuple[DedupState, ...] = ()
+    emit_on_window_close: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +337,8 @@ class OverWindow:
     Output: the input's columns, then one per call. Rows that `order_by` does not tell apart are in the order of the
     input's stream key. Stream key: the partition's columns and the input's key. State: the output itself,
     `partition | order | input's stream key → the other columns and the results`, so that what was given out is known.
+    With `emit_on_window_close` the rows come in the order of `order_by`, and no call looks at rows behind its own: a
+    result is final.
     """
 
     input: StreamPlan
@@ -313,6 +347,7 @@ class OverWindow:
     calls: tuple[WindowCall, ...]
     table: TableSchema
     properties: Properties
+    emit_on_window_close: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,6 +466,8 @@ StreamPlan = (
     | Source
     | Values
     | Now
+    | WatermarkFilter
+    | EowcSort
     | Filter
     | DynamicFilter
     | Project

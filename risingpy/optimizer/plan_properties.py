@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.logical import Schema
+from risingpy.types import SqlType
 
 ColumnIndex = int
 
@@ -26,10 +28,35 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
+class WatermarkBound:
+    """What one watermark says of a column: `expression` over the watermark's value (`InputRef` 0, of `type`)."""
+
+    watermark_id: int
+    expression: Expr
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkColumn:
+    """A column of which, after an epoch, no change comes that is below the least of `bounds` in that epoch.
+
+    Both signs count: a row below it is neither added nor taken back any more. NULLs are never below.
+    """
+
+    column: ColumnIndex
+    bounds: tuple[WatermarkBound, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Properties:
-    """What is derived bottom-up for every operator's output."""
+    """What is derived bottom-up for every operator's output. `watermarks` are in the order of their columns."""
 
     schema: Schema
     stream_key: tuple[ColumnIndex, ...]
     distribution: Distribution
     append_only: bool
+    watermarks: tuple[WatermarkColumn, ...] = ()
+
+    def watermark_of(self, column: ColumnIndex) -> WatermarkColumn | None:
+        """The column's watermark, if it has one."""
+        return next((each for each in self.watermarks if each.column == column), None)

@@ -1,4 +1,4 @@
-"""Gives a stream operator its derived properties: schema, stream key, distribution, append-only."""
+"""Gives a stream operator its derived properties: schema, stream key, distribution, append-only, watermarks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     DynamicFilter,
+    EowcSort,
     Exchange,
     Expand,
     Filter,
@@ -33,9 +34,11 @@ from risingpy.optimizer.plan import (
     TopN,
     Union,
     Values,
+    WatermarkFilter,
 )
 from risingpy.optimizer.plan_properties import Properties
 from risingpy.optimizer.stream_key import stream_key
+from risingpy.optimizer.watermarks import watermark_columns
 
 Operator = TypeVar(
     "Operator",
@@ -44,6 +47,7 @@ Operator = TypeVar(
     Now,
     AsOfJoin,
     ChangeLog,
+    EowcSort,
     Exchange,
     Expand,
     Filter,
@@ -59,6 +63,7 @@ Operator = TypeVar(
     Union,
     Values,
     TemporalJoin,
+    WatermarkFilter,
 )
 
 
@@ -69,7 +74,8 @@ def underived(schema: Schema) -> Properties:
 
 def derived(plan: Operator) -> Operator:
     """The same operator with its properties derived from its inputs'; its schema is kept."""
-    properties = Properties(plan.properties.schema, stream_key(plan), distribution(plan), append_only(plan))
+    schema, watermarks = plan.properties.schema, watermark_columns(plan)
+    properties = Properties(schema, stream_key(plan), distribution(plan), append_only(plan), watermarks)
     return replace(plan, properties=properties)
 
 
@@ -84,14 +90,16 @@ def append_only(plan: StreamPlan) -> bool:
             return False
         case DynamicFilter():  # a bound that only rises lets rows in by < and <=, and never takes one out
             return plan.only_forward and plan.comparison in ("<", "<=") and plan.left.properties.append_only
-        case Filter() | Project() | ProjectSet() | Expand() | Exchange():
+        case Filter() | WatermarkFilter() | Project() | ProjectSet() | Expand() | Exchange():
             return plan.input.properties.append_only
+        case HashAgg(emit_on_window_close=True):  # a result comes when it is final
+            return True
         case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
             return False
-        case Dedup() | ChangeLog():
+        case EowcSort() | Dedup() | ChangeLog():
             return True
         case OverWindow():  # a row that comes changes its neighbours' results
-            return False
+            return plan.emit_on_window_close
         case TopN():  # a row that comes pushes another one out
             return False
         case TemporalJoin():  # what has come stays, whatever becomes of the table

@@ -16,6 +16,7 @@ The table ids come from the meta service, through the planner's `allocate`.
     DynamicFilter         rows                      compared column | left stream key           the other columns
                           bound                     shard                                       the right row's value
     Dedup                 values seen               key                                         (none)
+    EowcSort              rows that are held        watermark column | stream key               the other columns
     OverWindow            rows and results          partition | order | input's stream key      the other columns
     Materialize           the relation              sort columns | stream key                   the other columns
 """
@@ -37,6 +38,7 @@ from risingpy.optimizer.plan import (
     DedupState,
     Dml,
     DynamicFilter,
+    EowcSort,
     Exchange,
     Expand,
     Filter,
@@ -56,6 +58,7 @@ from risingpy.optimizer.plan import (
     TopN,
     Union,
     Values,
+    WatermarkFilter,
 )
 from risingpy.optimizer.plan_properties import ColumnIndex, Properties
 from risingpy.optimizer.stream_key import has_other_forms
@@ -79,9 +82,9 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case HashJoin() | AsOfJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
-        case Materialize() | TopN() | Dedup() | OverWindow():
+        case Materialize() | TopN() | Dedup() | OverWindow() | EowcSort():
             return (plan.table,)
-        case Dml() | Source() | Now() | Exchange():
+        case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
             return ()
         case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand():
             return ()
@@ -249,6 +252,13 @@ def ordered_rows(
         table_id, f"{job}_{kind}_{table_id}", columns, key, distribution, read_prefix=len(group_key)
     )
     return _with_floats(table)
+
+
+def held_rows(
+    table_id: int, job: str, input: Properties, column: ColumnIndex, distribution: tuple[ColumnIndex, ...]
+) -> TableSchema:
+    """`column | rest of the stream key → the other columns`: rows of `input` that wait for a watermark."""
+    return ordered_rows(table_id, job, "eowc_sort", input, (column,), (), distribution)
 
 
 def _with_floats(table: TableSchema) -> TableSchema:

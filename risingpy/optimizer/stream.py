@@ -17,15 +17,15 @@ from risingpy.errors import DuplicateColumn, FeatureNotSupported, InternalError,
 from risingpy.executors.expression.functions.python_functions import VOLATILE
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Parameter
 from risingpy.optimizer import logical, plan
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind, Watermark
 from risingpy.optimizer.distribution import SOME_SHARD, brings_together, hash_by
 from risingpy.optimizer.logical import Field, Schema, SortKey
 from risingpy.optimizer.now import NOW
 from risingpy.optimizer.plan import ConflictBehavior, Materialize, StreamPlan
-from risingpy.optimizer.plan_properties import ColumnIndex, Properties
+from risingpy.optimizer.plan_properties import ColumnIndex, Properties, WatermarkColumn
 from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import walk
+from risingpy.optimizer.rewrite import remapped, walk
 from risingpy.optimizer.rules import optimize_for_stream
 from risingpy.optimizer.state_tables import marker_table, progress_table, relation_table
 from risingpy.optimizer.stream_agg import exchange, plan_aggregate
@@ -36,6 +36,7 @@ from risingpy.optimizer.stream_over_window import plan_over_window
 from risingpy.optimizer.stream_temporal_join import plan_temporal_join
 from risingpy.optimizer.stream_top_n import TopRows, plan_top_n, row_count
 from risingpy.optimizer.stream_union import plan_union
+from risingpy.optimizer.stream_window_close import closed_rows
 from risingpy.storage.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT
 
@@ -58,6 +59,11 @@ class StreamJobPlan:
     append_only: bool
     notices: tuple[str, ...] = ()
 
+    @property
+    def watermarks(self) -> tuple[WatermarkColumn, ...]:
+        """Those of the relation's columns."""
+        return self.root.properties.watermarks
+
 
 def plan_table(
     *,
@@ -68,20 +74,23 @@ def plan_table(
     append_only: bool,
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE,
     version_column: int | None = None,
+    watermark: Watermark | None = None,
 ) -> StreamJobPlan:
     """The job of a table: its log, materialized. Without a primary key, the last column is the generated row id.
 
     By default the later write of a key wins, also in an append-only table with a primary key, whose changes are
     therefore not append-only: only what has a generated key, or ignores conflicts, is never taken back.
-    `version_column` is a column's id.
+    `version_column` is a column's id. The id of the table's watermark is the table's own.
     """
     key = tuple(primary_key) or (len(columns) - 1,)
     schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
-    dml = plan.Dml(table_id, Properties(schema, key, hash_by(key), append_only))
+    logged: StreamPlan = plan.Dml(table_id, Properties(schema, key, hash_by(key), append_only))
+    if watermark is not None:
+        logged = watermark_filter(logged, watermark, [column.column_id for column in columns], table_id)
     table = relation_table(table_id, name, columns, tuple(KeyColumn(i) for i in key), key)
     conflict = ConflictBehavior.NO_CHECK if append_only and not primary_key else on_conflict
     version = next((i for i, column in enumerate(columns) if column.column_id == version_column), None)
-    root = derived(Materialize(dml, table, conflict, underived(schema), version))
+    root = derived(Materialize(logged, table, conflict, underived(schema), version))
     return StreamJobPlan(root, table, tuple(columns), key, root.properties.append_only)
 
 
@@ -92,17 +101,21 @@ def plan_materialized_view(
     allocate: Callable[[], int],
     name: str,
     output_names: Sequence[str],
+    emit_on_window_close: bool = False,
 ) -> StreamJobPlan:
     """The job of a materialized view of `query`.
 
-    `output_names` are the names of the columns that are not hidden. Raises FeatureNotSupported, naming the
+    `output_names` are the names of the columns that are not hidden. With `emit_on_window_close` the view has only what
+    is final by the watermarks below. Raises FeatureNotSupported, naming the
     construct, where the query cannot be streamed, and DuplicateColumn where two names are equal.
     """
     _check_names(output_names)
     table_id = allocate()
     ordered = _split_order(query)
-    planner = _StreamPlanner(catalog, allocate, name)
+    planner = _StreamPlanner(catalog, allocate, name, emit_on_window_close)
     streamed = planner.stream(optimize_for_stream(ordered.query))
+    if emit_on_window_close:
+        streamed = closed_rows(streamed, name, allocate)
     input, sort_keys = _stored_columns(streamed, ordered, len(output_names))
     columns = _column_descs(input.properties.schema, output_names)
     if not brings_together(input.properties.distribution, input.properties.stream_key):
@@ -212,6 +225,7 @@ class _StreamPlanner:
     catalog: Catalog
     allocate: Callable[[], int]
     job: str
+    emit_on_window_close: bool = False
     notices: list[str] = field(default_factory=list)
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
@@ -249,7 +263,9 @@ class _StreamPlanner:
             case logical.Limit():
                 return self._limit(query)
             case logical.OverWindow():
-                return plan_over_window(query, self.stream(query.input), self.job, self.allocate)
+                eowc = self.emit_on_window_close
+                input = self.stream(query.input)
+                return plan_over_window(query, input, self.job, self.allocate, emit_on_window_close=eowc)
             case logical.TopN():
                 group, ties = query.group_key, query.with_ties
                 rows = TopRows(query.keys, query.limit, query.offset, with_ties=ties, group_key=group)
@@ -280,14 +296,21 @@ class _StreamPlanner:
                 assert relation.table is not None
                 return self._table_scan(scan, relation, relation.table)
             case RelationKind.SOURCE:
-                row_id = len(relation.columns) - 1
-                columns = tuple(dict.fromkeys((*scan.columns, row_id)))
-                properties = Properties(
-                    _scan_schema(scan, relation, columns), (columns.index(row_id),), SOME_SHARD, append_only=True
-                )
-                return plan.Source(scan.relation_id, columns, properties)
+                return self._source(scan, relation)
             case RelationKind.VIEW | RelationKind.INTERNAL_TABLE | RelationKind.INDEX:
                 raise InternalError(f"{relation.qualified_name} cannot be an input of a view")
+
+    def _source(self, scan: logical.Scan, relation: Relation) -> StreamPlan:
+        row_id = len(relation.columns) - 1
+        ids = [column.column_id for column in relation.columns]
+        needed = () if relation.watermark is None else sorted(ids.index(i) for i in relation.watermark.columns_read)
+        columns = tuple(dict.fromkeys((*scan.columns, *needed, row_id)))
+        schema = _scan_schema(scan, relation, columns)
+        properties = Properties(schema, (columns.index(row_id),), SOME_SHARD, append_only=True)
+        source = plan.Source(scan.relation_id, columns, properties)
+        if relation.watermark is None:
+            return source
+        return watermark_filter(source, relation.watermark, [ids[i] for i in columns], self.allocate())
 
     def _table_scan(self, scan: logical.Scan, relation: Relation, table: TableSchema) -> plan.TableScan:
         storage_key = [column.index for column in table.key]
@@ -296,11 +319,13 @@ class _StreamPlanner:
             key = relation.columns[storage_key[0]]
             scan = replace(scan, columns=(storage_key[0],), schema=(Field(key.name, key.type, key.hidden),))
         columns = tuple(dict.fromkeys((*scan.columns, *storage_key, *relation.stream_key)))
+        watermarks = (replace(w, column=columns.index(w.column)) for w in relation.watermarks if w.column in columns)
         properties = Properties(
             _scan_schema(scan, relation, columns),
             tuple(columns.index(i) for i in relation.stream_key),
             hash_by(tuple(columns.index(i) for i in table.distribution)),
             append_only=relation.never_retracts if relation.kind is RelationKind.TABLE else relation.append_only,
+            watermarks=tuple(sorted(watermarks, key=lambda each: each.column)),
         )
         return plan.TableScan(table, columns, properties, progress_table(self.allocate(), self.job))
 
@@ -314,7 +339,8 @@ class _StreamPlanner:
         input = self.stream(query.input)
         if query.group_key and not query.calls and input.properties.append_only:
             return plan_distinct(input, query.group_key, self.job, self.allocate)
-        return plan_aggregate(query, input, self.job, self.allocate)
+        eowc = self.emit_on_window_close and bool(query.calls)  # a value that is there, once seen, is final
+        return plan_aggregate(query, input, self.job, self.allocate, emit_on_window_close=eowc)
 
     def _limit(self, limit: logical.Limit) -> StreamPlan:
         """The first rows in the order of the Sort below, also of one whose columns are projected; else in any order."""
@@ -361,6 +387,18 @@ class _StreamPlanner:
         expanded = derived(plan.ProjectSet(input, query.lists, query.outer, underived((*schema, *added))))
         own = [*range(width), *range(len(schema), len(schema) + len(added))]
         return select_columns(expanded, [*own, *(i for i in expanded.properties.stream_key if i not in own)])
+
+
+def watermark_filter(
+    input: StreamPlan, watermark: Watermark, column_ids: Sequence[int], watermark_id: int
+) -> plan.WatermarkFilter:
+    """Drops the input's late rows; `column_ids` are those of its columns."""
+    places = {column_id: i for i, column_id in enumerate(column_ids)}
+    expression = remapped(watermark.expression, places)
+    schema = input.properties.schema
+    return derived(
+        plan.WatermarkFilter(input, places[watermark.column_id], expression, watermark_id, underived(schema))
+    )
 
 
 def _key_references(input: StreamPlan) -> list[InputRef]:

@@ -36,6 +36,8 @@ from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import dedup_state, materialized_input_state, value_state
+from risingpy.optimizer.stream_window_close import check_window_close
+from risingpy.optimizer.watermarks import watermarks_first
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
 
 _VALUE_STATE = SPREADS | REGRESSIONS | {"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
@@ -50,15 +52,22 @@ COUNT_ROWS = AggCall("count", (), BIGINT)
 
 
 def plan_aggregate(
-    aggregate: logical.Aggregate, input: StreamPlan, job: str, allocate: Callable[[], int]
+    aggregate: logical.Aggregate,
+    input: StreamPlan,
+    job: str,
+    allocate: Callable[[], int],
+    *,
+    emit_on_window_close: bool = False,
 ) -> StreamPlan:
     """The stream plan of `aggregate` over `input`: its columns come first, then hidden ones.
 
     `allocate` gives the state tables' ids. Raises FeatureNotSupported, naming the call that does not stream.
     """
     calls = _StreamCalls.of(aggregate, input)
-    group_key = tuple(dict.fromkeys(aggregate.group_key))
-    operator = _Aggregation(input, group_key, tuple(calls.physical), job, allocate).plan()
+    group_key = watermarks_first(input, tuple(dict.fromkeys(aggregate.group_key)))
+    if emit_on_window_close:
+        check_window_close(input, group_key)
+    operator = _Aggregation(input, group_key, tuple(calls.physical), job, allocate, emit_on_window_close).plan()
     outputs: list[Expr] = [
         InputRef(group_key.index(column), input.properties.schema[column].type) for column in aggregate.group_key
     ]
@@ -157,6 +166,7 @@ class _Aggregation:
     calls: tuple[AggCall, ...]
     job: str
     allocate: Callable[[], int]
+    emit_on_window_close: bool
 
     def plan(self) -> HashAgg | SimpleAgg:
         """Output: the group key, then one column per call."""
@@ -220,7 +230,8 @@ class _Aggregation:
         states = self._states(input, group_key, calls, distribution)
         dedups = self._dedups(input, group_key, calls, distribution)
         if group_key:
-            return derived(replace(probe, states=states, dedups=dedups))
+            eowc = self.emit_on_window_close
+            return derived(replace(probe, states=states, dedups=dedups, emit_on_window_close=eowc))
         return derived(SimpleAgg(input, calls, states, row_count, from_partials, properties, dedups))
 
     def _states(

@@ -17,10 +17,12 @@ from risingpy.optimizer.projection import select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import seen_values
 from risingpy.optimizer.stream_agg import exchange
+from risingpy.optimizer.watermarks import watermarks_first
 
 
 def plan_dedup(input: StreamPlan, key: tuple[ColumnIndex, ...], job: str, allocate: Callable[[], int]) -> StreamPlan:
     """The first row for each value of `key`, all columns of `input`."""
+    key = watermarks_first(input, key)
     if not brings_together(input.properties.distribution, key):
         input = exchange(input, key)
     table = seen_values(allocate(), job, input.properties, key, input.properties.distribution.columns)

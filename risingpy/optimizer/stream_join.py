@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.executors.expression.nodes import Expr, InputRef, Literal
@@ -35,6 +36,8 @@ from risingpy.optimizer.state_tables import degree_table, join_table
 from risingpy.optimizer.stream_agg import exchange, plan_aggregate
 from risingpy.optimizer.stream_key import has_other_forms
 from risingpy.types import INTEGER
+
+T = TypeVar("T")
 
 _SEMI = frozenset({JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
 _LEFT_SHOWS = frozenset({JoinKind.LEFT, JoinKind.FULL, JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
@@ -64,6 +67,8 @@ def plan_join(
     left_keys, right_keys = key_expressions(keys)
     left, left_key = with_columns(left, left_keys)
     right, right_key = with_columns(right, right_keys)
+    order = _watermarks_first(left, left_key, right, right_key)
+    keys, left_key, right_key = _ordered(keys, order), _ordered(left_key, order), _ordered(right_key, order)
     if join.kind in _SEMI and condition.rest is None and not _is_unique(right, right_key):
         right, right_key = _distinct(join, right, right_key, job, allocate)
     left, right, spread = _brought_together(left, left_key, right, right_key)
@@ -108,6 +113,20 @@ def _plan_as_of(
         )
     )
     return _in_order(planned, join, widths)
+
+
+def _watermarks_first(
+    left: StreamPlan, left_key: Sequence[ColumnIndex], right: StreamPlan, right_key: Sequence[ColumnIndex]
+) -> list[int]:
+    """The positions in the join key, the first with a watermark on both sides in front: it cleans the state."""
+    pairs = zip(left_key, right_key, strict=True)
+    have = [left.properties.watermark_of(a) and right.properties.watermark_of(b) for a, b in pairs]
+    first = next((i for i, both in enumerate(have) if both), 0)
+    return sorted(range(len(have)), key=lambda i: i != first)
+
+
+def _ordered(items: tuple[T, ...], order: Sequence[int]) -> tuple[T, ...]:
+    return tuple(items[i] for i in order)
 
 
 def _is_unique(input: StreamPlan, key: Sequence[ColumnIndex]) -> bool:

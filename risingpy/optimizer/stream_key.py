@@ -17,6 +17,7 @@ from risingpy.optimizer.plan import (
     Dedup,
     Dml,
     DynamicFilter,
+    EowcSort,
     Exchange,
     Expand,
     Filter,
@@ -36,6 +37,7 @@ from risingpy.optimizer.plan import (
     TopN,
     Union,
     Values,
+    WatermarkFilter,
 )
 from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.types import SqlType, TypeKind
@@ -52,7 +54,7 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return ()
         case DynamicFilter():  # the same rows
             return plan.left.properties.stream_key
-        case Filter() | Exchange() | Materialize():  # the same rows
+        case Filter() | WatermarkFilter() | EowcSort() | Exchange() | Materialize():  # the same rows
             return plan.input.properties.stream_key
         case ChangeLog():  # the input's, what happened to it, and when
             width = len(plan.properties.schema)

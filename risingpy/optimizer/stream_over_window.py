@@ -26,14 +26,28 @@ from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import map_window_call, moved_window, walk
 from risingpy.optimizer.state_tables import ordered_rows
 from risingpy.optimizer.stream_agg import exchange
+from risingpy.optimizer.stream_window_close import check_looks_back, check_window_order, sorted_by_watermark
+from risingpy.optimizer.watermarks import watermarks_first
 
 
 def plan_over_window(
-    query: logical.OverWindow, input: StreamPlan, job: str, allocate: Callable[[], int]
+    query: logical.OverWindow,
+    input: StreamPlan,
+    job: str,
+    allocate: Callable[[], int],
+    *,
+    emit_on_window_close: bool = False,
 ) -> StreamPlan:
     """The operator that keeps the results of `query`'s calls over `input`."""
     width = len(query.input.schema)
-    partition_by = tuple(dict.fromkeys(query.partition_by))
+    partition_by = watermarks_first(input, tuple(dict.fromkeys(query.partition_by)))
+    # A partition that has an end needs no order of its rows.
+    in_order = emit_on_window_close and not (partition_by and input.properties.watermark_of(partition_by[0]))
+    if in_order:
+        names = column_names(input.properties.schema)
+        time = check_window_order(input, query.order_by, names)
+        check_looks_back(query.calls, [window_call_text(call, names) for call in query.calls])
+        input = sorted_by_watermark(input, time, job, allocate)
     if not brings_together(input.properties.distribution, partition_by):
         input = exchange(input, partition_by)
     columns = {i: i for i in range(width)}
@@ -50,7 +64,8 @@ def plan_over_window(
         query.order_by,
         input.properties.distribution.columns,
     )
-    operator = derived(plan.OverWindow(input, partition_by, query.order_by, calls, table, underived(schema)))
+    properties = underived(schema)
+    operator = derived(plan.OverWindow(input, partition_by, query.order_by, calls, table, properties, in_order))
     # The query's columns first, then the hidden ones that the input's key needs.
     hidden = len(input.properties.schema) - width
     columns_of = references(operator)

@@ -24,6 +24,7 @@ from risingpy.optimizer.rewrite import walk
 from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows
 from risingpy.optimizer.stream_agg import exchange
 from risingpy.optimizer.stream_dedup import plan_dedup
+from risingpy.optimizer.watermarks import watermarks_first
 from risingpy.types import BOOLEAN
 
 LARGEST_WINDOW = 1 << 62  # more rows than there can be: offset + limit stays a 64-bit number
@@ -47,7 +48,7 @@ def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[]
         return derived(plan.Filter(input, Literal(False, BOOLEAN), underived(schema)))
     if rows.limit is None and not rows.offset:
         return input
-    group_key = tuple(dict.fromkeys(rows.group_key))
+    group_key = watermarks_first(input, tuple(dict.fromkeys(rows.group_key)))
     order = _needed_order(rows.keys, group_key)
     if input.properties.append_only and group_key and (rows.limit, rows.offset, order) == (1, 0, ()):
         return plan_dedup(input, group_key, job, allocate)

@@ -6,6 +6,7 @@ reads see the newest rows, and a table that is only written in an epoch is sorte
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 import lmdb
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.key_encoding import table_prefix, vnode_prefix
+from risingpy.storage.key_ranges import VNODE_PREFIX_BYTES, keys_in, ranges_below
 from risingpy.storage.key_scan import (
     Overlay,
     Page,
@@ -172,6 +174,38 @@ class StateTable:
                 break
         rows = self._rows(Page(keys, values, more))
         return rows, keys[-1] if more and keys else None
+
+    def scan_below(self, bound: pa.Array) -> pa.Table:
+        """All rows whose first key column, which ascends, is not NULL and below the one value of `bound`."""
+        transaction = self._newest()
+        keys: list[bytes] = []
+        values: list[bytes] = []
+        for start, stop in ranges_below(transaction, self.schema.table_id, self._bound(bound)):
+            page = read_range(transaction, start, stop, sys.maxsize - 1)
+            keys.extend(page.keys)
+            values.extend(page.values)
+        return self._rows(Page(keys, values, more=False))
+
+    def delete_below(self, bound: pa.Array, limit: int = sys.maxsize) -> None:
+        """Deletes rows whose first key column, which ascends, is not NULL and below the one value of `bound`.
+
+        At most `limit` of them, the first ones of each vnode in turn: the others are left to another time.
+        """
+        transaction = self._newest()
+        keys: list[bytes] = []
+        for start, stop in ranges_below(transaction, self.schema.table_id, self._bound(bound)):
+            keys += keys_in(transaction, start, stop, limit - len(keys))
+            if len(keys) >= limit:
+                break
+        if keys:
+            gone = pa.array(keys, pa.binary())
+            self._written.add(gone, pa.nulls(len(keys), pa.binary()), np.zeros(len(keys), np.bool_))
+
+    def _bound(self, bound: pa.Array) -> bytes:
+        if self.schema.key[0].descending:
+            raise ValueError(f"the key of table {self.schema.name} begins with a descending column")
+        (encoded,) = self._codec.encode_keys([whole(bound)], np.zeros(1, np.uint16)).to_pylist()
+        return bytes(encoded[VNODE_PREFIX_BYTES:])
 
     def apply(self, ops: npt.NDArray[np.int8], rows: Sequence[pa.Array]) -> None:
         """Writes rows in this order: +1 puts the row, −1 deletes the row of its key. The last write of a key wins.

@@ -42,6 +42,13 @@ class Input:
     logged: Mapping[int, pa.Table] = field(default_factory=dict)
     sources: Mapping[int, pa.Table] = field(default_factory=dict)
     committed: int = 0
+    watermarks: Mapping[int, int] = field(default_factory=dict)
+
+    def watermark(self, watermark_id: int) -> int | None:
+        return self.watermarks.get(watermark_id)
+
+    def is_backfilling(self, job_id: int) -> bool:
+        return False
 
     def first_epoch_of(self, job_id: int) -> bool:
         return self.first
@@ -134,11 +141,12 @@ class FragmentBench:
         logged: Mapping[int, pa.Table] | None = None,
         sources: Mapping[int, pa.Table] | None = None,
         epoch: int | None = None,
+        watermarks: Mapping[int, int] | None = None,
     ) -> pa.Table:
         """Runs one epoch, the next or `epoch`, and commits it."""
         before = self.epoch
         self.epoch = before + 1 if epoch is None else epoch
-        given = Input(self.epoch, before == 0, logged or {}, sources or {}, before)
+        given = Input(self.epoch, before == 0, logged or {}, sources or {}, before, watermarks or {})
         with self.store.begin(self.epoch, self.stage) as transaction:
             self.last = build_fragment(self.fragment, transaction, given, 0, 1, self.fragment.job_id)
             changes = self.last.run(inputs, upstream or {})

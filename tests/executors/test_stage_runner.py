@@ -153,6 +153,12 @@ class FreshJobs(Input):
         super().__init__(epoch, logged=logged)
         self._fresh = fresh
 
+    def watermark(self, watermark_id: int) -> int | None:
+        return None
+
+    def is_backfilling(self, job_id: int) -> bool:
+        return False
+
     def first_epoch_of(self, job_id: int) -> bool:
         return job_id in self._fresh
 

@@ -30,6 +30,7 @@ from risingpy.frontend.binder.generated import generated_from, with_renamed_colu
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.scope import relation_scope
 from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.binder.watermark import with_renamed_column as with_renamed_in_watermark
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AlterAction,
@@ -161,6 +162,7 @@ class _Binder:
                 hint="Create a new table with another key, and INSERT … SELECT the rows.",
             )
         self._refuse_version_column(index, "drop column", action.column)
+        self._refuse_watermark(index, "drop column", action.column)
         self._drop_generated_from(index, cascade=action.cascade)
         index = self._existing(action.column)
         if len(visible_columns(self.relation)) == 1:
@@ -191,6 +193,13 @@ class _Binder:
                 f'cannot {what} "{column.name}": it is the version column of the table', position=column.position
             )
 
+    def _refuse_watermark(self, index: int, what: str, column: ColumnName) -> None:
+        watermark = self.relation.watermark
+        if watermark is not None and self.relation.columns[index].column_id in watermark.columns_read:
+            raise FeatureNotSupported(
+                f'cannot {what} "{column.name}": the watermark of the table reads it', position=column.position
+            )
+
     def _rename(self, action: RenameColumn) -> None:
         index = self._existing(action.column)
         if self._find(action.name.name) is not None:
@@ -203,6 +212,10 @@ class _Binder:
             if column.generated is not None and old.column_id in columns_read(column.generated.expression):
                 text = with_renamed_column(column.generated, old.name, action.name.name)
                 self._change(i, replace(column, generated=text))
+        watermark = self.relation.watermark
+        if watermark is not None and old.column_id in watermark.columns_read:
+            renamed = with_renamed_in_watermark(watermark, old.name, action.name.name)
+            self.relation = replace(self.relation, watermark=renamed)
 
     def _set_default(self, action: SetDefault) -> None:
         index = self._existing(action.column)
@@ -248,6 +261,7 @@ class _Binder:
                 hint="Create a new table with another key, and INSERT … SELECT the rows.",
             )
         self._refuse_version_column(index, "alter type of column", action.column)
+        self._refuse_watermark(index, "alter type of column", action.column)
         self._refuse_generated(column)
         cast = self._cast(action, index, sql_type)
         stored = self._stored_index(column)

@@ -26,6 +26,7 @@ from risingpy.frontend.binder.query import BoundQuery, bind_query
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.binder.watermark import bind_watermark
 from risingpy.frontend.parser.ast import (
     ColumnDefinition,
     ColumnName,
@@ -36,7 +37,7 @@ from risingpy.frontend.parser.ast import (
     Expression,
 )
 from risingpy.frontend.parser.parse import parse_expression
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation
+from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, Watermark
 from risingpy.optimizer.logical import LogicalPlan, Scan
 from risingpy.optimizer.plan import ConflictBehavior
 from risingpy.optimizer.rewrite import rewrite_plan
@@ -65,6 +66,7 @@ class TableDefinition:
     primary_key: tuple[int, ...]
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
     version_column: int | None = None
+    watermark: Watermark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,10 @@ def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues 
     key = _primary_key(statement)
     columns = tuple(_column(context, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1))
     columns = with_generated(context, statement, columns)
+    watermark = bind_watermark(context, statement, columns)
     if isinstance(statement, CreateSource):
-        return TableDefinition(columns, key)
-    return TableDefinition(columns, key, *_on_conflict(statement, columns, key))
+        return TableDefinition(columns, key, watermark=watermark)
+    return TableDefinition(columns, key, *_on_conflict(statement, columns, key), watermark)
 
 
 def _on_conflict(
@@ -103,6 +106,8 @@ def _on_conflict(
 ) -> tuple[ConflictBehavior, int | None]:
     """What the table does with a row whose key is there, and the id of its version column."""
     behavior = statement.on_conflict or ConflictBehavior.OVERWRITE
+    if statement.watermark is not None and key:  # what has been passed on as final stays
+        behavior = ConflictBehavior.IGNORE
     if not key and (statement.on_conflict is not None or statement.version_column is not None):
         raise InvalidTableDefinition("ON CONFLICT needs a primary key", position=statement.name.position)
     if statement.version_column is None:

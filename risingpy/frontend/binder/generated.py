@@ -90,10 +90,14 @@ def generated_from(relation: Relation, column_id: int) -> list[ColumnDesc]:
 
 def with_renamed_column(generated: Generated, old: str, new: str) -> Generated:
     """The expression's text with a column under its new name."""
-    text = generated.text
+    return replace(generated, text=renamed_text(generated.text, old, new))
+
+
+def renamed_text(text: str, old: str, new: str) -> str:
+    """The text of an expression with a column under its new name."""
     tree = parse_expression(text).tree
     places = sorted({position_of(c) - 1 for c in tree.find_all(exp.Column) if name_of(c.this) == old}, reverse=True)
     for start in places:
         length = len(old) if text[start] != '"' else len(old.replace('"', '""')) + 2
         text = text[:start] + quoted(new) + text[start + length :]
-    return replace(generated, text=text)
+    return text

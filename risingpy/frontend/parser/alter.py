@@ -105,6 +105,8 @@ def _parse_action(cursor: Cursor) -> AlterAction:
         cursor.expect("TO")
         return RenameColumn(column, cursor.name())
     if cursor.accept("ALTER"):
+        if cursor.peek(2) == ["WATERMARK", "FOR"]:
+            cursor.unsupported("ALTER TABLE … ALTER WATERMARK")
         cursor.accept("COLUMN")
         return _parse_column_action(cursor)
     if cursor.word in _OTHER_ACTIONS or cursor.word == "SET":

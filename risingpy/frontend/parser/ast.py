@@ -20,6 +20,7 @@ from risingpy.frontend.parser.ast_parts import Expression as Expression
 from risingpy.frontend.parser.ast_parts import ObjectName as ObjectName
 from risingpy.frontend.parser.ast_parts import Query as Query
 from risingpy.frontend.parser.ast_parts import TypeName as TypeName
+from risingpy.frontend.parser.ast_parts import WatermarkDefinition as WatermarkDefinition
 from risingpy.optimizer.catalog import RelationKind
 from risingpy.optimizer.explain_tree import ExplainFormat
 from risingpy.optimizer.plan import ConflictBehavior
@@ -39,6 +40,7 @@ class CreateTable:
     if_not_exists: bool = False
     on_conflict: ConflictBehavior | None = None
     version_column: ColumnName | None = None
+    watermark: WatermarkDefinition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class CreateSource:
     columns: tuple[ColumnDefinition, ...]
     options: tuple[tuple[str, str], ...] = ()
     if_not_exists: bool = False
+    watermark: WatermarkDefinition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class CreateMaterializedView:
     column_names: tuple[ColumnName, ...]
     query: Query
     if_not_exists: bool = False
+    emit_on_window_close: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,3 +60,12 @@ class ColumnDefinition:
     primary_key: bool = False
     default: Expression | None = None
     generated: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkDefinition:
+    """WATERMARK FOR column AS expression."""
+
+    column: ColumnName
+    expression: Expression
+    position: int

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from risingpy.errors import InvalidTableDefinition
+from dataclasses import dataclass
+
+from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
 from risingpy.frontend.parser.ast import (
     ColumnDefinition,
     ColumnName,
@@ -16,6 +18,7 @@ from risingpy.frontend.parser.ast import (
     Expression,
     Statement,
     TypeName,
+    WatermarkDefinition,
 )
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
@@ -65,7 +68,8 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
     name = cursor.object_name()
     if cursor.word == "AS":
         cursor.unsupported("CREATE TABLE AS")
-    columns, keys = _parse_columns(cursor)
+    elements = _parse_columns(cursor)
+    columns, keys = elements.columns, elements.keys
     append_only = cursor.accept("APPEND", "ONLY")
     on_conflict = _parse_on_conflict(cursor)
     version_column = None
@@ -79,7 +83,9 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
             f'multiple primary keys for table "{name.name}" are not allowed', position=name.position
         )
     key = keys[0] if keys else None
-    return CreateTable(name, columns, key, append_only, if_not_exists, on_conflict, version_column)
+    return CreateTable(
+        name, columns, key, append_only, if_not_exists, on_conflict, version_column, elements.watermark
+    )
 
 
 def _parse_on_conflict(cursor: Cursor) -> ConflictBehavior | None:
@@ -99,11 +105,24 @@ def _parse_on_conflict(cursor: Cursor) -> ConflictBehavior | None:
     return ConflictBehavior.FILL
 
 
-def _parse_columns(cursor: Cursor) -> tuple[tuple[ColumnDefinition, ...], list[tuple[ColumnName, ...]]]:
+@dataclass(frozen=True, slots=True)
+class _TableElements:
+    """What stands in the parentheses of CREATE TABLE."""
+
+    columns: tuple[ColumnDefinition, ...] = ()
+    keys: tuple[tuple[ColumnName, ...], ...] = ()
+    watermark: WatermarkDefinition | None = None
+
+
+def _parse_columns(cursor: Cursor) -> _TableElements:
     columns: list[ColumnDefinition] = []
     keys: list[tuple[ColumnName, ...]] = []
+    watermarks: list[WatermarkDefinition] = []
 
     def element() -> None:
+        if cursor.peek(2) == ["WATERMARK", "FOR"]:
+            watermarks.append(_parse_watermark(cursor))
+            return
         key = _parse_table_constraint(cursor)
         if key is None:
             columns.append(parse_column(cursor))
@@ -114,7 +133,21 @@ def _parse_columns(cursor: Cursor) -> tuple[tuple[ColumnDefinition, ...], list[t
     if not cursor.accept(")"):
         cursor.comma_separated(element)
         cursor.expect(")")
-    return tuple(columns), keys
+    if len(watermarks) > 1:
+        message = "more than one WATERMARK of a table is not supported"
+        raise FeatureNotSupported(message, position=watermarks[1].position)
+    return _TableElements(tuple(columns), tuple(keys), watermarks[0] if watermarks else None)
+
+
+def _parse_watermark(cursor: Cursor) -> WatermarkDefinition:
+    position = cursor.position
+    cursor.expect("WATERMARK", "FOR")
+    column = cursor.name()
+    cursor.expect("AS")
+    watermark = WatermarkDefinition(column, cursor.expression(), position)
+    if cursor.word == "WITH":
+        cursor.unsupported("WATERMARK … WITH TTL")
+    return watermark
 
 
 def _parse_table_constraint(cursor: Cursor) -> tuple[ColumnName, ...] | None:
@@ -124,8 +157,6 @@ def _parse_table_constraint(cursor: Cursor) -> tuple[ColumnName, ...] | None:
         return cursor.in_parentheses(cursor.name)
     if cursor.word in _OTHER_CONSTRAINTS:
         cursor.unsupported(cursor.word if cursor.word == "LIKE" else f"{cursor.word} constraint")
-    if cursor.word == "WATERMARK":
-        cursor.unsupported("WATERMARK")
     return None
 
 
@@ -159,8 +190,8 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
 def _parse_create_source(cursor: Cursor) -> CreateSource:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.object_name()
-    columns, keys = _parse_columns(cursor) if cursor.word == "(" else ((), [])
-    if keys:
+    elements = _parse_columns(cursor) if cursor.word == "(" else _TableElements()
+    if elements.keys:
         cursor.unsupported("PRIMARY KEY of a source")
     options: tuple[tuple[str, str], ...] = ()
     if cursor.accept("WITH"):
@@ -171,7 +202,7 @@ def _parse_create_source(cursor: Cursor) -> CreateSource:
             options += (("encode", cursor.any_word()),)
             if cursor.word == "(":
                 options += cursor.in_parentheses(lambda: _parse_option(cursor))
-    return CreateSource(name, columns, options, if_not_exists)
+    return CreateSource(name, elements.columns, options, if_not_exists, elements.watermark)
 
 
 def _parse_option(cursor: Cursor) -> tuple[str, str]:
@@ -200,11 +231,13 @@ def _parse_create_materialized_view(cursor: Cursor) -> CreateMaterializedView:
         cursor.unsupported("CREATE MATERIALIZED VIEW … WITH")
     cursor.expect("AS")
     query = cursor.query()
+    emit_on_window_close = False
     if cursor.accept("EMIT") and not cursor.accept("IMMEDIATELY"):
-        cursor.unsupported("EMIT ON WINDOW CLOSE")
+        cursor.expect("ON", "WINDOW", "CLOSE")
+        emit_on_window_close = True
     if cursor.word == "WITH":
         cursor.unsupported("WITH [NO] DATA")
-    return CreateMaterializedView(name, columns, query, if_not_exists)
+    return CreateMaterializedView(name, columns, query, if_not_exists, emit_on_window_close)
 
 
 def parse_drop(cursor: Cursor) -> Statement:

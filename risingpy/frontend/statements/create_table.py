@@ -44,6 +44,7 @@ def new_table(session: ClientSession, definition: str, statement: CreateTable, d
         definition=definition,
         on_conflict=defined.on_conflict,
         version_column=defined.version_column,
+        watermark=defined.watermark,
     )
 
 
@@ -59,6 +60,7 @@ def prepare_source(
             columns=_with_row_id(defined.columns),
             options=statement.options,
             definition=parsed.text,
+            watermark=defined.watermark,
         )
         if not session.database.create_source(source, if_not_exists=statement.if_not_exists):
             skipped(session, statement.name)

@@ -61,6 +61,7 @@ def prepare_materialized(
             query=statement.query.text,
             depends_on=tuple(catalog.relations[relation_id] for relation_id in bound.query.dependencies),
             functions=bound.query.functions,
+            emit_on_window_close=statement.emit_on_window_close,
         )
         created, notices = session.database.create_materialized_view(
             view, if_not_exists=statement.if_not_exists, cancelled=session.cancelled

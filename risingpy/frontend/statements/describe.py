@@ -58,4 +58,7 @@ def _properties(relation: Relation) -> Iterator[tuple[str | None, ...]]:
         yield "primary key", ", ".join(key), None, None
         spread = [relation.columns[index].name for index in relation.table.distribution]
         yield "distribution key", ", ".join(spread), None, None
+    if relation.watermarks:
+        named = [relation.columns[watermark.column].name for watermark in relation.watermarks]
+        yield "watermark", ", ".join(named), None, None
     yield "table description", relation.name, None, None

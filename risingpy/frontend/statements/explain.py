@@ -126,6 +126,7 @@ def _explain_view(session: ClientSession, explain: Explain, statement: CreateMat
         allocate=allocate,
         name=statement.name.name,
         output_names=bound.column_names,
+        emit_on_window_close=statement.emit_on_window_close,
     )
     job = cut(planned.table.table_id, planned, state.graph(), allocate)
     return _job_lines(explain, planned.root, job)

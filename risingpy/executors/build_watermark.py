@@ -1,0 +1,127 @@
+"""Makes the executors that watermarks drive, and the cleaning of the others' state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from risingpy.executors.build_aggregate import state_calls
+from risingpy.executors.eowc_hash_agg import EowcHashAggExecutor
+from risingpy.executors.eowc_sort import EowcSortExecutor
+from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.executors.hash_agg import HashAggExecutor
+from risingpy.executors.operator_tree import Executor, FragmentEpoch, Operator
+from risingpy.executors.watermark_bound import Bound, watermark_value
+from risingpy.executors.watermark_filter import WatermarkFilterExecutor
+from risingpy.optimizer.plan import EowcSort, HashAgg, StreamPlan, WatermarkFilter
+from risingpy.optimizer.state_tables import state_tables
+from risingpy.optimizer.watermarks import cleaning_watermark, emitting_watermark
+from risingpy.storage.state_table import StateTable
+
+# Per state table and shard: a watermark may pass a whole day of rows at once. Some 100 ms.
+CLEANED_ROWS_PER_EPOCH = 100_000
+
+
+def watermark_filter(plan: WatermarkFilter, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of a WatermarkFilter."""
+    expression = Evaluator(None, (plan.expression,))
+    return Operator(lambda epoch: _Filter(plan, expression, epoch), empty, (input,))
+
+
+class _Filter:
+    """Gives a WatermarkFilter executor its watermark, and notes how far its rows have come."""
+
+    def __init__(self, plan: WatermarkFilter, expression: Evaluator, epoch: FragmentEpoch) -> None:
+        self._plan = plan
+        self._epoch = epoch
+        known = epoch.epoch_input.watermark(plan.watermark_id)
+        type_ = plan.properties.schema[plan.column].type
+        watermark = None if known is None else watermark_value(known, type_)
+        self._filter = WatermarkFilterExecutor(column=plan.column, expression=expression, watermark=watermark)
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        output = self._filter.execute(inputs)
+        self._epoch.errors += self._filter.errors
+        if self._filter.reached is not None:
+            self._epoch.reached[self._plan.watermark_id] = self._filter.reached
+        return output
+
+
+def eowc_sort(plan: EowcSort, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of an EowcSort."""
+    bound = _emitting_bound(plan)
+    return Operator(
+        lambda epoch: EowcSortExecutor(
+            table=epoch.transaction.state_table(plan.table), bound=bound(epoch), empty=empty
+        ),
+        empty,
+        (input,),
+        wakes=lambda epoch: bound(epoch) is not None,
+    )
+
+
+def eowc_hash_agg(plan: HashAgg, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of a HashAgg that emits on window close."""
+    types = [field.type for field in plan.input.properties.schema]
+    group_types = [types[k] for k in plan.group_key]
+    make_calls = state_calls(plan, plan.group_key, types)
+    bound = _emitting_bound(plan)
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        transaction = epoch.transaction
+        return EowcHashAggExecutor(
+            open_groups=HashAggExecutor(
+                group_key=plan.group_key,
+                group_types=group_types,
+                calls=make_calls(transaction),
+                row_count=plan.row_count,
+            ),
+            make_calls=lambda: make_calls(transaction),
+            counts=transaction.state_table(plan.states[plan.row_count].table),
+            tables=[transaction.state_table(table) for table in state_tables(plan)],
+            group_columns=len(plan.group_key),
+            bound=bound(epoch),
+            empty=empty,
+        )
+
+    return Operator(make, empty, (input,), wakes=lambda epoch: bound(epoch) is not None)
+
+
+def _emitting_bound(plan: StreamPlan) -> Bound:
+    watermark = emitting_watermark(plan)
+    assert watermark is not None
+    return Bound(watermark.bounds)
+
+
+def cleaned(plan: StreamPlan, operator: Operator) -> Operator:
+    """The operator, which deletes what a watermark has passed from its state tables after the epoch's work, if any."""
+    watermark = cleaning_watermark(plan)
+    if watermark is None or emitting_watermark(plan) is not None:
+        return operator
+    bound = Bound(watermark.watermark.bounds)
+    schemas = state_tables(plan)
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        tables = [epoch.transaction.state_table(schema) for schema in schemas]
+        return _Cleaning(operator.make(epoch), tables, bound(epoch))
+
+    return Operator(make, operator.empty, operator.inputs, operator.wakes)
+
+
+class _Cleaning:
+    """Runs an executor, then deletes rows of its tables that nobody will ask for."""
+
+    def __init__(self, executor: Executor, tables: Sequence[StateTable], bound: pa.Array | None) -> None:
+        self._executor = executor
+        self._tables = tables
+        self._bound = bound
+        self.errors = 0
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        output = self._executor.execute(inputs)
+        self.errors = getattr(self._executor, "errors", 0)
+        if self._bound is not None:
+            for table in self._tables:
+                table.delete_below(self._bound, CLEANED_ROWS_PER_EPOCH)
+        return output

@@ -1,0 +1,119 @@
+"""EMIT ON WINDOW CLOSE: a view of what is final, by the watermarks of its sources.
+
+    HashAgg(window_start, …)      =>  HashAgg(eowc)            a group comes when its window is closed
+    OverWindow(order by ts)       =>  OverWindow(EowcSort)     rows come in order, once the watermark has passed them
+    anything else                 =>  EowcSort(anything else)  by the first column that has a watermark
+
+(The rules and messages are RisingWave's; a sort over an input that retracts is ours.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.executors.expression.nodes import Literal
+from risingpy.executors.expression.window_calls import BoundKind, WindowCall
+from risingpy.optimizer.distribution import brings_together, hash_by
+from risingpy.optimizer.logical import SortKey
+from risingpy.optimizer.plan import (
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    HashAgg,
+    OverWindow,
+    Project,
+    ProjectSet,
+    StreamPlan,
+)
+from risingpy.optimizer.plan_properties import ColumnIndex
+from risingpy.optimizer.properties import derived, underived
+from risingpy.optimizer.state_tables import held_rows
+
+
+def check_window_close(input: StreamPlan, group_key: Sequence[ColumnIndex]) -> None:
+    """Raises FeatureNotSupported where no group is ever closed."""
+    if not group_key:
+        raise FeatureNotSupported("`EMIT ON WINDOW CLOSE` cannot be used for aggregation without `GROUP BY`")
+    found = [input.properties.watermark_of(column) for column in group_key]
+    sources = {frozenset(bound.watermark_id for bound in each.bounds) for each in found if each is not None}
+    if not sources:
+        raise FeatureNotSupported(
+            "Emit-On-Window-Close mode requires a watermark column in GROUP BY.",
+            hint="Please try to GROUP BY a watermark column",
+        )
+    if len(sources) > 1:
+        raise FeatureNotSupported(
+            "Emit-On-Window-Close mode requires that watermark columns in GROUP BY are derived from the same upstream "
+            "column."
+        )
+
+
+def closed_rows(input: StreamPlan, job: str, allocate: Callable[[], int]) -> StreamPlan:
+    """`input`, held back until it is final; only `input` if an operator below does so."""
+    if _is_closed(input):
+        return input
+    if not input.properties.watermarks:
+        raise FeatureNotSupported(
+            "The query cannot be executed in Emit-On-Window-Close mode.",
+            hint="Try define a watermark column in the source, or avoid aggregation without GROUP BY",
+        )
+    return sorted_by_watermark(input, input.properties.watermarks[0].column, job, allocate)
+
+
+def sorted_by_watermark(
+    input: StreamPlan, column: ColumnIndex, job: str, allocate: Callable[[], int]
+) -> StreamPlan:
+    """The rows of `input` once the watermark of `column` has passed them, where a row and its end meet."""
+    if not brings_together(input.properties.distribution, input.properties.stream_key):
+        input = _exchange(input, input.properties.stream_key)
+    table = held_rows(allocate(), job, input.properties, column, input.properties.distribution.columns)
+    return derived(EowcSort(input, column, table, underived(input.properties.schema)))
+
+
+def check_window_order(input: StreamPlan, order_by: Sequence[SortKey], names: Sequence[str]) -> ColumnIndex:
+    """The watermark column by which the functions' windows are ordered. Raises FeatureNotSupported for any other."""
+    if len(order_by) != 1 or order_by[0].descending:
+        raise FeatureNotSupported("Only support window functions order by single column and in ascending order")
+    column = order_by[0].index
+    if input.properties.watermark_of(column) is None:
+        raise FeatureNotSupported(f"The ORDER BY column `{names[column]}` must be a watermark column")
+    return column
+
+
+def check_looks_back(calls: Sequence[WindowCall], texts: Sequence[str]) -> None:
+    """Raises FeatureNotSupported for a call that looks at rows that come later."""
+    for call, text in zip(calls, texts, strict=True):
+        if not _looks_back(call):
+            raise FeatureNotSupported(
+                f"{text} with EMIT ON WINDOW CLOSE is not supported: it looks at rows behind its own",
+                hint="Use a frame that ends with the current row, or leave EMIT ON WINDOW CLOSE out.",
+            )
+
+
+def _looks_back(call: WindowCall) -> bool:
+    if call.function in ("row_number", "rank", "dense_rank"):
+        return True
+    if call.function == "lag":
+        return all(isinstance(arg, Literal) and isinstance(arg.value, int) and arg.value >= 0 for arg in call.args[1:2])
+    if call.function in ("percent_rank", "cume_dist", "ntile", "lead"):
+        return False
+    return call.frame.end.kind in (BoundKind.CURRENT_ROW, BoundKind.PRECEDING, BoundKind.UNBOUNDED_PRECEDING)
+
+
+def _is_closed(plan: StreamPlan) -> bool:
+    match plan:
+        case EowcSort():
+            return True
+        case HashAgg() | OverWindow():
+            return plan.emit_on_window_close
+        case Filter() | Project() | ProjectSet() | Expand() | Exchange():
+            return _is_closed(plan.input)
+        case _:
+            return False
+
+
+def _exchange(input: StreamPlan, columns: tuple[ColumnIndex, ...]) -> StreamPlan:
+    return derived(Exchange(input, replace(input.properties, distribution=hash_by(columns))))

@@ -1,0 +1,280 @@
+"""Which columns of an operator's output have a watermark, and what it is good for.
+
+A watermark says that after an epoch no row with less comes, nor goes. It is known when the epoch begins, the same on
+every shard (docs/decisions), so nothing travels with the rows: an operator computes the bound of a column from the
+watermarks of the sources below, by the expression that is derived here.
+
+    WATERMARK FOR ts AS ts - '5 s'; date_bin('1 min', ts) AS w   =>   w has date_bin('1 min', W)
+
+Every operator works its input in before it looks at a bound. So what an operator gives out late, when the bound has
+passed, is still in time for those that read it in the same epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import pyarrow as pa
+
+from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
+from risingpy.optimizer.logical import Schema
+from risingpy.optimizer.plan import (
+    AsOfJoin,
+    ChangeLog,
+    ConflictBehavior,
+    Dedup,
+    Dml,
+    DynamicFilter,
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    HashAgg,
+    HashJoin,
+    LocalAgg,
+    Materialize,
+    Now,
+    OverWindow,
+    Project,
+    ProjectSet,
+    SimpleAgg,
+    Source,
+    StreamPlan,
+    TableScan,
+    TemporalJoin,
+    TopN,
+    Union,
+    Values,
+    WatermarkFilter,
+)
+from risingpy.optimizer.plan_properties import ColumnIndex, WatermarkBound, WatermarkColumn
+from risingpy.optimizer.rewrite import columns_read, operands, with_operands
+from risingpy.types import BIGINT, TypeKind
+
+Bounds = tuple[WatermarkBound, ...]
+
+# The types that a watermark may have: their values are integers to the meta service.
+WATERMARK_KINDS = frozenset(
+    {
+        *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT),
+        *(TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ),
+    }
+)
+_INTEGERS = frozenset({TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT})
+_RISING_CASTS = frozenset(
+    {
+        (TypeKind.DATE, TypeKind.TIMESTAMP),
+        (TypeKind.TIMESTAMP, TypeKind.DATE),
+        (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP),
+        (TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMPTZ),
+        *((a, b) for a in _INTEGERS for b in _INTEGERS),
+    }
+)
+
+
+def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
+    """The columns with a watermark; `plan`'s inputs have their properties, `plan` itself need not."""
+    match plan:
+        case TableScan() | Dml() | Source():  # the relation's
+            return plan.properties.watermarks
+        case Values() | SimpleAgg() | Now():
+            return ()
+        case DynamicFilter():  # a row goes, or comes, when the bound passes it
+            return ()
+        case WatermarkFilter():
+            type_ = plan.properties.schema[plan.column].type
+            return (WatermarkColumn(plan.column, (WatermarkBound(plan.watermark_id, InputRef(0, type_), type_),)),)
+        case Filter() | Exchange() | Expand() | ProjectSet() | ChangeLog() | Dedup() | TemporalJoin():
+            return plan.input.properties.watermarks  # a change is one of the input's
+        case Materialize():  # a write that replaces an old row takes that back
+            kept = plan.conflict is ConflictBehavior.NO_CHECK or plan.properties.append_only
+            return plan.input.properties.watermarks if kept or _ignores(plan) else ()
+        case Project():
+            found = ((i, _bounds(expression, plan.input)) for i, expression in enumerate(plan.expressions))
+            return tuple(WatermarkColumn(i, bounds) for i, bounds in found if bounds)
+        case HashAgg(emit_on_window_close=True):  # the others' rows were held back
+            return _moved(plan.input, plan.group_key[:1], range(1))
+        case LocalAgg() | HashAgg():
+            return _moved(plan.input, plan.group_key, range(len(plan.group_key)))
+        case EowcSort():  # the others' rows were held back
+            return _moved(plan.input, (plan.column,), (plan.column,))
+        case TopN():  # a row that comes changes its group
+            return _moved(plan.input, plan.group_key, plan.group_key)
+        case OverWindow():  # a row that comes changes its partition
+            return _moved(plan.input, plan.partition_by, plan.partition_by)
+        case HashJoin() | AsOfJoin():
+            return _joined(plan)
+        case Union():
+            return _of_all(plan)
+        case _:
+            assert_never(plan)
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningWatermark:
+    """The watermark by which an operator's state is cleaned; its column is one of the columns of `schema`."""
+
+    watermark: WatermarkColumn
+    schema: Schema
+
+
+def cleaning_watermark(plan: StreamPlan) -> CleaningWatermark | None:
+    """What cleans all state tables of an operator: rows whose first key column is below it are never read again."""
+    match plan:
+        case HashAgg(group_key=key) | TopN(group_key=key) | OverWindow(partition_by=key) | Dedup(key=key):
+            watermark = plan.input.properties.watermark_of(key[0]) if key else None
+            return None if watermark is None else CleaningWatermark(watermark, plan.input.properties.schema)
+        case HashJoin() | AsOfJoin():
+            bounds = _of_pair(plan, 0) if plan.left_side.key else None
+            if bounds is None:
+                return None
+            return CleaningWatermark(WatermarkColumn(plan.left_side.key[0], bounds), plan.left.properties.schema)
+        case _:
+            return None
+
+
+def emitting_watermark(plan: StreamPlan) -> WatermarkColumn | None:
+    """The watermark for which an operator holds its output back."""
+    match plan:
+        case EowcSort():
+            return plan.input.properties.watermark_of(plan.column)
+        case HashAgg(emit_on_window_close=True):
+            return plan.input.properties.watermark_of(plan.group_key[0])
+        case _:
+            return None
+
+
+def awaited(plan: StreamPlan) -> Iterable[int]:
+    """The ids of the watermarks for which an operator holds its output back."""
+    watermark = emitting_watermark(plan)
+    return () if watermark is None else (bound.watermark_id for bound in watermark.bounds)
+
+
+def watermarks_first(input: StreamPlan, key: tuple[ColumnIndex, ...]) -> tuple[ColumnIndex, ...]:
+    """The key with its first watermark column in front, where a range of the state can be deleted by it."""
+    first = next((column for column in key if input.properties.watermark_of(column) is not None), None)
+    return key if first is None else (first, *(column for column in key if column != first))
+
+
+def _ignores(plan: Materialize) -> bool:
+    return plan.conflict is ConflictBehavior.IGNORE and plan.input.properties.append_only
+
+
+def _moved(
+    input: StreamPlan, columns: Iterable[ColumnIndex], positions: Iterable[ColumnIndex]
+) -> tuple[WatermarkColumn, ...]:
+    """The watermarks of the input's `columns`, which stand at `positions` in the output."""
+    found = {}
+    for column, position in zip(columns, positions, strict=True):
+        watermark = input.properties.watermark_of(column)
+        if watermark is not None:
+            found[position] = replace(watermark, column=position)
+    return tuple(found[position] for position in sorted(found))
+
+
+def _joined(plan: HashJoin | AsOfJoin) -> tuple[WatermarkColumn, ...]:
+    """Key columns: a row comes or goes because one with its key did, on either side."""
+    width = len(plan.left.properties.schema)
+    shown = len(plan.properties.schema)
+    found: dict[ColumnIndex, WatermarkColumn] = {}
+    for number, (left, right) in enumerate(zip(plan.left_side.key, plan.right_side.key, strict=True)):
+        bounds = _of_pair(plan, number)
+        if bounds is not None:
+            for position in (left, width + right):
+                if position < shown:
+                    found.setdefault(position, WatermarkColumn(position, bounds))
+    return tuple(found[position] for position in sorted(found))
+
+
+def _of_pair(plan: HashJoin | AsOfJoin, number: int) -> Bounds | None:
+    """The bounds of a join key, if both sides have a watermark there."""
+    left = plan.left.properties.watermark_of(plan.left_side.key[number])
+    right = plan.right.properties.watermark_of(plan.right_side.key[number])
+    if left is None or right is None:
+        return None
+    return tuple(dict.fromkeys((*left.bounds, *right.bounds)))
+
+
+def _of_all(plan: Union) -> tuple[WatermarkColumn, ...]:
+    first, *others = (each.properties for each in plan.inputs)
+    found = []
+    for watermark in first.watermarks:
+        same = [each.watermark_of(watermark.column) for each in others]
+        if all(same):
+            bounds = dict.fromkeys(bound for each in (watermark, *same) if each is not None for bound in each.bounds)
+            found.append(WatermarkColumn(watermark.column, tuple(bounds)))
+    return tuple(found)
+
+
+def _bounds(expression: Expr, input: StreamPlan) -> Bounds:
+    """The bounds of an expression that rises with a watermark column, or stays; none for any other."""
+    match expression:
+        case InputRef(index):
+            watermark = input.properties.watermark_of(index)
+            return () if watermark is None else watermark.bounds
+        case Cast(argument, type_) if (argument.type.kind, type_.kind) in _RISING_CASTS:
+            return _through(expression, _bounds(argument, input), 0)
+        case Call("add" | "subtract", (time, step)) if _is_step(time, step):
+            return _through(expression, _bounds(time, input), 0)
+        case Call("add", (step, time)) if _is_step(time, step):
+            return _through(expression, _bounds(time, input), 1)
+        case Call("date_bin", (step, time, origin)) if not columns_read(step) | columns_read(origin):
+            return _through(expression, _bounds(time, input), 1)
+        case Call("date_trunc", (field, time)) if time.type.kind is TypeKind.TIMESTAMP and not columns_read(field):
+            return _through(expression, _bounds(time, input), 1)
+        case Call("subtract", (time, Call("multiply", (Literal(), Cast(InputRef(copy)))) as multiple)):
+            furthest = _furthest(multiple, copy, input)
+            if furthest is None:
+                return ()
+            return _through(with_operands(expression, (time, furthest)), _bounds(time, input), 0)
+        case _:
+            return ()
+
+
+def _through(expression: Expr, bounds: Bounds, operand: int) -> Bounds:
+    """The bounds of an expression from those of one of its operands."""
+    return tuple(replace(each, expression=_with_operand(expression, operand, each.expression)) for each in bounds)
+
+
+def _with_operand(expression: Expr, operand: int, value: Expr) -> Expr:
+    return with_operands(expression, [value if i == operand else part for i, part in enumerate(operands(expression))])
+
+
+def _is_step(time: Expr, step: Expr) -> bool:
+    """Whether `step` is a constant that moves all values of the type of `time` by the same order.
+
+    A day of a timestamptz is not as long everywhere.
+    """
+    match step:
+        case Literal(pa.MonthDayNano() as length):
+            whole_days = length.months == 0 and length.days == 0
+            return time.type.kind in (TypeKind.TIMESTAMP, TypeKind.DATE) or whole_days
+        case Literal(int()) if step.type.kind in _INTEGERS:
+            return time.type.kind in (*_INTEGERS, TypeKind.DATE)
+        case _:
+            return False
+
+
+def _furthest(multiple: Call, copy: ColumnIndex, input: StreamPlan) -> Expr | None:
+    """The greatest value of HOP's `slide * copy number`; None if the column does not number copies."""
+    copies = _copies(input, copy)
+    slide, cast = multiple.args
+    value = slide.value if isinstance(slide, Literal) else None
+    if copies is None or not isinstance(value, pa.MonthDayNano) or min(value) < 0:
+        return None
+    return with_operands(multiple, (slide, with_operands(cast, (Literal(copies - 1, BIGINT),))))
+
+
+def _copies(plan: StreamPlan, column: ColumnIndex) -> int | None:
+    """How many copies there are, if the column numbers them."""
+    match plan:
+        case Expand() if column == len(plan.properties.schema) - 1:
+            return plan.copies
+        case Filter():
+            return _copies(plan.input, column)
+        case Project() if isinstance(reference := plan.expressions[column], InputRef):
+            return _copies(plan.input, reference.index)
+        case _:
+            return None
