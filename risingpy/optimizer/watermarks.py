@@ -1,7 +1,7 @@
 """Which columns of an operator's output have a watermark, and what it is good for.
 
 A watermark says that after an epoch no row with less comes, nor goes. It is known when the epoch begins, the same on
-every shard (docs/decisions), so nothing travels with the rows: an operator computes the bound of a column from the
+every shard (docs/decisions/018), so nothing travels with the rows: an operator computes the bound of a column from the
 watermarks of the sources below, by the expression that is derived here.
 
     WATERMARK FOR ts AS ts - '5 s'; date_bin('1 min', ts) AS w   =>   w has date_bin('1 min', W)
