@@ -69,6 +69,7 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
+    Share,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -143,7 +144,7 @@ def _tree_of(fragment: Fragment) -> Operator:
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Numbers a fragment's operators, and its Exchange leaves by themselves, depth first and left to right."""
+    """Numbers a fragment's operators, and its inputs (Exchange, Share) by themselves, depth first and left to right."""
 
     operators: count[int] = field(default_factory=count)
     exchanges: count[int] = field(default_factory=count)
@@ -157,7 +158,7 @@ def _operator(plan: StreamPlan, numbers: _Numbers) -> Operator:
 def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
     empty = empty_chunk(_types(plan))
     match plan:
-        case Exchange():
+        case Exchange() | Share():
             return Operator(_receiver(next(numbers.exchanges)), empty, wakes=always)
         case TableScan():
             return Operator(lambda epoch: _Scan(plan, epoch, empty), empty, wakes=always)

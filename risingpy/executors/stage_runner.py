@@ -32,7 +32,7 @@ from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.executors.shard_threads import OnShards
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import ExchangeSource, Fragment, StreamGraph
-from risingpy.optimizer.plan import Exchange, Materialize
+from risingpy.optimizer.plan import Exchange, Materialize, Share
 from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.storage.shard_store import EpochTransaction, ShardStore
 
@@ -151,8 +151,13 @@ def _run_fragments(
     changes: dict[int, pa.Table] = {}
     for fragment in routes.fragments[stage]:
         delta = _run_fragment(routes, fragment, shard, transaction, epoch_input, received, changes, report)
-        if delta.num_rows:
-            yield from _send(routes, fragment, delta, shard)
+        if not delta.num_rows:
+            continue
+        for target, port, rows in _send(routes, fragment, delta, shard):
+            if routes.stage_of[port // PORTS_PER_FRAGMENT] == stage:  # a part that several read, on its own shard
+                received[port].append(rows)
+            else:
+                yield target, port, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +167,7 @@ class _Routes:
     graph: StreamGraph
     fragments: tuple[tuple[Fragment, ...], ...]
     stage_of: Mapping[int, int]
-    consumer: Mapping[int, tuple[int, ExchangeSource]]  # by producing fragment: (port, how to spread the rows)
+    consumers: Mapping[int, tuple[tuple[int, ExchangeSource], ...]]  # by producing fragment: (port, how to spread rows)
     later_readers: Mapping[int, tuple[int, ...]]  # by table: ports of fragments of later stages that scan it
     empty_inputs: Mapping[int, tuple[pa.Table, ...]]  # by fragment: an empty chunk per exchange input
 
@@ -180,11 +185,11 @@ def _make_routes(graph: StreamGraph) -> _Routes:
     every = [fragment for job in graph.jobs for fragment in job.fragments]
     stage_of = {fragment.fragment_id: fragment.stage for fragment in every}
     writer_stage = {f.root.table.table_id: f.stage for f in every if isinstance(f.root, Materialize)}
-    consumer: dict[int, tuple[int, ExchangeSource]] = {}
+    consumers: dict[int, list[tuple[int, ExchangeSource]]] = defaultdict(list)
     readers: dict[int, list[int]] = defaultdict(list)
     for fragment in every:
         for index, source in enumerate(fragment.inputs):
-            consumer[source.fragment_id] = (input_port(fragment.fragment_id, index), source)
+            consumers[source.fragment_id].append((input_port(fragment.fragment_id, index), source))
         for index, table_id in enumerate(fragment.upstream_tables):
             if fragment.stage > writer_stage[table_id]:
                 readers[table_id].append(table_port(fragment.fragment_id, index))
@@ -193,7 +198,7 @@ def _make_routes(graph: StreamGraph) -> _Routes:
         graph=graph,
         fragments=fragments,
         stage_of=stage_of,
-        consumer=consumer,
+        consumers={fragment_id: tuple(ports) for fragment_id, ports in consumers.items()},
         later_readers={table: tuple(ports) for table, ports in readers.items()},
         empty_inputs={fragment.fragment_id: _empty_inputs(fragment) for fragment in every},
     )
@@ -247,9 +252,12 @@ def _note(report: StageReport, fragment: Fragment, errors: int, backfill: tuple[
 
 
 def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int) -> Iterator[tuple[int, int, pa.Table]]:
-    if fragment.fragment_id in routes.consumer:
-        port, source = routes.consumer[fragment.fragment_id]
-        shards, distribution = routes.graph.shards, source.distribution
+    shards = routes.graph.shards
+    for port, source in routes.consumers.get(fragment.fragment_id, ()):
+        if not source.moves:
+            yield shard, port, delta
+            continue
+        distribution = source.distribution
         if distribution.kind is DistributionKind.BROADCAST:
             sent = to_every_shard(delta, shards)
         else:
@@ -265,7 +273,7 @@ def _empty_inputs(fragment: Fragment) -> tuple[pa.Table, ...]:
     return tuple(
         empty_chunk([column.type for column in node.properties.schema])
         for node in nodes_of_fragment(fragment.root)
-        if isinstance(node, Exchange)
+        if isinstance(node, Exchange | Share)
     )
 
 

@@ -25,6 +25,7 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
+    Share,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -69,7 +70,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             return BROADCAST
         case DynamicFilter():
             return plan.left.properties.distribution
-        case Filter() | WatermarkFilter() | EowcSort() | ProjectSet() | ChangeLog() | Expand():
+        case Filter() | WatermarkFilter() | EowcSort() | ProjectSet() | ChangeLog() | Expand() | Share():
             return plan.input.properties.distribution
         case TopN() | Dedup() | OverWindow() | Materialize():
             return plan.input.properties.distribution

@@ -10,7 +10,7 @@ from risingpy.optimizer.explain_stream import operator_node
 from risingpy.optimizer.explain_tree import ExplainFormat, ExplainNode, render
 from risingpy.optimizer.fragments import children
 from risingpy.optimizer.graph import Fragment, Job
-from risingpy.optimizer.plan import Exchange, Filter, Project, StreamPlan
+from risingpy.optimizer.plan import Exchange, Filter, Project, Share, StreamPlan
 from risingpy.optimizer.state_tables import state_tables
 from risingpy.storage.table_statistics import TableStatistics
 
@@ -34,7 +34,7 @@ def explain_analyze(
 ) -> list[AnalyzedOperator]:
     """The job's operators from the one that clients read down to the tables, an exchange above what feeds it."""
     fragments = {fragment.fragment_id: fragment for fragment in job.fragments}
-    root = _tree(job.fragments[-1], fragments, work, tables)
+    root = _tree(job.fragments[-1], fragments, work, tables, set())
     identities = render(_shown(root), ExplainFormat.TEXT)
     return [replace(found, identity=text) for found, text in zip(_operators(root), identities, strict=True)]
 
@@ -51,16 +51,25 @@ def _tree(
     fragments: Mapping[int, Fragment],
     work: Mapping[OperatorPosition, OperatorWork],
     tables: Mapping[int, TableStatistics],
+    shared: set[int],
 ) -> _Node:
-    """A fragment's operators, and behind each exchange the fragment that it reads."""
+    """A fragment's operators, and behind each exchange the fragment that it reads; a shared one at its first reader."""
     numbers, sources = _counted(), iter(fragment.inputs)
 
     def node(plan: StreamPlan, reader: StreamPlan | None) -> _Node:
         done = work.get((fragment.fragment_id, next(numbers)), OperatorWork())
         operator = _analyzed(plan, reader, fragment, done, tables)
-        if isinstance(plan, Exchange):
-            below = _tree(fragments[next(sources).fragment_id], fragments, work, tables)
-            return _Node(plan, operator, (below,))
+        if isinstance(plan, Exchange | Share):
+            share = plan.input if isinstance(plan, Exchange) else plan
+            source = fragments[next(sources).fragment_id]
+            if isinstance(share, Share) and share.number in shared:
+                below: tuple[_Node, ...] = ()
+            else:
+                below = (_tree(source, fragments, work, tables, shared),)
+            if isinstance(share, Share):
+                shared.add(share.number)
+                below = (_Node(share, operator, below),) if isinstance(plan, Exchange) else below
+            return _Node(plan, operator, below)
         return _Node(plan, operator, tuple(node(child, plan) for child in children(plan)))
 
     return node(fragment.root, None)
@@ -81,7 +90,7 @@ def _analyzed(
     tables: Mapping[int, TableStatistics],
 ) -> AnalyzedOperator:
     kept = [tables.get(table.table_id, TableStatistics()) for table in state_tables(plan)]
-    rows_in = done.rows_out if isinstance(plan, Exchange) else done.rows_in
+    rows_in = done.rows_out if isinstance(plan, Exchange | Share) else done.rows_in
     is_fused = isinstance(plan, Filter) and isinstance(reader, Project)
     return AnalyzedOperator(
         identity="",

@@ -43,6 +43,7 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
+    Share,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -94,13 +95,18 @@ class _Explainer:
         self._fragments = fragments
         self._only = only
         self._inputs = iter(only.inputs if only is not None else ())
+        self._shared: set[int] = set()  # what is below is shown once
 
     def tree(self, plan: StreamPlan, fragment: Fragment | None) -> ExplainNode:
         fragment = self._fragments.get(id(plan), fragment)
         name, fields = _described(plan)
-        if self._only is not None and isinstance(plan, Exchange):
+        if self._only is not None and isinstance(plan, Exchange | Share):
             return ExplainNode(name, {**fields, "from_fragment": str(next(self._inputs).fragment_id)})
         details = _details(plan, fragment) if self._verbose else ()
+        if isinstance(plan, Share):
+            if plan.number in self._shared:
+                return ExplainNode(name, fields)
+            self._shared.add(plan.number)
         return ExplainNode(name, fields, details, tuple(self.tree(child, fragment) for child in children(plan)))
 
 
@@ -156,6 +162,8 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamChangeLog", {}
         case Expand():
             return "StreamExpand", {"copies": str(plan.copies)}
+        case Share():
+            return "StreamShare", {"id": str(plan.number)}
         case Exchange():
             return "StreamExchange", {"dist": distribution_text(plan.properties.distribution, _input_names(plan))}
         case Materialize():
@@ -276,7 +284,7 @@ def _details(plan: StreamPlan, fragment: Fragment | None) -> tuple[str, ...]:
     cleaned = cleaning_watermark(plan)
     if cleaned is not None:
         parts.append(f"state cleaned by {column_names(cleaned.schema)[cleaned.watermark.column]}")
-    if fragment is not None and not isinstance(plan, Exchange):
+    if fragment is not None and not isinstance(plan, Exchange | Share):
         parts.append(f"stage {fragment.stage}, fragment {fragment.fragment_id}")
     return (", ".join(parts), *_table_details(plan))
 
@@ -305,7 +313,7 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
         case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
             return []
-        case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand():
+        case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand() | Share():
             return []
         case _:
             assert_never(plan)

@@ -2,7 +2,8 @@
 
 A fragment runs when its inputs are there: its stage is 0, or one more than the highest stage that feeds it through an
 exchange, and never before the fragment that materializes a table which it scans. The `Exchange` nodes stay in the
-fragment's plan as its leaves; what is below one belongs to the fragment that it reads.
+fragment's plan as its leaves; what is below one belongs to the fragment that it reads. So do `Share` nodes, but for the
+stage: rows do not move.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
+    Share,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -74,7 +76,9 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
             return (plan.input,)
         case LocalAgg() | HashAgg() | SimpleAgg():
             return (plan.input,)
-        case TopN() | Dedup() | OverWindow() | ChangeLog() | Expand() | TemporalJoin() | Exchange() | Materialize():
+        case TopN() | Dedup() | OverWindow() | ChangeLog() | Expand() | TemporalJoin() | Exchange() | Share():
+            return (plan.input,)
+        case Materialize():
             return (plan.input,)
         case HashJoin() | AsOfJoin() | DynamicFilter():
             return (plan.left, plan.right)
@@ -85,10 +89,10 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
 
 
 def nodes_of_fragment(root: StreamPlan) -> Iterator[StreamPlan]:
-    """Depth first, left to right; the Exchange leaves included, and nothing below them."""
+    """Depth first, left to right; the Exchange and Share leaves included, and nothing below them."""
     yield root
     for child in children(root):
-        if isinstance(child, Exchange):
+        if isinstance(child, Exchange | Share):
             yield child
         else:
             yield from nodes_of_fragment(child)
@@ -96,9 +100,17 @@ def nodes_of_fragment(root: StreamPlan) -> Iterator[StreamPlan]:
 
 def all_state_tables(root: StreamPlan) -> Iterator[TableSchema]:
     """Every table that a job keeps, the relation's first, through all fragments."""
+    yield from _tables_of(root, set())
+
+
+def _tables_of(root: StreamPlan, shared: set[int]) -> Iterator[TableSchema]:
+    if isinstance(root, Share):
+        if root.number in shared:
+            return
+        shared.add(root.number)
     yield from state_tables(root)
     for child in children(root):
-        yield from all_state_tables(child)
+        yield from _tables_of(child, shared)
 
 
 def _materializing_stages(graph: StreamGraph) -> dict[int, int]:
@@ -117,12 +129,13 @@ class _Cutter:
     table_stages: dict[int, int]
     allocate: Callable[[], int]
     fragments: list[Fragment] = field(default_factory=list)
+    shared: dict[int, Fragment] = field(default_factory=dict)  # by the Share's number
 
     def cut(self, root: StreamPlan) -> Fragment:
         """Cuts what feeds `root` first, then makes its own fragment."""
         nodes = list(nodes_of_fragment(root))
-        exchanges = [node for node in nodes if isinstance(node, Exchange)]
-        feeding = [self.cut(each.input) for each in exchanges]
+        exchanges = [node for node in nodes if isinstance(node, Exchange | Share)]
+        feeding = [self._feeding(each) for each in exchanges]
         read = [node for node in nodes if isinstance(node, TableScan | TemporalJoin)]
         upstream = tuple(dict.fromkeys(node.upstream.table_id for node in read))
         if max(len(exchanges), len(upstream)) > MAX_INPUTS:
@@ -130,13 +143,15 @@ class _Cutter:
                 f"more than {MAX_INPUTS} inputs of one UNION ALL in a materialized view are not supported",
                 hint="Create views of parts of the UNION ALL, and a view of their union.",
             )
-        stages = [fragment.stage + 1 for fragment in feeding] + [self.table_stages[table] for table in upstream]
+        stages = [self.table_stages[table] for table in upstream]
+        for fragment, each in zip(feeding, exchanges, strict=True):
+            stages.append(fragment.stage + (0 if isinstance(each, Share) else 1))
         fragment = Fragment(
             fragment_id=self.allocate(),
             job_id=self.job_id,
             root=root,
             inputs=tuple(
-                ExchangeSource(source.fragment_id, each.properties.distribution)
+                ExchangeSource(source.fragment_id, each.properties.distribution, moves=isinstance(each, Exchange))
                 for source, each in zip(feeding, exchanges, strict=True)
             ),
             upstream_tables=upstream,
@@ -144,3 +159,12 @@ class _Cutter:
         )
         self.fragments.append(fragment)
         return fragment
+
+    def _feeding(self, leaf: Exchange | Share) -> Fragment:
+        """The fragment that an Exchange or a Share reads; of a shared part there is one."""
+        share = leaf.input if isinstance(leaf, Exchange) else leaf
+        if not isinstance(share, Share):
+            return self.cut(leaf.input)
+        if share.number not in self.shared:
+            self.shared[share.number] = self.cut(share.input)
+        return self.shared[share.number]

@@ -15,17 +15,21 @@ from risingpy.storage.table_schema import TableSchema
 
 @dataclass(frozen=True, slots=True)
 class ExchangeSource:
-    """The upstream fragment of an exchange and how its rows are spread over the shards."""
+    """The upstream fragment of an exchange and how its rows are spread over the shards.
+
+    Rows that do not move (a Share's) stay on their shard. A fragment may feed several others, and one several times.
+    """
 
     fragment_id: int
     distribution: Distribution
+    moves: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
     """A plan without exchanges, that one task per shard runs in each epoch.
 
-    `root`'s Exchange leaves are the inputs, in `inputs`; an `Exchange` node inside `root` is replaced on execution by
+    `root`'s Exchange and Share leaves are the inputs, in `inputs`; such a node is replaced on execution by
     the rows of `inputs[k]`, where k is its position in a depth-first, left-to-right walk.
     `upstream_tables` are the tables whose changes its TableScans read (from the same task, no shuffle).
     """

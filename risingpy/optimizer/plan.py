@@ -430,6 +430,18 @@ class Expand:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """A reader of a part of the plan that has several, and runs once; `number` says which, from 1, within the job.
+
+    A fragment border, but rows stay on their shard, and need no stage more. An Exchange may stand above it.
+    """
+
+    input: StreamPlan
+    number: int
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """Moves rows to the shards of `properties.distribution`. A fragment border."""
 
@@ -485,5 +497,6 @@ StreamPlan = (
     | ChangeLog
     | Expand
     | Exchange
+    | Share
     | Materialize
 )

@@ -26,6 +26,7 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
+    Share,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -58,6 +59,7 @@ Operator = TypeVar(
     OverWindow,
     Project,
     ProjectSet,
+    Share,
     SimpleAgg,
     TopN,
     Union,
@@ -90,7 +92,7 @@ def append_only(plan: StreamPlan) -> bool:
             return False
         case DynamicFilter():  # a bound that only rises lets rows in by < and <=, and never takes one out
             return plan.only_forward and plan.comparison in ("<", "<=") and plan.left.properties.append_only
-        case Filter() | WatermarkFilter() | Project() | ProjectSet() | Expand() | Exchange():
+        case Filter() | WatermarkFilter() | Project() | ProjectSet() | Expand() | Exchange() | Share():
             return plan.input.properties.append_only
         case HashAgg(emit_on_window_close=True):  # a result comes when it is final
             return True

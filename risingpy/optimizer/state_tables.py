@@ -50,6 +50,7 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
+    Share,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -86,7 +87,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
             return (plan.table,)
         case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
             return ()
-        case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand():
+        case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand() | Share():
             return ()
         case _:
             assert_never(plan)

@@ -9,7 +9,7 @@ The first id that is asked of `allocate` is the relation's own table id.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -18,6 +18,7 @@ from risingpy.executors.expression.functions.python_functions import VOLATILE
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Parameter
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind, Watermark
+from risingpy.optimizer.common_subplans import common_subplans
 from risingpy.optimizer.distribution import SOME_SHARD, brings_together, hash_by
 from risingpy.optimizer.logical import Field, Schema, SortKey
 from risingpy.optimizer.now import NOW
@@ -112,8 +113,11 @@ def plan_materialized_view(
     _check_names(output_names)
     table_id = allocate()
     ordered = _split_order(query)
-    planner = _StreamPlanner(catalog, allocate, name, emit_on_window_close)
-    streamed = planner.stream(optimize_for_stream(ordered.query))
+    query = optimize_for_stream(ordered.query)
+    # What closes windows is planned by the operators below it: no parts have readers of their own there.
+    common = {} if emit_on_window_close else common_subplans(query)
+    planner = _StreamPlanner(catalog, allocate, name, emit_on_window_close, common)
+    streamed = planner.stream(query)
     if emit_on_window_close:
         streamed = closed_rows(streamed, name, allocate)
     input, sort_keys = _stored_columns(streamed, ordered, len(output_names))
@@ -220,16 +224,30 @@ def _check_names(names: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _StreamPlanner:
-    """Plans the operators of one job, bottom-up; `notices` are what the client should know of the plan."""
+    """Plans the operators of one job, bottom-up; `notices` are what the client should know of the plan.
+
+    `common`: the parts of the query that have several readers, as `common_subplans` gives them; each is planned once.
+    """
 
     catalog: Catalog
     allocate: Callable[[], int]
     job: str
     emit_on_window_close: bool = False
+    common: Mapping[int, int] = field(default_factory=dict)
+    shared: dict[int, plan.Share] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
         """The operators that keep `query`'s answer."""
+        number = self.common.get(id(query))
+        if number is None:
+            return self._planned(query)
+        if number not in self.shared:
+            input = self._planned(query)
+            self.shared[number] = derived(plan.Share(input, number, underived(input.properties.schema)))
+        return self.shared[number]
+
+    def _planned(self, query: logical.LogicalPlan) -> StreamPlan:
         match query:
             case logical.Scan():
                 return self._scan(query)

@@ -29,6 +29,7 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
+    Share,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -54,7 +55,7 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return ()
         case DynamicFilter():  # the same rows
             return plan.left.properties.stream_key
-        case Filter() | WatermarkFilter() | EowcSort() | Exchange() | Materialize():  # the same rows
+        case Filter() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Materialize():  # the same rows
             return plan.input.properties.stream_key
         case ChangeLog():  # the input's, what happened to it, and when
             width = len(plan.properties.schema)

@@ -39,6 +39,7 @@ from risingpy.optimizer.plan import (
     OverWindow,
     Project,
     ProjectSet,
+    Share,
     SimpleAgg,
     Source,
     StreamPlan,
@@ -86,7 +87,7 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
         case WatermarkFilter():
             type_ = plan.properties.schema[plan.column].type
             return (WatermarkColumn(plan.column, (WatermarkBound(plan.watermark_id, InputRef(0, type_), type_),)),)
-        case Filter() | Exchange() | Expand() | ProjectSet() | ChangeLog() | Dedup() | TemporalJoin():
+        case Filter() | Exchange() | Share() | Expand() | ProjectSet() | ChangeLog() | Dedup() | TemporalJoin():
             return plan.input.properties.watermarks  # a change is one of the input's
         case Materialize():  # a write that replaces an old row takes that back
             kept = plan.conflict is ConflictBehavior.NO_CHECK or plan.properties.append_only

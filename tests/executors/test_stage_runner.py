@@ -183,6 +183,12 @@ def create_views(
     key = AggCall("sum", (0,), SUM)
     upper = logical.Aggregate(counted, (1,), (key,), (Field("max", BIGINT), Field("sum", SUM)))
     yield planner.view("view_of_view", upper), lambda a, b: _counts_by_max(a)
+    groups = aggregate(scan_a, 1)
+    yield planner.view("twice", logical.Union((groups, groups), groups.schema)), lambda a, b: grouped(a, 1) * 2
+    largest = logical.Aggregate(groups, (), (AggCall("max", (1,), BIGINT),), (Field("most", BIGINT),))
+    is_largest = Call("eq", (InputRef(1, BIGINT), InputRef(4, BIGINT)), BOOLEAN)
+    joined = logical.Join(groups, largest, logical.JoinKind.INNER, is_largest, (*groups.schema, *largest.schema))
+    yield planner.view("largest", joined), lambda a, b: _largest(a)
 
 
 def _counts_by_max(rows: Sequence[Row]) -> list[Row]:
@@ -190,6 +196,13 @@ def _counts_by_max(rows: Sequence[Row]) -> list[Row]:
     for _, count, _, largest in grouped(rows, 1):
         sums[largest] += int(str(count))
     return list(sums.items())
+
+
+def _largest(rows: Sequence[Row]) -> list[Row]:
+    """The groups that have the most rows, and how many."""
+    groups = grouped(rows, 1)
+    most = max((int(str(row[1])) for row in groups), default=0)
+    return [(*row, most) for row in groups if row[1] == most]
 
 
 writes = st.lists(

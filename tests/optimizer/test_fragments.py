@@ -73,10 +73,30 @@ def test_inputs_of_different_stages_meet_at_the_later(bench, t) -> None:
 
 def test_exchanges_are_numbered_from_left_to_right(bench, t) -> None:
     counts = counted(bench.scan(t, "a"))
-    union = logical.Union((counts, counts), counts.schema)
+    union = logical.Union((counts, counted(bench.scan(t, "b"))), counts.schema)
     *feeding, last = bench.cut(bench.plan(union)).fragments
     assert [source.fragment_id for source in last.inputs] == [fragment.fragment_id for fragment in feeding]
     assert sum(isinstance(node, plan.Exchange) for node in nodes_of_fragment(last.root)) == len(last.inputs) == 2
+
+
+def test_a_common_part_is_one_fragment_with_several_readers(bench, t) -> None:
+    counts = counted(bench.scan(t, "a"))
+    job = bench.cut(bench.plan(logical.Union((counts, counts), counts.schema)))
+    below, shared, last = job.fragments
+    assert [(source.fragment_id, source.moves) for source in last.inputs] == [(shared.fragment_id, False)] * 2
+    assert (below.stage, shared.stage, last.stage) == (0, 1, 1)  # rows that stay on their shard need no stage
+    ids = [table.table_id for table in (job.table, *job.state_tables)]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_common_part_may_go_to_several_places(bench, t) -> None:
+    counts = counted(bench.scan(t, "a"))
+    by_count = Aggregate(counts, (1,), (), (counts.schema[1],))
+    alone = Aggregate(counts, (), (AggCall("max", (1,), BIGINT),), (counts.schema[1],))
+    fragments = bench.cut(bench.plan(logical.Union((by_count, alone), by_count.schema))).fragments
+    (shared,) = {s.fragment_id for f in fragments for s in f.inputs if not s.moves}
+    read = [(f.stage, s.moves, s.distribution.kind) for f in fragments for s in f.inputs if s.fragment_id == shared]
+    assert read == [(1, False, DistributionKind.HASH), (2, True, DistributionKind.SINGLE)]
 
 
 def test_a_job_owns_all_its_state_tables(bench, t) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
-from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.optimizer.rules.common_factors import common_factors
 from risingpy.optimizer.rules.constant_folding import constant_folding
 from risingpy.optimizer.rules.drop_single_row import drop_single_row
@@ -23,6 +22,7 @@ from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
 from risingpy.optimizer.rules.over_window_to_top_n import over_window_to_top_n
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
+from risingpy.optimizer.rules.prune_common_subplans import prune_common_subplans
 from risingpy.optimizer.rules.single_row_join import single_row_join
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.optimizer.rules.temporal_filter import temporal_filter
@@ -43,7 +43,7 @@ PIPELINE: tuple[Rule, ...] = (
     over_window_to_top_n,
     project_merge,
     join_reorder,
-    column_pruning,
+    prune_common_subplans,
     drop_single_row,
     project_merge,
     filter_merge,
