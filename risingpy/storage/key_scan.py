@@ -10,7 +10,7 @@ iterating a cursor into a list the fastest way through a range.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import cast
@@ -36,24 +36,6 @@ class Page:
     keys: Sequence[bytes]
     values: Sequence[bytes]
     more: bool
-
-
-class Overlay:
-    """What stored keys held before: laid over the store, it gives the state before some writes. None: nothing."""
-
-    def __init__(self, values: Mapping[bytes, bytes | None]) -> None:
-        self._values = values
-        self._keys = sorted(values)
-
-    def over(self, pairs: list[tuple[bytes, bytes]], start: bytes, stop: bytes | None) -> list[tuple[bytes, bytes]]:
-        """The stored rows in [start, stop) as they were; `pairs` are all that are there now."""
-        end = len(self._keys) if stop is None else bisect_left(self._keys, stop)
-        touched = self._keys[bisect_left(self._keys, start) : end]
-        if not touched:
-            return pairs
-        rows: dict[bytes, bytes | None] = dict(pairs)
-        rows.update((key, self._values[key]) for key in touched)
-        return [(key, value) for key, value in sorted(rows.items()) if value is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +65,17 @@ def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> Points:
 
 
 def read_range(
-    transaction: lmdb.Transaction,
-    start: bytes,
-    stop: bytes,
-    limit: int,
-    *,
-    after: bytes | None = None,
-    overlay: Overlay | None = None,
+    transaction: lmdb.Transaction, start: bytes, stop: bytes, limit: int, *, after: bytes | None = None
 ) -> Page:
     """At most `limit` rows with start <= key < stop, behind `after` if given, which need not be a key."""
     lower = start if after is None else max(start, after)
-    low = lower[:LONG_KEY_PREFIX]
     keys: list[bytes] = []
     values: list[bytes] = []
     with transaction.cursor() as cursor:
-        more = bool(cursor.set_range(low)) and _begins_before(cursor, stop)
-        if not more and overlay is not None:
-            pairs = overlay.over([], low, _stored_stop(stop))
-            _extend(keys, values, pairs, start, stop, after)
+        more = bool(cursor.set_range(lower[:LONG_KEY_PREFIX])) and _begins_before(cursor, stop)
         while more and len(keys) <= limit:
             pairs, more = _next_pairs(cursor, limit + 1 - len(keys))
             more = more and _begins_before(cursor, stop)
-            if overlay is not None:
-                high = _cursor_key(cursor)[:LONG_KEY_PREFIX] if more else _stored_stop(stop)
-                pairs = overlay.over(pairs, low, high)
-                low = high or low
             _extend(keys, values, pairs, start, stop, after)
     return Page(keys[:limit], values[:limit], more or len(keys) > limit)
 

@@ -17,15 +17,13 @@ from risingpy.errors import InternalError, IoError, SerializationFailure
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.fault_points import reach
-from risingpy.storage.key_scan import Overlay
-from risingpy.storage.lmdb_environment import Environment, Snapshot
+from risingpy.storage.lmdb_environment import Environment
 from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.table_statistics import META, StatisticsChange
 from risingpy.storage.undo_record import (
     UndoRecord,
     apply_writes,
     read_markers,
-    read_undo,
     undo_stages,
     write_undo,
 )
@@ -64,7 +62,6 @@ class ShardWriter:
         self._statistics = StatisticsChange()
         self._purged: set[int] = set()
         self._notes: dict[bytes, bytes] = {}
-        self._before: tuple[Snapshot, dict[int, UndoRecord]] | None = None
 
     @property
     def transaction(self) -> lmdb.Transaction:
@@ -123,30 +120,6 @@ class ShardWriter:
         if self._transaction is not None:
             self._transaction.abort()
             self._transaction = None
-        if self._before is not None:
-            self._before[0].close()
-            self._before = None
-
-    def before_epoch(self, prefix: bytes) -> tuple[Snapshot, Overlay | None]:
-        """The committed state of the keys with `prefix`, as a snapshot and what must be laid over it."""
-        if self._before is None:
-            snapshot = self._environment.snapshot()
-            with snapshot.use() as transaction:
-                markers = read_markers(self._environment, transaction)
-                records = {
-                    stage: read_undo(self._environment, transaction, stage, epoch)
-                    for stage, epoch in markers.items()
-                    if epoch > self._committed
-                }
-            self._before = snapshot, records
-        snapshot, records = self._before
-        old: dict[bytes, bytes | None] = {}
-        for record in records.values():
-            for part in reversed(record.parts):
-                chosen = pc.starts_with(part.keys, prefix)
-                keys, values = part.keys.filter(chosen), part.values.filter(chosen)
-                old.update(zip(keys.to_pylist(), values.to_pylist(), strict=True))
-        return snapshot, Overlay(old) if old else None
 
     def _begin(self) -> None:
         self._transaction = self._environment.begin_write()
@@ -169,9 +142,6 @@ class ShardWriter:
         """Does it all again in a larger map."""
         while True:
             self.transaction.abort()
-            if self._before is not None:
-                self._before[0].close()
-                self._before = None
             self._environment.grow()
             try:
                 self._begin()

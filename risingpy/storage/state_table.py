@@ -20,7 +20,6 @@ from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.key_encoding import table_prefix, vnode_prefix
 from risingpy.storage.key_ranges import VNODE_PREFIX_BYTES, keys_in, ranges_below
 from risingpy.storage.key_scan import (
-    Overlay,
     Page,
     Span,
     prefix_end,
@@ -33,7 +32,6 @@ from risingpy.storage.key_scan import (
     read_prefixes,
     read_range,
 )
-from risingpy.storage.lmdb_environment import Snapshot
 from risingpy.storage.mem_table import MemTable, WriteBatch, is_ascending
 from risingpy.storage.shard_writer import ShardWriter
 from risingpy.storage.table_codec import TableCodec
@@ -147,13 +145,10 @@ class StateTable:
         prefixes = [vnode_prefix(self.schema.table_id, vnode) for vnode in vnodes]
         return self._rows(read_between(self._newest(), [(prefix + low, prefix + high) for prefix in prefixes]))
 
-    def scan(
-        self, vnodes: Sequence[int], after: bytes | None, limit: int, *, committed: bool = False
-    ) -> tuple[pa.Table, bytes | None]:
+    def scan(self, vnodes: Sequence[int], after: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
         """At most `limit` rows of the vnodes, in the order of vnode and key, behind the key `after`.
 
-        Also the key to go on after, or None if nothing follows. With `committed`, the rows as they were before
-        the epoch, whichever stage has changed them since; a key `after` need not exist any more.
+        Also the key to go on after, or None if nothing follows. A key `after` need not exist any more.
         """
         keys: list[bytes] = []
         values: list[bytes] = []
@@ -166,7 +161,7 @@ class StateTable:
             stop = prefix_end(vnode_prefix(self.schema.table_id, last))
             if after is not None and after >= stop:
                 continue
-            page = self._range(start, stop, limit - len(keys), after, committed=committed)
+            page = read_range(self._newest(), start, stop, limit - len(keys), after=after)
             keys.extend(page.keys)
             values.extend(page.values)
             more = page.more
@@ -256,7 +251,7 @@ class StateTable:
         prefix = table_prefix(self.schema.table_id)
         after: bytes | None = None
         while True:
-            page = self._range(prefix, prefix_end(prefix), page_rows, after, committed=False)
+            page = read_range(self._newest(), prefix, prefix_end(prefix), page_rows, after=after)
             columns = [column.to_pylist() for column in self._rows(page).columns]
             yield from zip(*columns, strict=True)
             if not page.more or not page.keys:
@@ -285,16 +280,6 @@ class StateTable:
     def _newest(self) -> lmdb.Transaction:
         self.flush()
         return self._writer.transaction
-
-    def _range(self, start: bytes, stop: bytes, limit: int, after: bytes | None, *, committed: bool) -> Page:
-        if not committed:
-            return read_range(self._newest(), start, stop, limit, after=after)
-        snapshot, overlay = self._before_epoch()
-        with snapshot.use() as transaction:
-            return read_range(transaction, start, stop, limit, after=after, overlay=overlay)
-
-    def _before_epoch(self) -> tuple[Snapshot, Overlay | None]:
-        return self._writer.before_epoch(table_prefix(self.schema.table_id))
 
     def _prefixes(self, prefix: Sequence[pa.Array]) -> tuple[list[bytes], npt.NDArray[np.int64]]:
         """The encoded prefixes, sorted, and which position each has in the caller's batch."""

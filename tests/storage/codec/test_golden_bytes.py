@@ -21,10 +21,10 @@ from risingpy.storage.key_encoding import (
     vnode_prefix,
 )
 from risingpy.storage.plain_columns import datum_width
-from risingpy.storage.reference_codec import Interval, Value, datum, hash_bytes, key_column
+from risingpy.storage.reference_codec import Interval, Value, datum, hash_bytes, key_column, long_key
 from risingpy.storage.row_encoding import encode_rows
 from risingpy.storage.value_encoding import encode_values
-from risingpy.types import SqlType
+from risingpy.types import SqlType, TypeKind
 from tests.storage.codec.columns import as_values, column, schema_of
 
 GOLDEN: list[tuple[SqlType, Value, str, str]] = [
@@ -116,12 +116,24 @@ def test_plain_row() -> None:
     assert encode_values([], rows=1)[0].as_py().hex() == "02"
 
 
-def test_nested_datums() -> None:
-    kept_as_text = column(types.JSONB, ['{"a": 1}'])
-    assert encode_values([kept_as_text])[0].as_py() == b'\2\1\x08\0\0\0{"a": 1}'
-    map_type = types.map_of(types.VARCHAR, types.BOOLEAN)
-    assert encode_values([column(map_type, [("a", True)])])[0].as_py().hex() == "020108000000" "010100000061" "0101"
-    assert datum(("a", True), map_type).hex() == "010100000061" "0101"
+NOT_IN_KEYS: list[tuple[SqlType, Value, str]] = [
+    (types.JSONB, '{"a": 1}', b'{"a": 1}'.hex()),
+    (types.map_of(types.VARCHAR, types.BOOLEAN), ("a", True), "010100000061" "0101"),
+]
+
+
+@pytest.mark.parametrize(("type_", "value", "stored"), NOT_IN_KEYS)
+def test_values_that_are_in_no_key(type_: SqlType, value: Value, stored: str) -> None:
+    array = column(type_, [value])
+    assert datum(value, type_).hex() == stored
+    assert encode_rows([array], [7])[0].as_py().hex() == "850107" + stored
+    length = len(bytes.fromhex(stored)).to_bytes(4, "little").hex()
+    assert encode_values([array])[0].as_py().hex() == "0201" + length + stored
+
+
+def test_every_type_is_frozen() -> None:
+    frozen = {type_.kind for type_, *_ in (*GOLDEN, *NOT_IN_KEYS)}
+    assert frozen == set(TypeKind) - {TypeKind.UNKNOWN}
 
 
 def test_column_aware_rows() -> None:
@@ -184,6 +196,7 @@ def test_long_keys() -> None:
     assert is_long.tolist() == [False, False, True, True, True]
     assert [len(key) for key in stored.to_pylist()] == [9, 510, 511, 511, 511]
     assert stored[3].as_py()[495:].hex() == "994c1922d0dcef19700e7cdfd7c06e37"
+    assert stored.to_pylist() == [long_key(key) for key in keys.to_pylist()]
     assert len(set(stored.to_pylist())) == 5
     assert as_values(decode_keys(schema, keys)[0]) == [b"k" * size for size in sizes]
     sliced, is_long = long_key_form(keys.slice(1, 2))

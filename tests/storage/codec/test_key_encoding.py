@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from functools import cmp_to_key
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,15 @@ from hypothesis import strategies as st
 from risingpy import types
 from risingpy.storage import reference_codec
 from risingpy.storage.column_buffers import CorruptData
-from risingpy.storage.key_encoding import canonical, compute_vnodes, decode_keys, encode_keys
+from risingpy.storage.key_encoding import (
+    LONG_KEY_PREFIX,
+    MAX_KEY_BYTES,
+    canonical,
+    compute_vnodes,
+    decode_keys,
+    encode_keys,
+    long_key_form,
+)
 from risingpy.storage.plain_columns import change_leaves
 from risingpy.storage.reference_codec import DAY_NANOS, Interval, Value
 from risingpy.types import SqlType
@@ -92,6 +101,17 @@ def test_kernels_equal_the_reference(table: tuple[list[SqlType], list[pa.Array]]
     for count in range(len(arrays)):
         prefixes = encode_keys(schema, arrays[:count], np.array(vnodes, np.uint16))
         assert all(whole.startswith(part) for whole, part in zip(expected, prefixes.to_pylist(), strict=True))
+
+
+@given(st.lists(st.binary(max_size=1600), max_size=20))
+def test_keys_over_lmdbs_limit_equal_the_reference(columns: list[bytes]) -> None:
+    schema = schema_of([(types.BYTEA, False, False)])
+    keys = encode_keys(schema, [column(types.BYTEA, columns)], np.zeros(len(columns), np.uint16))
+    stored, is_long = long_key_form(keys)
+    assert stored.to_pylist() == [reference_codec.long_key(key) for key in keys.to_pylist()]
+    assert is_long.tolist() == [len(key) >= MAX_KEY_BYTES for key in keys.to_pylist()]
+    for (a, short_a), (b, short_b) in pairwise(sorted(zip(keys.to_pylist(), stored.to_pylist(), strict=True))):
+        assert a == b or a[:LONG_KEY_PREFIX] == b[:LONG_KEY_PREFIX] or short_a < short_b
 
 
 @given(tables(), st.data())

@@ -68,9 +68,9 @@ def test_other_stages_of_the_same_epoch_stay(store: ShardStore, three_integers: 
     with store.begin(2, 4, committed=1) as transaction:
         table = transaction.state_table(three_integers)
         assert table.get_row([5]) == (5, 20, 5)
-        rows, after = table.scan(range(256), None, 3, committed=True)
-        assert rows["c1"].to_pylist() == [10] * 3
-        rows, _ = table.scan(range(256), after, 3, committed=True)
+        rows, after = table.scan(range(256), None, 3)
+        assert rows["c1"].to_pylist() == [20] * 3
+        rows, _ = table.scan(range(256), after, 3)
         assert rows["c0"].to_pylist() == [3, 4, 5]
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -85,12 +84,12 @@ def in_key_order(model: Model) -> list[Row]:
     return sorted(model.values(), key=order)
 
 
-def read_all(table: StateTable, limit: int, *, committed: bool = False) -> list[Row]:
+def read_all(table: StateTable, limit: int) -> list[Row]:
     """A scan in pages."""
     found: list[Row] = []
     after: bytes | None = None
     while True:
-        page, after = table.scan(range(256), after, limit, committed=committed)
+        page, after = table.scan(range(256), after, limit)
         assert page.num_rows <= limit
         found += zip(*(column.to_pylist() for column in page.columns), strict=True)
         if after is None:
@@ -207,8 +206,6 @@ def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size
             with store.begin(epoch, 0, committed=committed) as transaction:
                 for batch in batches:
                     run(transaction, after, batch, probe, limit)
-                for table, model in zip(TABLES, models, strict=True):
-                    assert read_all(transaction.state_table(table), limit, committed=True) == in_key_order(model)
                 if kind != "abort":
                     transaction.commit()
             if kind == "abort":
@@ -220,32 +217,6 @@ def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size
         check_statistics(store)
         with store.begin(epoch + 1, 0, committed=committed) as transaction:
             check(transaction, models, probe, limit)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(writes, min_size=2, max_size=2), st.integers(1, 5), st.booleans())
-def test_the_state_before_the_epoch_when_another_stage_has_written_it(
-    batches: list[Any], limit: int, abandoned: bool
-) -> None:
-    with new_store(MAP_BYTES) as store:
-        before: list[Model] = [{}, {}, {}]
-        with store.begin(1, 3) as transaction:
-            apply(transaction, before, batches[0])
-            transaction.commit()
-        now = [dict(model) for model in before]
-        if abandoned:
-            with store.begin(2, 3, committed=1) as transaction:
-                apply(transaction, now, [(where, -op, row) for where, op, row in batches[1]])
-                transaction.commit()
-            now = [dict(model) for model in before]
-        with store.begin(3, 3, committed=1) as transaction:
-            apply(transaction, now, batches[1])
-            transaction.commit()
-        with store.begin(3, 4, committed=1) as transaction:
-            for table, model, newest in zip(TABLES, before, now, strict=True):
-                state = transaction.state_table(table)
-                assert read_all(state, limit, committed=True) == in_key_order(model)
-                assert read_all(state, limit) == in_key_order(newest)
 
 
 @settings(max_examples=40, deadline=None)
@@ -302,21 +273,3 @@ def test_what_was_read_before_a_write_is_not_believed_after_it() -> None:
             assert len(read_all(transaction.state_table(TABLES[0]), 10)) == 1
             write(transaction, 1, (0, "k", 1, "old"))
             assert transaction.state_table(TABLES[0]).get_row([0, "k"]) == (0, "k", 1, "old")
-
-
-@pytest.mark.parametrize("deleted", [0, 1])  # one of them deletes the key that is stored first
-def test_long_keys_that_are_gone_come_back_in_their_place_in_the_state_before(deleted: int) -> None:
-    short: list[Row] = [(0, None, 1, ""), (0, "zz", 1, "")]
-    long: list[Row] = [(0, STEM + str(i), i, "") for i in range(10)]
-    with new_store(MAP_BYTES) as store:
-        with store.begin(1, 3) as transaction:
-            write(transaction, 1, *long)
-            transaction.commit()
-        with store.begin(2, 3) as transaction:
-            write(transaction, -1, *long[deleted::2])
-            write(transaction, 1, *short)
-            transaction.commit()
-        with store.begin(2, 4, committed=1) as transaction:
-            for limit in range(1, 14):
-                found = read_all(transaction.state_table(TABLES[0]), limit, committed=True)
-                assert found == long[::-1]
