@@ -37,11 +37,13 @@ from risingpy.storage.table_schema import TableColumn
 class TableReplacement:
     """A table as it shall be; its `version` is the one that it was planned on.
 
-    With `cascade`, what reads a column that is gone goes too.
+    With `cascade`, what reads a column that is gone goes too. `generated`: of the columns that are gone, the generated
+    ones, each with the column that it read, for which it goes.
     """
 
     relation: Relation
     cascade: bool
+    generated: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,22 +180,28 @@ def _without_readers_of_lost_columns(
         return state, ()
     _refuse_new_type(state, before, change.relation)
     users = list(_users(state, before, frozenset(lost)))
-    if not users:
+    if not users and not change.generated:
         return state, ()
     readers = with_all_readers(state, [reader for reader, _ in users])
     if not change.cascade:
-        lines = [f"{r.kind.value} {r.name} depends on column {lost[c]} of table {before.name}" for r, c in users]
+        table = before.name
+        lines = [f"column {c} of table {table} depends on column {r} of table {table}" for c, r in change.generated]
+        lines += [f"{r.kind.value} {r.name} depends on column {lost[c]} of table {table}" for r, c in users]
         lines += [
             f"{r.kind.value} {r.name} depends on {needed.kind.value} {needed.name}"
             for needed in readers
             for r in state.catalog.dependents(needed.relation_id)
         ]
+        dropped = change.generated[0][1] if change.generated else lost[users[0][1]]
         raise DependentObjectsStillExist(
-            f"cannot drop column {lost[users[0][1]]} of table {before.name} because other objects depend on it",
+            f"cannot drop column {dropped} of table {table} because other objects depend on it",
             detail="\n".join(lines),
             hint="Use DROP ... CASCADE to drop the dependent objects too.",
         )
-    notices = tuple(f"drop cascades to {reader.kind.value} {reader.name}" for reader in reversed(readers))
+    notices = (
+        *(f"drop cascades to column {column} of table {before.name}" for column, _ in change.generated),
+        *(f"drop cascades to {reader.kind.value} {reader.name}" for reader in reversed(readers)),
+    )
     for reader in readers:
         state = without_relation(state, reader)
     return state, notices

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from risingpy.errors import FeatureNotSupported, SerializationFailure, SqlError
+from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, SerializationFailure, SqlError
 from risingpy.meta.barriers import BarrierLoop
 from risingpy.meta.state_store import MetaStateStore
 from tests.meta.conftest import Client, Server
@@ -253,3 +253,22 @@ def _failure(server: Server) -> Exception:
     table = server.database.catalog.find("t", "public", ())
     assert table is not None
     return FragmentFailed(table.relation_id, 0, SqlError("broken"))
+
+
+def test_all_that_depends_on_a_column_is_named(client: Client) -> None:
+    client.run("CREATE TABLE d (id int PRIMARY KEY, a int, b int, g int AS (a + b))")
+    client.run("CREATE MATERIALIZED VIEW reads_a AS SELECT id, a FROM d")
+    client.run("CREATE VIEW over_it AS SELECT a FROM reads_a")
+    client.run("CREATE INDEX by_a ON d (a)")
+    with pytest.raises(DependentObjectsStillExist) as caught:
+        client.run("ALTER TABLE d DROP COLUMN a")
+    assert caught.value.message == "cannot drop column a of table d because other objects depend on it"
+    assert (caught.value.detail or "").splitlines() == [
+        "column g of table d depends on column a of table d",
+        "materialized view reads_a depends on column a of table d",
+        "index by_a depends on column a of table d",
+        "view over_it depends on materialized view reads_a",
+    ]
+    client.run("ALTER TABLE d DROP COLUMN a CASCADE")
+    assert client.run("SELECT * FROM d") == []
+    assert client.run("SELECT name FROM rw_materialized_views WHERE name = 'reads_a'") == []

@@ -11,7 +11,6 @@ from typing import assert_never
 
 from risingpy.errors import (
     DatatypeMismatch,
-    DependentObjectsStillExist,
     DuplicateColumn,
     FeatureNotSupported,
     InvalidTableDefinition,
@@ -62,13 +61,15 @@ class RowCheck:
 class BoundAlterTable:
     """The table as it will be, what its rows must satisfy first, and notices.
 
-    `cascade`: what reads a dropped column is dropped too.
+    `cascade`: what reads a dropped column is dropped too. `generated`: generated columns that go with another one, and
+    that one; without `cascade` they forbid it.
     """
 
     relation: Relation
     checks: tuple[RowCheck, ...]
     notices: tuple[str, ...]
     cascade: bool
+    generated: tuple[tuple[str, str], ...] = ()
 
 
 @depth_limited
@@ -80,7 +81,8 @@ def bind_alter_table(
     for action in actions:
         binder.apply(action)
     cascade = any(isinstance(action, DropColumn) and action.cascade for action in actions)
-    return BoundAlterTable(binder.relation, tuple(binder.checks), tuple(binder.notices), cascade)
+    said = tuple(binder.notices)
+    return BoundAlterTable(binder.relation, tuple(binder.checks), said, cascade, tuple(binder.generated))
 
 
 class _Binder:
@@ -98,6 +100,7 @@ class _Binder:
         self.relation = relation
         self.checks: list[RowCheck] = []
         self.notices: list[str] = []
+        self.generated: list[tuple[str, str]] = []
         self._evaluate = evaluate
         self._context = context
         self._session = session
@@ -163,29 +166,19 @@ class _Binder:
             )
         self._refuse_version_column(index, "drop column", action.column)
         self._refuse_watermark(index, "drop column", action.column)
-        self._drop_generated_from(index, cascade=action.cascade)
+        self._drop_generated_from(index)
         index = self._existing(action.column)
         if len(visible_columns(self.relation)) == 1:
             message = "dropping the only column of a table is not supported"
             raise FeatureNotSupported(message, position=action.column.position)
         self.relation = without_column(self.relation, index)
 
-    def _drop_generated_from(self, index: int, *, cascade: bool) -> None:
-        """Takes the generated columns that read a column along, or refuses."""
-        column, table = self.relation.columns[index], self.relation.name
-        users = generated_from(self.relation, column.column_id)
-        if users and not cascade:
-            raise DependentObjectsStillExist(
-                f"cannot drop column {column.name} of table {table} because other objects depend on it",
-                detail="\n".join(
-                    f"column {user.name} of table {table} depends on column {column.name} of table {table}"
-                    for user in users
-                ),
-                hint="Use DROP ... CASCADE to drop the dependent objects too.",
-            )
-        for user in users:
+    def _drop_generated_from(self, index: int) -> None:
+        """Takes the generated columns that read a column along."""
+        column = self.relation.columns[index]
+        for user in generated_from(self.relation, column.column_id):
             self.relation = without_column(self.relation, self.relation.columns.index(user))
-            self.notices.append(f"drop cascades to column {user.name} of table {table}")
+            self.generated.append((user.name, column.name))
 
     def _refuse_version_column(self, index: int, what: str, column: ColumnName) -> None:
         if self.relation.columns[index].column_id == self.relation.version_column:

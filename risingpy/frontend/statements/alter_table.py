@@ -91,7 +91,7 @@ def _alter(session: ClientSession, relation: Relation, statement: AlterTable) ->
         for check in bound.checks:
             _check_rows(session, check)
         altered = replace(bound.relation, definition=table_definition(bound.relation))
-        for notice in database.replace_table(TableReplacement(altered, bound.cascade)):
+        for notice in database.replace_table(TableReplacement(altered, bound.cascade, bound.generated)):
             session.notice(notice)
 
 
