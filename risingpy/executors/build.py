@@ -13,7 +13,7 @@ import pyarrow as pa
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.build_join import as_of_join, hash_join, temporal_join
-from risingpy.executors.build_ordered import dedup, over_window, top_n
+from risingpy.executors.build_ordered import dedup, local_top_n, over_window, top_n
 from risingpy.executors.build_watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.change_log import ChangeLogExecutor
@@ -64,6 +64,7 @@ from risingpy.optimizer.plan import (
     HashAgg,
     HashJoin,
     LocalAgg,
+    LocalTopN,
     Materialize,
     Now,
     OverWindow,
@@ -187,6 +188,8 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
             return dedup(plan, empty, _operator(plan.input, numbers))
         case OverWindow():
             return over_window(plan, empty, _operator(plan.input, numbers))
+        case LocalTopN():
+            return local_top_n(plan, empty, _operator(plan.input, numbers))
         case TopN():
             return top_n(plan, empty, _operator(plan.input, numbers))
         case TemporalJoin():

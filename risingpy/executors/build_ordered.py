@@ -6,11 +6,12 @@ import pyarrow as pa
 
 from risingpy.executors.dedup import DedupExecutor
 from risingpy.executors.first_of_group import FirstOfGroupExecutor
+from risingpy.executors.local_top_n import LocalTopNExecutor
 from risingpy.executors.operator_tree import Operator
 from risingpy.executors.over_window import OverWindowExecutor
 from risingpy.executors.top_n import TopNExecutor, Window
 from risingpy.executors.window_functions import WindowFunctions
-from risingpy.optimizer.plan import Dedup, OverWindow, TopN
+from risingpy.optimizer.plan import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.optimizer.state_tables import ordered_rows
 
 
@@ -39,6 +40,23 @@ def top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
             ordered=len(plan.group_key) + len(plan.order),
             window=window,
             append_only=plan.input.properties.append_only,
+        ),
+        empty,
+        (input,),
+    )
+
+
+def local_top_n(plan: LocalTopN, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of a LocalTopN."""
+    types = [column.type for column in plan.input.properties.schema]
+    order = ordered_rows(0, "", "", plan.input.properties, (), plan.order, ())
+    return Operator(
+        lambda epoch: LocalTopNExecutor(
+            order=order,
+            types=types,
+            ordered=len(plan.order),
+            reach=plan.reach,
+            with_ties=plan.with_ties,
         ),
         empty,
         (input,),

@@ -20,6 +20,7 @@ from risingpy.optimizer.plan import (
     HashAgg,
     HashJoin,
     LocalAgg,
+    LocalTopN,
     Materialize,
     Now,
     OverWindow,
@@ -72,7 +73,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.left.properties.distribution
         case Filter() | WatermarkFilter() | EowcSort() | ProjectSet() | ChangeLog() | Expand() | Share():
             return plan.input.properties.distribution
-        case TopN() | Dedup() | OverWindow() | Materialize():
+        case LocalTopN() | TopN() | Dedup() | OverWindow() | Materialize():
             return plan.input.properties.distribution
         case Project():
             positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}

@@ -38,6 +38,7 @@ from risingpy.optimizer.plan import (
     HashJoin,
     JoinSide,
     LocalAgg,
+    LocalTopN,
     Materialize,
     Now,
     OverWindow,
@@ -140,6 +141,10 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamProjectSet", {"lists": lists, **({"outer": "true"} if plan.outer else {})}
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _described_agg(plan)
+        case LocalTopN():
+            order = sort_texts(plan.order, _input_names(plan))
+            ties: dict[str, FieldValue] = {"with_ties": "true"} if plan.with_ties else {}
+            return "StreamLocalTopN [append_only]", {"order": order, "limit": str(plan.reach), **ties}
         case TopN():
             return _described_top_n(plan)
         case Dedup():
@@ -264,8 +269,8 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
 
 
 def _input_names(
-    plan: WatermarkFilter | EowcSort | Filter | Project | ProjectSet | LocalAgg | HashAgg | SimpleAgg | TopN | Dedup
-    | OverWindow | Exchange,
+    plan: WatermarkFilter | EowcSort | Filter | Project | ProjectSet | LocalAgg | HashAgg | SimpleAgg | LocalTopN
+    | TopN | Dedup | OverWindow | Exchange,
 ) -> list[str]:
     return column_names(plan.input.properties.schema)
 
@@ -312,6 +317,8 @@ def _table_details(plan: StreamPlan) -> list[str]:
         case Materialize():
             return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
         case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
+            return []
+        case LocalTopN():
             return []
         case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand() | Share():
             return []

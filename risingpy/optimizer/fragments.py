@@ -27,6 +27,7 @@ from risingpy.optimizer.plan import (
     HashAgg,
     HashJoin,
     LocalAgg,
+    LocalTopN,
     Materialize,
     Now,
     OverWindow,
@@ -75,6 +76,8 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
         case WatermarkFilter() | EowcSort() | Filter() | Project() | ProjectSet():
             return (plan.input,)
         case LocalAgg() | HashAgg() | SimpleAgg():
+            return (plan.input,)
+        case LocalTopN():
             return (plan.input,)
         case TopN() | Dedup() | OverWindow() | ChangeLog() | Expand() | TemporalJoin() | Exchange() | Share():
             return (plan.input,)

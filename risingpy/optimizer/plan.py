@@ -257,6 +257,22 @@ class TopN:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalTopN:
+    """First phase of a TopN of an append-only input, before the exchange: of the epoch's rows, those that may be in it.
+
+    The first `reach` rows, in the order of `order`, then of the input's stream key, and with `with_ties` those that are
+    equal to the last one by `order`: for any other row there are enough before it. Of no groups: most have few rows in
+    an epoch. No state.
+    """
+
+    input: StreamPlan
+    order: tuple[SortKey, ...]
+    reach: int
+    with_ties: bool
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
 class JoinSide:
     """How one input of a join is kept.
 
@@ -486,6 +502,7 @@ StreamPlan = (
     | LocalAgg
     | HashAgg
     | SimpleAgg
+    | LocalTopN
     | TopN
     | Dedup
     | OverWindow

@@ -21,6 +21,7 @@ from risingpy.optimizer.plan import (
     HashAgg,
     HashJoin,
     LocalAgg,
+    LocalTopN,
     Materialize,
     Now,
     OverWindow,
@@ -55,6 +56,7 @@ Operator = TypeVar(
     HashAgg,
     HashJoin,
     LocalAgg,
+    LocalTopN,
     Materialize,
     OverWindow,
     Project,
@@ -92,7 +94,7 @@ def append_only(plan: StreamPlan) -> bool:
             return False
         case DynamicFilter():  # a bound that only rises lets rows in by < and <=, and never takes one out
             return plan.only_forward and plan.comparison in ("<", "<=") and plan.left.properties.append_only
-        case Filter() | WatermarkFilter() | Project() | ProjectSet() | Expand() | Exchange() | Share():
+        case LocalTopN() | Filter() | WatermarkFilter() | Project() | ProjectSet() | Expand() | Exchange() | Share():
             return plan.input.properties.append_only
         case HashAgg(emit_on_window_close=True):  # a result comes when it is final
             return True

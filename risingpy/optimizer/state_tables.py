@@ -45,6 +45,7 @@ from risingpy.optimizer.plan import (
     HashAgg,
     HashJoin,
     LocalAgg,
+    LocalTopN,
     Materialize,
     Now,
     OverWindow,
@@ -86,6 +87,8 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case Materialize() | TopN() | Dedup() | OverWindow() | EowcSort():
             return (plan.table,)
         case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
+            return ()
+        case LocalTopN():
             return ()
         case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand() | Share():
             return ()

@@ -24,6 +24,7 @@ from risingpy.optimizer.plan import (
     HashAgg,
     HashJoin,
     LocalAgg,
+    LocalTopN,
     Materialize,
     Now,
     OverWindow,
@@ -56,6 +57,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
         case DynamicFilter():  # the same rows
             return plan.left.properties.stream_key
         case Filter() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Materialize():  # the same rows
+            return plan.input.properties.stream_key
+        case LocalTopN():  # some of them
             return plan.input.properties.stream_key
         case ChangeLog():  # the input's, what happened to it, and when
             width = len(plan.properties.schema)

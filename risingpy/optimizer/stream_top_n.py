@@ -1,7 +1,7 @@
 """Plans ORDER BY … LIMIT, LIMIT alone, and the first rows of groups (DISTINCT ON, `row_number() … <= k`).
 
     TopN(group, order, limit; input)  =>  TopN(Exchange(group; input))
-
+    TopN(order, limit; append-only)   =>  TopN(Exchange(LocalTopN(input)))
 No exchange where a group's rows are together already. Without ORDER BY the order is the stream key's: any rows
 would do, but they must be the same ones in every epoch and after every recovery.
 """
@@ -27,6 +27,7 @@ from risingpy.optimizer.stream_dedup import plan_dedup
 from risingpy.optimizer.watermarks import watermarks_first
 from risingpy.types import BOOLEAN
 
+LARGEST_LOCAL = 10_000  # rows: sorting out more before the exchange costs more than sending them
 LARGEST_WINDOW = 1 << 62  # more rows than there can be: offset + limit stays a 64-bit number
 
 
@@ -53,13 +54,21 @@ def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[]
     if input.properties.append_only and group_key and (rows.limit, rows.offset, order) == (1, 0, ()):
         return plan_dedup(input, group_key, job, allocate)
     if not brings_together(input.properties.distribution, group_key):
-        input = exchange(input, group_key)
+        input = exchange(input if group_key else _locally_first(input, rows, order), group_key)
     distribution = input.properties.distribution.columns
     table = ordered_rows(allocate(), job, "top_n", input.properties, group_key, order, distribution)
     limit = None if rows.limit is None else min(rows.limit, LARGEST_WINDOW)
     offset = min(rows.offset, LARGEST_WINDOW)
     top = plan.TopN(input, group_key, order, limit, offset, rows.with_ties, table, underived(schema))
     return derived(replace(top, table=one_row_per_group(table)) if top.keeps_one_row else top)
+
+
+def _locally_first(input: StreamPlan, rows: TopRows, order: tuple[SortKey, ...]) -> StreamPlan:
+    if not input.properties.append_only or rows.limit is None or rows.limit + rows.offset > LARGEST_LOCAL:
+        return input
+    properties = underived(input.properties.schema)
+    reach = rows.limit + rows.offset
+    return derived(plan.LocalTopN(input, order, reach, rows.with_ties, properties))
 
 
 def _needed_order(keys: tuple[SortKey, ...], group_key: tuple[ColumnIndex, ...]) -> tuple[SortKey, ...]:

@@ -34,6 +34,7 @@ from risingpy.optimizer.plan import (
     HashAgg,
     HashJoin,
     LocalAgg,
+    LocalTopN,
     Materialize,
     Now,
     OverWindow,
@@ -89,6 +90,8 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
             return (WatermarkColumn(plan.column, (WatermarkBound(plan.watermark_id, InputRef(0, type_), type_),)),)
         case Filter() | Exchange() | Share() | Expand() | ProjectSet() | ChangeLog() | Dedup() | TemporalJoin():
             return plan.input.properties.watermarks  # a change is one of the input's
+        case LocalTopN():
+            return plan.input.properties.watermarks
         case Materialize():  # a write that replaces an old row takes that back
             kept = plan.conflict is ConflictBehavior.NO_CHECK or plan.properties.append_only
             return plan.input.properties.watermarks if kept or _ignores(plan) else ()

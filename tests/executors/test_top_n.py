@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan import TopN
+from risingpy.optimizer.plan import LocalTopN, TopN
 from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties
@@ -132,6 +132,26 @@ def test_append_only(history: list[Relation], shape: Any, with_ties: bool) -> No
         added = {(number, key): (number * 100 + int(str(key)), *row[1:]) for key, row in state.items()}
         grown.append({**(grown[-1] if grown else {}), **added})
     check(top_n(*shape, with_ties=with_ties and bool(shape[1]), append_only=True), grown)
+
+
+@given(history=rows, shape=shapes, with_ties=st.booleans())
+@settings(max_examples=150)
+def test_the_first_phase_lets_the_first_rows_through(history: list[Relation], shape: Any, with_ties: bool) -> None:
+    """Of one epoch's rows, exactly those that are among the first, if there are more."""
+    _, order, limit, offset = shape
+    with_ties = with_ties and bool(order)
+    input = leaf(TYPES, append_only=True)
+    reach = limit + offset
+    plan = LocalTopN(input, order, reach, with_ties, input.properties)
+    whole = top_n((), order, reach, 0, with_ties=with_ties)
+    for state in history:
+        with FragmentBench(plan) as bench:
+            output = Output(plan.properties.stream_key)
+            output.take(bench.run(delta({}, state, TYPES, random.Random(1))))
+            found = set(output.rows)
+            assert found >= {comparable(row) for row in expected(state, whole)}
+            if len(state) > reach:
+                assert found == {comparable(row) for row in expected(state, whole)}
 
 
 @pytest.mark.parametrize("append_only", [False, True])

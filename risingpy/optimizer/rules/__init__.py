@@ -14,6 +14,7 @@ from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.common_factors import common_factors
 from risingpy.optimizer.rules.constant_folding import constant_folding
+from risingpy.optimizer.rules.distinct_to_group import distinct_to_group
 from risingpy.optimizer.rules.drop_single_row import drop_single_row
 from risingpy.optimizer.rules.filter_merge import filter_merge
 from risingpy.optimizer.rules.join_reorder import join_reorder
@@ -49,7 +50,7 @@ PIPELINE: tuple[Rule, ...] = (
     filter_merge,
 )
 
-STREAM_PIPELINE: tuple[Rule, ...] = (temporal_filter, single_row_join)
+STREAM_PIPELINE: tuple[Rule, ...] = (temporal_filter, single_row_join, distinct_to_group)
 
 
 def optimize(plan: LogicalPlan) -> LogicalPlan:
