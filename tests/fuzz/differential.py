@@ -2,7 +2,8 @@
 
     python -m tests.fuzz.differential SEED [COUNT]
 
-prints what differs, with the statements that lead there.
+prints what differs, reduced, with the statements that lead there. A seed is a database of 1, 2 or 8 shards with a few
+views that others read, and a history of epochs; some epochs run twice, as tasks that are tried again.
 """
 
 from __future__ import annotations
@@ -10,27 +11,35 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import psycopg
 
-from risingpy.errors import FeatureNotSupported
+from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.executors.epoch_descriptor import EpochDescriptor
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
+from risingpy.meta.epoch_runner import EpochReport
 from risingpy.meta.in_process_runner import InProcessRunner
 from tests.fuzz.generator import SCHEMA, Generator
 from tests.postgres_oracle import postgres_server
 
-QUERIES = 8
-EPOCHS = 4
-CHANGES = 4
+QUERIES = 24  # of one history: they share its epochs
+EPOCHS = 3
+CHANGES = 6
+SHARDS = (1, 2, 1, 2, 8)
+_AT_ONCE = 12  # views that are made at the same time, and share the epochs of their backfill
+_TRIED_AGAIN = 0.1
 Answer = Counter[tuple[object, ...]]
+Run = Callable[[str], Answer]
 Postgres = psycopg.Connection[tuple[object, ...]]
 
 
@@ -43,37 +52,131 @@ class Outcome:
     refused: Counter[str] = field(default_factory=Counter)
 
 
+class _RetryingRunner(InProcessRunner):
+    """Runs some epochs a second time, on what the first has written."""
+
+    def __init__(self, data_dir: Path, random: Random) -> None:
+        super().__init__(data_dir)
+        self._random = random
+
+    def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+        report = super().run(descriptor, depth)
+        return super().run(descriptor, depth) if self._random.random() < _TRIED_AGAIN else report
+
+
 @contextmanager
-def database(shards: int) -> Iterator[Callable[[str], Answer]]:
-    """Runs statements in one session of a fresh database; the rows of the last one."""
+def database(shards: int, random: Random) -> Iterator[Callable[[], Run]]:
+    """A fresh database; makes sessions, which run statements and give the rows of the last one."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         opened = Database(Path(directory), parallelism=shards)
-        runner = InProcessRunner(Path(directory))
+        runner = _RetryingRunner(Path(directory), random)
         opened.start(runner)
         runner.start()
-        session = open_session(opened, StartupParameters("root", "dev"))
+        sessions = []
 
-        def run(sql: str) -> Answer:
-            rows: Answer = Counter()
-            try:
-                for statement in session.split(sql):
-                    result = session.execute(session.prepare(statement, ()), ())
-                    for batch in result.batches or ():
-                        columns = [[_plain(value) for value in column.to_pylist()] for column in batch.columns]
-                        rows.update(zip(*columns, strict=True))
-                session.sync()
-            except BaseException:
-                session.fail()
-                raise
-            return rows
+        def new_session() -> Run:
+            session = open_session(opened, StartupParameters("root", "dev"))
+            sessions.append(session)
 
-        yield run
-        session.close()
+            def run(sql: str) -> Answer:
+                rows: Answer = Counter()
+                try:
+                    for statement in session.split(sql):
+                        result = session.execute(session.prepare(statement, ()), ())
+                        for batch in result.batches or ():
+                            columns = [[_plain(value) for value in column.to_pylist()] for column in batch.columns]
+                            rows.update(zip(*columns, strict=True))
+                    session.sync()
+                except BaseException:
+                    session.fail()
+                    raise
+                return rows
+
+            return run
+
+        yield new_session
+        for session in sessions:
+            session.close()
         opened.close()
 
 
 def _plain(value: Any) -> object:
     return int(value) if isinstance(value, Decimal) and value == int(value) else value
+
+
+@dataclass(slots=True)
+class _History:
+    """One seed's database beside PostgreSQL's schema."""
+
+    new_session: Callable[[], Run]
+    postgres: Postgres
+    outcome: Outcome
+    statements: list[str] = field(default_factory=list)
+    ours: Run = field(init=False)
+    sessions: list[Run] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ours = self.new_session()
+        self.sessions = [self.new_session() for _ in range(_AT_ONCE)]
+
+    def both(self, sql: str) -> None:
+        self.ours(sql)
+        self.postgres.execute(sql.encode())
+
+    def change(self, changes: Sequence[str], *, at_once: bool) -> None:
+        """Runs the changes, in one transaction or each for itself."""
+        self.statements += changes
+        for statement in ["BEGIN", *changes, "COMMIT"] if at_once else changes:
+            self.both(statement)
+
+    def make_views(self, prefix: str, queries: Sequence[str], *, refusals: bool) -> dict[int, str]:
+        """A materialized view of each query that is not refused: their names."""
+        made: dict[int, str] = {}
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            done = pool.map(
+                lambda k: self._made(self.sessions[k % _AT_ONCE], f"{prefix}_{k}", queries[k]), range(len(queries))
+            )
+            for k, refused in enumerate(done):
+                if refused is None:
+                    made[k] = f"{prefix}_{k}"
+                elif refused and refusals:
+                    self.outcome.refused[refused] += 1
+        return made
+
+    def _made(self, run: Run, name: str, sql: str) -> str | None:
+        """None, or why there is no view; empty for a defect, which is noted."""
+        try:
+            run(f"CREATE MATERIALIZED VIEW {name} AS {sql}")
+        except FeatureNotSupported as error:
+            return error.message
+        except Exception as error:
+            self.outcome.differences.append(f"CREATE MATERIALIZED VIEW fails: {type(error).__name__}: {error}\n  {sql}")
+            return ""
+        return None
+
+    def compare(self, queries: Sequence[str], views: dict[int, str], *, select: bool) -> None:
+        """Whether the views, and SELECT if asked, give PostgreSQL's answers."""
+        for k, sql in enumerate(queries):
+            try:
+                rows = self.postgres.execute(sql.encode()).fetchall()
+            except psycopg.Error:  # a value that its expressions do not take: views go on, SELECT need not
+                continue
+            expected = Counter(tuple(map(_plain, row)) for row in rows)
+            asked = [("SELECT", sql)] if select else []
+            asked += [(views[k], f"SELECT * FROM {views[k]}")] if k in views else []
+            for who, question in asked:
+                self._compare(who, question, sql, expected)
+
+    def _compare(self, who: str, question: str, sql: str, expected: Answer) -> None:
+        try:
+            got = self.ours(question)
+        except Exception as error:
+            self.outcome.differences.append(f"{who} fails: {type(error).__name__}: {error}\n  {sql}")
+            return
+        if got != expected:
+            missing, extra = expected - got, got - expected
+            text = f"{who}: missing {dict(missing)}, extra {dict(extra)}\n  {sql}\n  after "
+            self.outcome.differences.append(text + "; ".join(self.statements))
 
 
 def run_seed(seed: int, postgres: Postgres) -> Outcome:
@@ -83,24 +186,35 @@ def run_seed(seed: int, postgres: Postgres) -> Outcome:
     postgres.execute("DROP SCHEMA IF EXISTS fuzz CASCADE")
     postgres.execute("CREATE SCHEMA fuzz")
     postgres.execute("SET search_path = fuzz")
-    with database(1 + seed % 3) as ours:
+    with database(SHARDS[seed % len(SHARDS)], Random(seed)) as new_session:
+        history = _History(new_session, postgres, outcome)
         for statement in SCHEMA:
-            ours(statement)
-            postgres.execute(statement)
-        queries = [generator.query().sql for _ in range(QUERIES)]
-        queries = [sql for sql in queries if _is_valid(postgres, sql)]
-        views = {i: f"early_{i}" for i, sql in enumerate(queries) if _made(ours, f"early_{i}", sql, outcome)}
-        history: list[str] = []
-        for _ in range(EPOCHS):
-            for statement in (generator.change() for _ in range(CHANGES)):
-                history.append(statement)
-                ours(statement)
-                postgres.execute(statement)
-            _compare(ours, postgres, queries, views, history, outcome)
-        late = {i: f"late_{i}" for i in views if _made(ours, f"late_{i}", queries[i], Outcome())}
-        _compare(ours, postgres, queries, late, history, outcome)
+            history.both(statement)
+        _make_shared_views(history, generator)
+        queries = [sql for sql in (generator.query().sql for _ in range(QUERIES)) if _is_valid(postgres, sql)]
+        early = history.make_views("early", queries, refusals=True)
+        for epoch in range(EPOCHS):
+            changes = [generator.change() for _ in range(CHANGES)]
+            history.change(changes, at_once=generator.random.random() < 0.7)
+            history.compare(queries, early, select=epoch == EPOCHS - 1)
+        late = history.make_views("late", [sql for k, sql in enumerate(queries) if k in early], refusals=False)
+        history.compare([sql for k, sql in enumerate(queries) if k in early], late, select=False)
         outcome.queries = len(queries)
     return outcome
+
+
+def _make_shared_views(history: _History, generator: Generator) -> None:
+    generator.add_views()
+    for name, view in list(generator.views.items()):
+        if not _is_valid(history.postgres, view.sql):
+            del generator.views[name]
+            continue
+        history.postgres.execute(f"CREATE VIEW {name} AS {view.sql}".encode())
+        try:
+            history.ours(f"CREATE MATERIALIZED VIEW {name} AS {view.sql}")
+        except SqlError as error:
+            history.outcome.differences.append(f"CREATE MATERIALIZED VIEW fails: {error}\n  {view.sql}")
+            del generator.views[name]
 
 
 def _is_valid(postgres: Postgres, sql: str) -> bool:
@@ -109,41 +223,6 @@ def _is_valid(postgres: Postgres, sql: str) -> bool:
     except psycopg.Error:
         return False
     return True
-
-
-def _made(ours: Callable[[str], Answer], name: str, sql: str, outcome: Outcome) -> bool:
-    try:
-        ours(f"CREATE MATERIALIZED VIEW {name} AS {sql}")
-    except FeatureNotSupported as error:
-        outcome.refused[error.message] += 1
-        return False
-    except Exception as error:
-        outcome.differences.append(f"CREATE MATERIALIZED VIEW fails: {type(error).__name__}: {error}\n  {sql}")
-        return False
-    return True
-
-
-def _compare(
-    ours: Callable[[str], Answer],
-    postgres: Postgres,
-    queries: list[str],
-    views: dict[int, str],
-    history: list[str],
-    outcome: Outcome,
-) -> None:
-    for i, sql in enumerate(queries):
-        expected = Counter(tuple(map(_plain, row)) for row in postgres.execute(sql.encode()).fetchall())
-        asked = [("SELECT", sql)] + ([(views[i], f"SELECT * FROM {views[i]}")] if i in views else [])
-        for who, question in asked:
-            try:
-                got = ours(question)
-            except Exception as error:
-                outcome.differences.append(f"{who} fails: {type(error).__name__}: {error}\n  {sql}")
-                continue
-            if got != expected:
-                missing, extra = expected - got, got - expected
-                text = f"{who}: missing {dict(missing)}, extra {dict(extra)}\n  {sql}\n  after "
-                outcome.differences.append(text + "; ".join(history))
 
 
 def main(arguments: list[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.fuzz.differential import QUERIES, run_seed
 from tests.postgres_oracle import PostgresOracle
 
-SEEDS = int(os.environ.get("RISINGPY_FUZZ_SEEDS", "4"))
+SEEDS = int(os.environ.get("RISINGPY_FUZZ_SEEDS", "2"))
 
 
 @pytest.mark.timeout(0 if SEEDS > 100 else 300)

@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.nested_parser import NestedParser
-from risingpy.frontend.parser.parser_tools import TYPE_TEXT
+from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT
 
 _COMPARISON: dict[TokenType, type[exp.Binary]] = {
     TokenType.EQ: exp.EQ,
@@ -274,6 +274,24 @@ class ExpressionParser(NestedParser):
             case _:
                 this = self._parse_type()
                 return None if this is None else self._at(this, token, only_if_missing=True)
+
+    def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """`DATE 'x'::text` is `(DATE 'x')::text`: sqlglot takes what follows the literal for a part of it."""
+        start = self._curr.start
+        typed = super()._parse_type(*args, **kwargs)
+        if not isinstance(typed, exp.Cast) or isinstance(typed.this, exp.Literal):
+            return typed
+        if typed.args["to"].meta.get(START) != start:  # the type does not stand in front
+            return typed
+        around = literal = typed.this
+        while not isinstance(literal, exp.Literal) and isinstance(literal.this, exp.Expr):
+            literal = literal.this
+        if not isinstance(literal, exp.Literal):
+            return typed
+        cast = exp.Cast(this=literal.copy(), to=typed.args["to"])
+        cast.meta[START] = start
+        literal.replace(cast)
+        return around.pop()
 
     # -- primaries ------------------------------------------------------------------------------------------------
 
