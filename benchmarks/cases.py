@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from benchmarks import alter, join, latency, recovery, retract, start_up, throughput
+from benchmarks import alter, expressions, join, latency, recovery, retract, start_up, throughput
 from benchmarks.measurement import Measurement
 
 
@@ -61,6 +61,7 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "q_stateless": lambda scale: throughput.measure("q_stateless", scale.epochs, spark=scale.spark),
     "q_topn": lambda scale: _in_process("q_topn", scale),
     "q_dedup": lambda scale: _in_process("q_dedup", scale),
+    "q_expressions": lambda scale: expressions.measure(scale.epochs),
     "q_retract": lambda scale: retract.measure(scale.retract_loads),
     "q_join": lambda scale: join.measure(scale.epochs),
     "freshness": lambda scale: latency.measure_freshness(scale.samples, scale.idle_seconds, spark=scale.spark),

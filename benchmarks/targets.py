@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.epoch_files import ARROW, PARQUET
+from benchmarks.expressions import BIGINT_SUM, NUMERIC_SUM, PYTHON_BATCHES, PYTHON_ROWS, TWENTY, variant
+from benchmarks.expressions import CASE as EXPRESSIONS
 from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_SELECT
 from benchmarks.measurement import RISINGPY, SPARK, Measurement
 from benchmarks.start_up import IDLE, START
@@ -56,6 +58,11 @@ def _rate(rows: int, floor: float, case: str = "q_agg") -> Target:
     return Target(f"{case}, {variant}", floor, _figure(case, variant, "rows_per_second", ARROW), True, "rows/s")
 
 
+def _of_expressions(name: str, floor: float) -> Target:
+    shown = variant(name, 1_000_000)
+    return Target(f"{EXPRESSIONS}, {shown}", floor, _figure(EXPRESSIONS, shown, "rows_per_second"), True, "rows/s")
+
+
 def _against_spark(rows: int) -> Target:
     variant = f"{rows:,} rows per epoch"
     ours = _figure("q_agg", variant, "rows_per_second", PARQUET)
@@ -72,6 +79,19 @@ TARGETS = (
     _rate(1_000_000, 1_500_000),
     _rate(200_000, 700_000),
     _rate(50_000, 200_000),
+    _of_expressions(TWENTY, 500_000),
+    _of_expressions(PYTHON_BATCHES, 500_000),
+    _of_expressions(PYTHON_ROWS, 100_000),
+    Target(
+        "sums of numeric: CPU per row over that of sums of bigint",
+        3.0,
+        _ratio(
+            _figure(EXPRESSIONS, variant(BIGINT_SUM, 1_000_000), "rows_per_cpu_second"),
+            _figure(EXPRESSIONS, variant(NUMERIC_SUM, 1_000_000), "rows_per_cpu_second"),
+        ),
+        False,
+        "×",
+    ),
     _rate(200_000, 350_000, "q_topn"),
     _rate(200_000, 300_000, "q_dedup"),
     _against_spark(1_000_000),

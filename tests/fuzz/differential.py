@@ -2,7 +2,7 @@
 
     python -m tests.fuzz.differential SEED [COUNT]
 
-prints what differs, reduced, with the statements that lead there. A seed is a database of 1, 2 or 8 shards with a few
+prints what differs with the statements that lead there. A seed is a database of 1, 2 or 8 shards with a few
 views that others read, and a history of epochs; some epochs run twice, as tasks that are tried again.
 """
 
@@ -228,16 +228,24 @@ def _is_valid(postgres: Postgres, sql: str) -> bool:
 def main(arguments: list[str]) -> None:
     first, count = int(arguments[0]), int(arguments[1]) if len(arguments) > 1 else 1
     queries, refused, bad = 0, Counter[str](), 0
-    with postgres_server() as server, server.connect() as postgres:
-        for seed in range(first, first + count):
-            outcome = run_seed(seed, postgres)
-            queries += outcome.queries
-            refused += outcome.refused
-            bad += bool(outcome.differences)
-            shortest = min(outcome.differences, key=len, default=None)
-            if shortest is not None:
-                print(f"seed {seed}: {len(outcome.differences)} differences, the shortest:\n{shortest}\n", flush=True)
-    print(f"{count} seeds, {queries} queries, {bad} seeds with differences; refused as views: {dict(refused)}")
+    seed = first
+    try:
+        with postgres_server() as server, server.connect() as postgres:
+            while seed < first + count:
+                outcome = run_seed(seed, postgres)
+                seed += 1
+                queries += outcome.queries
+                refused += outcome.refused
+                bad += bool(outcome.differences)
+                shortest = min(outcome.differences, key=len, default=None)
+                if shortest is not None:
+                    number = len(outcome.differences)
+                    print(f"seed {seed - 1}: {number} differences, the shortest:\n{shortest}\n", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted")
+    finally:
+        summary = f"{seed - first} seeds, {queries} queries, {bad} seeds with differences"
+        print(f"{summary}; refused as views: {dict(refused)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -68,6 +68,11 @@ def _number(values: Any, width: int, piece: Piece, *, sign_counts: bool = False)
     A minus is one of the characters of the width with `sign_counts`.
     """
     integers = np.asarray(values, np.int64)
+    low = int(integers.min()) if len(integers) else 0
+    span = int(integers.max()) - low + 1 if len(integers) else 0
+    if span < len(integers) // 4:  # as parts of dates are: each text is made once
+        table = _number(np.arange(low, low + span), width, piece, sign_counts=sign_counts)
+        return table.take(pa.array(integers - low))
     digits = pc.cast(pa.array(np.abs(integers)), pa.string())
     if piece.fill and width:
         padded = pc.utf8_lpad(digits, width, padding="0")
@@ -161,6 +166,7 @@ _DATE_ONLY = frozenset(
         *("DAY", "Day", "day", "DY", "Dy", "dy", "D", "ID", "tz", "TZH", "TZM", "OF"),
     )
 )
+_BELOW_SECONDS = frozenset({"ms", "us", "ff1", "ff2", "ff3", "ff4", "ff5", "ff6"})
 _FIXED_PARTS = {"MI": (60_000_000, 60, 2), "SS": (1_000_000, 60, 2), "MS": (1000, 1000, 3), "US": (1, 1_000_000, 6)}
 
 
@@ -261,8 +267,16 @@ def _with_comma(year: Integers, piece: Piece) -> pa.Array:
 
 def _formatted(moments: Callable[[pa.Array], Moments], template: str, zone_name: str | None = None) -> Compute:
     pieces = read_template(template).pieces
+    in_seconds = not any(piece.keyword is not None and piece.keyword.lower() in _BELOW_SECONDS for piece in pieces)
 
     def computed(column: pa.Array) -> pa.Array:
+        if in_seconds and pa.types.is_timestamp(column.type):
+            seconds = pc.floor_temporal(column, unit="second").dictionary_encode()
+            if len(seconds.dictionary) < len(column) // 4:  # as of events: each second is written once
+                return written(seconds.dictionary).take(seconds.indices)
+        return written(column)
+
+    def written(column: pa.Array) -> pa.Array:
         m = moments(column)
         shown = [_zone_name(m, p, zone_name) if p.keyword in ("TZ", "tz") and m.days is not None else
                  pa.repeat(p.text, len(column)) if p.keyword is None else _shown(m, p) for p in pieces]  # fmt: skip
