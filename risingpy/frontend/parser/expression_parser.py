@@ -291,7 +291,8 @@ class ExpressionParser(NestedParser):
         cast = exp.Cast(this=literal.copy(), to=typed.args["to"])
         cast.meta[START] = start
         literal.replace(cast)
-        return around.pop()
+        outer: exp.Expr = around.pop()
+        return outer
 
     # -- primaries ------------------------------------------------------------------------------------------------
 
