@@ -74,6 +74,8 @@ def _check_shard(
 ) -> tuple[int, list[str]]:
     store = ShardStore(shard_directory(data_dir, shard, state.shards), shard=shard, shards=state.shards)
     try:
+        if state.committed.epoch:
+            store.require()
         snapshot = store.newest()
         try:
             problems = list(find_problems(snapshot, tables, state.purge, vnodes_of_shard(shard, state.shards)))

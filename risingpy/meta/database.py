@@ -31,8 +31,10 @@ from risingpy.meta.state_store import MetaStateStore, RowIds, without_unfinished
 from risingpy.meta.system_parameters import shown_parameters
 from risingpy.meta.table_locks import TableLocks
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
+from risingpy.storage.lmdb_environment import DamagedStore
 from risingpy.storage.log_spill import Spill
-from risingpy.storage.meta_store import MetaStore
+from risingpy.storage.meta_store import MetaStore, meta_directory
+from risingpy.storage.shard_store import shards_directory
 from risingpy.storage.state_store import ReadView, StateStore
 from risingpy.storage.write_ahead_log import log_directory
 
@@ -57,6 +59,8 @@ class Database:
         Raises DataDirectoryInUse if another server has it, IoError if a file is damaged.
         """
         data_dir.mkdir(parents=True, exist_ok=True)
+        if shards_directory(data_dir).exists() and not meta_directory(data_dir).exists():
+            raise DamagedStore(f"{data_dir} has shards and no meta store, which says what is in them")
         self.data_dir = data_dir
         self._meta_store = MetaStore(data_dir)
         run_directory(data_dir).mkdir(exist_ok=True)

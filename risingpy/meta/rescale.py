@@ -87,6 +87,7 @@ def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
         known = [(table, _any_row(StorageTable(table, view))) for table in bounds.values()]
         view.release()
         for shard, target in enumerate(targets):
+            target.newest().close()  # it exists, also if no row is its own
             for table, row in known:
                 if row is not None:
                     target.fill(_with_shard(table, shard, row))

@@ -25,7 +25,7 @@ from weakref import WeakSet
 
 import lmdb
 
-from risingpy.errors import InternalError, SerializationFailure, SqlError
+from risingpy.errors import InternalError, IoError, SerializationFailure, SqlError
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 from risingpy.storage.fault_points import reach
@@ -36,6 +36,12 @@ MAX_READERS = 2048  # snapshots of all processes together
 
 _open: dict[str, Environment] = {}
 _guard = threading.Lock()
+
+
+class DamagedStore(IoError):
+    """A file of LMDB's is not whole: the operator restores it. (Reading it would kill the process.)"""
+
+    sqlstate = "XX001"
 
 
 class SnapshotEnded(SerializationFailure):
@@ -75,11 +81,20 @@ class Environment:
         try:
             if not (path / "data.mdb").exists():
                 _make(path, databases)
+            _refuse_empty(path)
             self.handle = _open_handle(path, databases, map_size)
+            self._refuse_cut()
             self.databases = {name: self.handle.open_db(name) for name in databases}
         except (OSError, lmdb.Error) as error:
             raise disk_failure(f"cannot open the store in {path}", error) from error
         self._default = self.databases[databases[0]]
+
+    def _refuse_cut(self) -> None:
+        """DamagedStore if the file is shorter than LMDB's header says."""
+        needed = (self.handle.info()["last_pgno"] + 1) * self.handle.stat()["psize"]
+        if self.size_bytes < needed:
+            self.handle.close()
+            raise DamagedStore(f"{self.path / 'data.mdb'} is damaged: {self.size_bytes} bytes are left of {needed}")
 
     def close(self) -> None:
         """Closes the environment when its last user does."""
@@ -188,6 +203,12 @@ class Environment:
             finally:
                 self._is_moving = False
                 self._usable.notify_all()
+
+
+def _refuse_empty(path: Path) -> None:
+    # LMDB would take it for a new one. We give a new one its name when it is whole (`_make`).
+    if (path / "data.mdb").stat().st_size == 0:
+        raise DamagedStore(f"{path / 'data.mdb'} is damaged: it is empty")
 
 
 def _open_handle(path: Path, databases: Sequence[bytes], map_size: int) -> lmdb.Environment:

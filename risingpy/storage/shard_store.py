@@ -18,7 +18,7 @@ from risingpy.storage.compaction import CompactionProgress, compact_rows, note_k
 from risingpy.storage.fault_points import reach
 from risingpy.storage.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
 from risingpy.storage.key_scan import prefix_end
-from risingpy.storage.lmdb_environment import MAP_BYTES, Environment, Snapshot, open_environment
+from risingpy.storage.lmdb_environment import MAP_BYTES, DamagedStore, Environment, Snapshot, open_environment
 from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.shard_writer import ShardWriter, StaleEpoch
 from risingpy.storage.state_table import StateTable
@@ -102,6 +102,11 @@ class ShardStore:
     def newest(self) -> Snapshot:
         """Pins whatever is there, committed or not."""
         return self._open().snapshot()
+
+    def require(self) -> None:
+        """DamagedStore if there is no such shard: it is made when it is first opened, before any epoch."""
+        if not (self.path / "data.mdb").exists():
+            raise DamagedStore(f"{self.path / 'data.mdb'} is missing, and the meta store knows of epochs in it")
 
     @property
     def size_bytes(self) -> int:

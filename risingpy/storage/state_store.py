@@ -32,8 +32,13 @@ class StateStore:
         self._views: WeakSet[ReadView] = WeakSet()
 
     def recover(self, committed_epoch: int) -> None:
-        """Takes every shard back to the committed epoch. Before anything else reads or writes."""
+        """Takes every shard back to the committed epoch. Before anything else reads or writes.
+
+        DamagedStore if a shard is missing.
+        """
         for store in self._stores:
+            if committed_epoch:
+                store.require()
             store.undo_beyond(committed_epoch)
 
     def open_read_view(self, epoch: int) -> ReadView:
@@ -133,7 +138,7 @@ class ReadView:
         """Ends it for all who hold it. False if somebody reads it at the moment, of some shards perhaps."""
         reason = SnapshotTooOld(
             "snapshot too old",
-            detail=f"Epoch {self.epoch} was replaced {self.outdated:.0f} seconds ago.",
+            detail=f"Epoch {self.epoch} was replaced {self.outdated:.0f} s ago.",
             hint="Run the query again, fetch its rows faster, or raise old_snapshot_threshold (ALTER SYSTEM).",
         )
         return all([snapshot.cut(reason) for snapshot in self.snapshots])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from click.testing import CliRunner
 from risingpy.cli import main
 from risingpy.errors import SqlError
 from risingpy.meta.check import check
+from risingpy.meta.database import Database
 from risingpy.storage.shard_store import shard_directory
 from risingpy.storage.write_ahead_log import log_directory
 from tests.meta.conftest import Server
@@ -133,3 +136,29 @@ def test_a_running_server_is_left_alone(server: Server, tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["check", "--data-dir", str(tmp_path / "data")])
     assert result.exit_code == 1
     assert "in use by another server" in result.output
+
+
+def cut_to(size: int) -> Callable[[Path], None]:
+    return lambda file: os.truncate(file, size)
+
+
+@pytest.mark.parametrize("store", ["meta", "shards/1-of-2"])
+@pytest.mark.parametrize(
+    "damage",
+    [cut_to(0), cut_to(3 * 4096), cut_to(100), Path.unlink, lambda file: shutil.rmtree(file.parent)],
+    ids=["empty", "cut", "no header", "no file", "no directory"],
+)
+def test_a_store_that_is_not_whole_is_refused_in_a_sentence(
+    directory: Path, store: str, damage: Callable[[Path], None]
+) -> None:
+    damage(directory / store / "data.mdb")
+    try:
+        told = check(directory).problems
+    except SqlError as error:
+        told = (error.message,)
+    assert len(told) == 1
+    assert str(directory) in told[0]
+    with pytest.raises(SqlError) as caught:
+        Database(directory, parallelism=2)
+    assert caught.value.sqlstate in ("XX001", "58030"), caught.value
+    assert str(directory) in caught.value.message
