@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
+from risingpy.executors.epoch_time import COUNTER_BITS
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.executors.shard_threads import ShardThreads, one_by_one
 from risingpy.executors.stage_runner import FragmentFailed, StageReport, run_epoch_in_process, run_stage
@@ -25,7 +26,7 @@ from risingpy.optimizer.catalog import Relation as CatalogRelation
 from risingpy.optimizer.graph import StreamGraph
 from risingpy.optimizer.logical import AggCall, Field
 from risingpy.storage.shard_store import ShardStore
-from risingpy.types import BIGINT, BOOLEAN, VARCHAR, numeric
+from risingpy.types import BIGINT, BOOLEAN, VARCHAR, SqlType, numeric
 from tests.executors.bench import Input, Row, chunk
 from tests.optimizer.conftest import PlannerBench
 
@@ -71,8 +72,9 @@ class Way(Enum):
 class Database:
     """Tables and views over a few shards; epochs run in one process, or stage by stage with payloads as under Spark."""
 
-    def __init__(self, shards: int, way: Way = Way.IN_TURN) -> None:
+    def __init__(self, shards: int, way: Way = Way.IN_TURN, types: Sequence[SqlType] = TYPES) -> None:
         self.planner = PlannerBench()
+        self._types = types
         self._way = way
         self._threads = ShardThreads()
         self._directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").exists() else None))
@@ -81,6 +83,7 @@ class Database:
             for shard in range(shards)
         ]
         self._epoch = 0
+        self._committed = 0
         self._seen: set[int] = set()
         self._graph = StreamGraph(0, shards, ())
         self.reports: list[StageReport] = []
@@ -94,15 +97,15 @@ class Database:
             store.close()
         shutil.rmtree(self._directory)
 
-    def run(self, logs: Mapping[int, Log]) -> bool:
-        """One epoch; True if no view is backfilling after it."""
-        self._epoch += 1
+    def run(self, logs: Mapping[int, Log], *, milliseconds: int = 0) -> bool:
+        """One epoch, begun at a time since 1970; True if no view is backfilling after it."""
+        self._committed, self._epoch = self._epoch, max(self._epoch + 1, milliseconds << COUNTER_BITS)
         if len(self._graph.jobs) != len(self.planner.jobs):
             self._graph = replace(self._graph, version=self._epoch, jobs=tuple(self.planner.jobs))
         fresh = {job.job_id for job in self._graph.jobs} - self._seen
         self._seen |= fresh
-        logged = {table: chunk(log, TYPES) for table, log in logs.items() if log}
-        inputs = [FreshJobs(self._epoch, fresh, logged) for _ in self._stores]
+        logged = {table: chunk(log, self._types) for table, log in logs.items() if log}
+        inputs = [FreshJobs(self._epoch, self._committed, fresh, logged) for _ in self._stores]
         self.reports = self._run_stages(inputs) if self._way is Way.BY_STAGE else self._run_together(inputs)
         return all(finished for report in self.reports for _, finished in report.backfill.values())
 
@@ -112,7 +115,7 @@ class Database:
             self._stores,
             self._epoch,
             inputs,
-            committed=self._epoch - 1,
+            committed=self._committed,
             on_shards=self._threads if self._way is Way.AT_ONCE else one_by_one,
         )
 
@@ -123,7 +126,7 @@ class Database:
             leaving: list[list[tuple[int, bytes]]] = [[] for _ in self._stores]
             for shard, store in enumerate(self._stores):
                 for attempt in ("fails after its commit", "succeeds"):
-                    with store.begin(self._epoch, stage, committed=self._epoch - 1) as transaction:
+                    with store.begin(self._epoch, stage, committed=self._committed) as transaction:
                         output = run_stage(self._graph, stage, shard, transaction, inputs[shard], arrived[shard])
                         transaction.commit()
                     assert attempt
@@ -149,8 +152,8 @@ class Database:
 class FreshJobs(Input):
     """Knows which jobs run for the first time."""
 
-    def __init__(self, epoch: int, fresh: set[int], logged: Mapping[int, pa.Table]) -> None:
-        super().__init__(epoch, logged=logged)
+    def __init__(self, epoch: int, committed: int, fresh: set[int], logged: Mapping[int, pa.Table]) -> None:
+        super().__init__(epoch, logged=logged, committed=committed)
         self._fresh = fresh
 
     def watermark(self, watermark_id: int) -> int | None:
