@@ -21,6 +21,7 @@ from risingpy.optimizer.rewrite import substituted, walk
 from risingpy.types import TIMESTAMPTZ, TypeKind
 
 NOW = Call("now", (), TIMESTAMPTZ)
+TIME_WORDS = frozenset({"now", "today", "tomorrow", "yesterday"})  # times as texts that mean another one each time
 QUARTER_MILLISECONDS = 15 * 60 * 1000
 
 _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ})
@@ -40,6 +41,16 @@ class Motion(Enum):
 def reads_now(expr: Expr) -> bool:
     """Whether now() is in the expression."""
     return any(part == NOW for part in walk(expr))
+
+
+def is_time_word(expr: Expr) -> bool:
+    """Whether the expression is a text like 'today' as a time."""
+    match expr:
+        case Cast(Literal(str(text)), target):
+            moments = target.kind in _MOMENTS or target.kind is TypeKind.TIME
+            return moments and text.strip().lower() in TIME_WORDS
+        case _:
+            return False
 
 
 def motion(expr: Expr) -> Motion | None:

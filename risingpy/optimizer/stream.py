@@ -21,7 +21,7 @@ from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKi
 from risingpy.optimizer.common_subplans import common_subplans
 from risingpy.optimizer.distribution import SOME_SHARD, brings_together, hash_by
 from risingpy.optimizer.logical import Field, Schema, SortKey
-from risingpy.optimizer.now import NOW
+from risingpy.optimizer.now import NOW, is_time_word
 from risingpy.optimizer.plan import ConflictBehavior, Materialize, StreamPlan
 from risingpy.optimizer.plan_properties import ColumnIndex, Properties, WatermarkColumn
 from risingpy.optimizer.projection import projected, select_columns
@@ -438,6 +438,9 @@ def _check_expressions(expressions: Sequence[Expr]) -> None:
                     hint="For example, WHERE ts > now() - interval '1 hour'. A table can keep the time at which a row "
                     "came: ts TIMESTAMPTZ DEFAULT now().",
                 )
+            if is_time_word(part):
+                hint = "Write current_date, current_timestamp or now(), in WHERE, HAVING or ON."
+                raise _unsupported("a text that means another time each day in a materialized view", hint)
             if isinstance(part, Call) and part.function in _NON_DETERMINISTIC:
                 hint = "A view's answer must not change by itself."
                 raise _unsupported(f"{part.function}() in a materialized view", hint)

@@ -1,4 +1,4 @@
-"""Views with filters on now(), and by the rows of subqueries: at every epoch each equals its query at the epoch's time."""
+"""Views with filters on now(), and by the rows of subqueries: at every epoch each equals its query at that time."""
 
 from __future__ import annotations
 

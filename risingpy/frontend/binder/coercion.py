@@ -17,6 +17,7 @@ from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal, Param
 from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
 from risingpy.frontend.binder.parameters import Parameters
 from risingpy.frontend.binder.trees import begin_of
+from risingpy.optimizer.now import TIME_WORDS
 from risingpy.types import INTEGER, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, SqlType, TypeKind
 from risingpy.types.forms import parse_text
 
@@ -298,7 +299,7 @@ def _folded(literal: Literal, target: SqlType) -> Literal | None:
 
 
 def _depends_on_now(text: str) -> bool:
-    return text.strip().lower() in ("now", "today", "tomorrow", "yesterday")
+    return text.strip().lower() in TIME_WORDS
 
 
 def common_type(operands: Sequence[Operand], what: str) -> SqlType:
