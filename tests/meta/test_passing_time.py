@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.meta.epoch_runner import EpochFailed
 from risingpy.meta.epochs import milliseconds
-from risingpy.meta.passing_time import first_time
+from risingpy.meta.passing_time import PassingTime, first_time
+from risingpy.optimizer.now import QUARTER_MILLISECONDS
 from tests.meta.conftest import Client, Server
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, ts TIMESTAMPTZ)"
@@ -137,3 +138,19 @@ def test_the_first_time(jumps: list[tuple[int, int]], value: int, at_value: bool
     found = first_time(bounds, value, at_value=at_value, after=0, horizon=horizon)
     expected = next((t for t in range(1, min(horizon, 201) + 1) if beyond(t)), None)
     assert found == expected
+
+
+def test_a_bound_that_may_fall_is_looked_at_every_quarter_of_an_hour(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE)
+    client.run("CREATE MATERIALIZED VIEW month AS SELECT id FROM t WHERE ts > now() - interval '1 month'")
+    client.run("INSERT INTO t VALUES (1, '9000-01-01'), (2, '2000-01-01'); FLUSH")
+    passing, state, view = PassingTime(), server.database.state, server.database.snapshot().view
+    passing.look(state.jobs, state.graph_version, view)
+    view.release()
+    began = milliseconds(view.epoch)
+    assert passing.next is not None
+    assert began < passing.next <= began + QUARTER_MILLISECONDS
+    client.run("INSERT INTO t VALUES (3, now() - interval '1 month' + interval '1 second'); FLUSH")
+    assert sorted(client.run("SELECT * FROM month")) == [(1,), (3,)]
+    eventually(client, "SELECT * FROM month", [(1,)])
