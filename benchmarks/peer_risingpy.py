@@ -41,7 +41,7 @@ def main() -> None:
         with server.connect() as connection:
             feed = prepare(connection, options, variant, work)
             connection.execute(f"CREATE MATERIALIZED VIEW v AS {VIEWS[options.query]}")
-            wait_for_spark(connection)
+            server.wait_for_spark()  # its start is not in the figures
             ready()
             epochs = Epochs(options)
             for number in range(options.n_epochs):
@@ -71,13 +71,6 @@ def prepare(connection: Any, options: Any, variant: str, work: Path) -> Feed:
     for number, chunk in enumerate(batches(options)):
         write_file(pa.Table.from_batches([chunk]), waiting / f"{number:06}", variant)
     return lambda number: os.rename(waiting / f"{number:06}", inbox / f"{number:06}")
-
-
-def wait_for_spark(connection: Any) -> None:
-    """An epoch with a row in it, so that the server's start is not in the figures."""
-    connection.execute("CREATE TABLE warm (k BIGINT)")
-    connection.execute("INSERT INTO warm VALUES (1)")
-    connection.execute("FLUSH")
 
 
 def copy_file(connection: Any, path: Path) -> None:

@@ -75,7 +75,7 @@ def run_server(directory: Path, files: int, rows: int) -> tuple[dict[str, float]
     finally:
         server.kill()
     size = sum(path.stat().st_blocks * 512 for path in data_dir.rglob("*") if path.is_file())
-    with running_server(data_dir) as server, server.connect() as connection:
+    with running_server(data_dir, warm=False) as server, server.connect() as connection:
         connection.execute("SELECT n FROM per_key WHERE k = 7").fetchall()
         first_query = time.monotonic() - server.started
         connection.execute("FLUSH")

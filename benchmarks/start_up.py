@@ -30,7 +30,7 @@ def measure_idle(seconds: float) -> Iterator[Measurement]:
 
 def measure_start() -> Iterator[Measurement]:
     """Seconds from a server's start, on an empty directory, to what it is first good for."""
-    with running_server() as server:
+    with running_server(warm=False) as server:
         yield Measurement(START, "", RISINGPY, start_figures(server))
     runs = [run_job("duckdb_yardstick", "start_up") for _ in range(DUCKDB_RUNS)]
     yield Measurement(START, "", DUCKDB, min(runs, key=lambda run: run["first_query_seconds"]))

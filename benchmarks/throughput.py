@@ -25,11 +25,18 @@ SPARK_ENGINE, IN_PROCESS = "spark", "inprocess"
 
 
 @contextmanager
-def running_server(data_dir: Path | None = None, *, engine: str = SPARK_ENGINE) -> Iterator[ServerProcess]:
-    """A server on two shards, stopped at the end; without a directory it gets one that is deleted then."""
+def running_server(
+    data_dir: Path | None = None, *, engine: str = SPARK_ENGINE, warm: bool = True
+) -> Iterator[ServerProcess]:
+    """A server on two shards, stopped at the end; without a directory it gets one that is deleted then.
+
+    `warm`: Spark has started.
+    """
     with tempfile.TemporaryDirectory(prefix="risingpy-bench-") as directory:
         server = ServerProcess(data_dir or Path(directory) / "data", parallelism=2, engine=engine)
         try:
+            if warm and engine == SPARK_ENGINE:
+                server.wait_for_spark()
             yield server
         finally:
             server.stop()

@@ -50,7 +50,8 @@ def serve(config: ServeConfig) -> int:
         database.close()
         return _refuse(error.strerror or str(error))
     _say(f"Data in {database.data_dir}, {database.shards} shards.")
-    behind = "; Spark is starting behind it" if config.engine == "spark" else ""
+    warm = runner.is_warm
+    behind = "" if warm else "; Spark is starting behind it"
     _say(f"Ready for connections after {time.monotonic() - started:.1f} s{behind}.")
     _say(f"  psql -h {config.host} -p {wire.port} -d dev -U root")
     runner.start()
@@ -58,6 +59,9 @@ def serve(config: ServeConfig) -> int:
         if database.fatal is not None:
             wire.stop()
             return _refuse(f"the engine has stopped: {database.fatal}")
+        if not warm and runner.is_warm:
+            warm = True
+            _say(f"Spark has taken over after {time.monotonic() - started:.1f} s.")
     _say("Stopping.")
     wire.stop()
     database.close()
@@ -75,7 +79,8 @@ def _make_runner(config: ServeConfig, database: Database) -> EpochRunner:
 
     settings = SparkSettings(config.master, database.shards)
     shape = EpochShape(always_shuffles=config.engine == SHUFFLING_ENGINE)
-    return SparkRunner(SparkDriver(database.data_dir, settings, database.initial_epoch), shape)
+    driver = SparkDriver(database.data_dir, settings, database.initial_epoch)
+    return SparkRunner(driver, shape, InProcessRunner(database.data_dir))
 
 
 def _stop_on_signals() -> threading.Event:

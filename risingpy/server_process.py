@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 START_SECONDS = 60
 STOP_SECONDS = 30
+WARM_SECONDS = 180
 _READY = re.compile(r"psql -h (\S+) -p (\d+)")
+_WARM = "Spark has taken over"
 
 
 class ServerProcess:
@@ -51,6 +53,7 @@ class ServerProcess:
             env=environ,
         )
         self._ready = threading.Event()
+        self._warm = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
         if not self._ready.wait(START_SECONDS) or not self.port:
             self.kill()
@@ -62,6 +65,11 @@ class ServerProcess:
         import psycopg
 
         return psycopg.connect(host=HOST, port=self.port, user="root", dbname="dev", autocommit=True, **options)
+
+    def wait_for_spark(self) -> None:
+        """Returns when epochs run on Spark: before, the server runs them itself."""
+        if not self._warm.wait(WARM_SECONDS):
+            raise RuntimeError("Spark did not start:\n" + "".join(self.output))
 
     def kill(self) -> None:
         """kill -9: nothing is flushed and nobody is told."""
@@ -88,4 +96,6 @@ class ServerProcess:
                 if found:
                     self.port = int(found[2])
                     self._ready.set()
+                if line.startswith(_WARM):
+                    self._warm.set()
         self._ready.set()

@@ -286,7 +286,8 @@ class BarrierLoop:
         except FragmentFailed as failure:
             self._stop_job(failure)
             return
-        self._runner.shape.measured(rows, report.cpu_seconds)
+        if report.cpu_seconds is not None:
+            self._runner.shape.measured(rows, report.cpu_seconds)
         self._commit_epoch(descriptor, report, offsets)
 
     def _next_epoch(self) -> int:

@@ -20,19 +20,22 @@ class EpochReport:
     `errors`: per job, expressions that failed and became NULL. `backfill`: per creating job, the rows read from its
     upstreams in this epoch and whether all of its scans, on all shards, are through.
     `purged`: dropped tables with no rows left on any shard, and tables that are through with their compaction.
-    `cpu_seconds`: of all tasks. `work`: of the operators that had rows. `watermarks`: by id, how far the rows came.
+    `cpu_seconds`: of all tasks, None if not known. `work`: of the operators that had rows. `watermarks`: by id, how far
+    the rows came.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)
     backfill: Mapping[int, tuple[int, bool]] = field(default_factory=dict)
     purged: frozenset[int] = frozenset()
-    cpu_seconds: float = 0.0
+    cpu_seconds: float | None = None
     work: Mapping[OperatorPosition, OperatorWork] = field(default_factory=dict)
     watermarks: Mapping[int, int] = field(default_factory=dict)
 
 
 class EpochRunner(Protocol):
-    """Runs epochs. `run` may be called as soon as `start` has returned; it waits until the engine is warm.
+    """Runs epochs. `run` may be called as soon as `start` has returned; it waits for the engine if it must.
+
+    `is_warm`: the engine that was asked for is there.
 
     `shape` chooses, for each descriptor, whether its epoch is one task.
     """
@@ -40,6 +43,9 @@ class EpochRunner(Protocol):
     shape: EpochShape
 
     def start(self) -> None: ...
+
+    @property
+    def is_warm(self) -> bool: ...
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
         """Runs the epoch on a graph of `depth` stages; every shard's state is durable when it returns.
@@ -55,7 +61,7 @@ class EpochRunner(Protocol):
         """Lets go of everything; called when no epoch runs any more."""
 
 
-def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds: float) -> EpochReport:
+def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds: float | None = None) -> EpochReport:
     """The report of an epoch from those of its tasks."""
     errors: Counter[int] = Counter()
     backfill: dict[int, tuple[int, bool]] = {}

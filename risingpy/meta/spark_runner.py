@@ -1,4 +1,4 @@
-"""Epochs on Spark, for the barrier loop."""
+"""Epochs on Spark, for the barrier loop; until Spark has started, in the server's own process."""
 
 from __future__ import annotations
 
@@ -8,19 +8,35 @@ from risingpy.executors.epoch_descriptor import EpochDescriptor
 from risingpy.executors.spark.driver import QueryFailed, SparkDriver
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epoch_shape import EpochShape
+from risingpy.meta.in_process_runner import InProcessRunner
 
 
 class SparkRunner:
-    """Adapts the Spark driver to `EpochRunner`."""
+    """Adapts the Spark driver to `EpochRunner`.
 
-    def __init__(self, driver: SparkDriver, shape: EpochShape) -> None:
+    Epochs of one task need not wait for Spark, which takes some ten seconds to start: `meanwhile` runs them.
+    """
+
+    def __init__(self, driver: SparkDriver, shape: EpochShape, meanwhile: InProcessRunner) -> None:
         self._driver = driver
+        self._meanwhile: InProcessRunner | None = meanwhile
         self.shape = shape
 
     def start(self) -> None:
         self._driver.start()
 
+    @property
+    def is_warm(self) -> bool:
+        return self._driver.is_warm
+
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
+        if self._meanwhile is not None and self._driver.is_warm:
+            self.close()
+        if self._meanwhile is not None and descriptor.single_task:
+            return self._meanwhile.run(descriptor, depth)
+        return self._run_on_spark(descriptor, depth)
+
+    def _run_on_spark(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
         try:
             tasks = self._driver.run(descriptor, depth)
         except QueryFailed as error:
@@ -34,4 +50,7 @@ class SparkRunner:
         self._driver.stop()
 
     def close(self) -> None:
-        """The stores are open in Spark's own processes, which have ended."""
+        """Lets go of the stores that this process has open; Spark's have ended, or let go by themselves."""
+        if self._meanwhile is not None:
+            self._meanwhile.close()
+            self._meanwhile = None

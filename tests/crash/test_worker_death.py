@@ -45,6 +45,7 @@ def test_a_worker_that_dies_is_replaced_and_nothing_counts_twice(tmp_path: Path,
                     killed += 1
 
     try:
+        server.wait_for_spark()
         with server.connect() as connection:
             connection.execute("CREATE TABLE t (id BIGINT PRIMARY KEY, g INT, v INT)")
             connection.execute(

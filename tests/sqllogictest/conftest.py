@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from risingpy.server_process import HOST, ServerProcess
 from risingpy.sqllogictest.client import Answer, Client, Connect, connect_with_psycopg
 from risingpy.sqllogictest.oracle import OracleUnavailable, running_postgresql
 from risingpy.sqllogictest.oracle_sql import to_postgresql
-
-STOP_TIMEOUT_SECONDS = 60
 
 
 @pytest.fixture(scope="session")
@@ -58,23 +52,15 @@ def like_ours(postgresql: Connect, statements: list[str]) -> Connect:
 
 
 def serve(directory: Path, engine: str) -> Iterator[Connect]:
-    """A server in a process of its own, on a port that the system chooses."""
-    command = [sys.executable, "-m", "risingpy", "serve", "--data-dir", str(directory / "data"), "--port", "0"]
-    command += ["--engine", engine, "--parallelism", "2"]
-    with (directory / "log").open("w") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ)
+    """A server in a process of its own; on Spark from its first epoch, if that is the engine."""
+    server = ServerProcess(directory / "data", engine=engine)
     try:
-        assert process.stdout is not None
-        port = next(
-            (match.group(1) for line in process.stdout if (match := re.search(r"psql .*-p (\d+)", line))), None
-        )
-        assert port is not None, (directory / "log").read_text()
-        yield connect_with_psycopg(f"host=127.0.0.1 port={port} dbname=dev user=root", timeout=60)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(STOP_TIMEOUT_SECONDS) == 0
+        if engine == "spark":
+            server.wait_for_spark()
+        yield connect_with_psycopg(f"host={HOST} port={server.port} dbname=dev user=root", timeout=60)
+        assert server.stop() == 0, "".join(server.output)
     finally:
-        process.kill()
-        process.wait()
+        server.kill()
 
 
 @pytest.fixture(scope="session")

@@ -62,6 +62,11 @@ class SparkDriver:
         """Starts Spark in the background."""
         threading.Thread(target=self._start, name="spark-start", daemon=True).start()
 
+    @property
+    def is_warm(self) -> bool:
+        """True if an epoch of one task can start at once, or if Spark cannot be had, which `run` then tells."""
+        return self._narrow.task_has_come or (self._warm.done() and self._warm.exception() is not None)
+
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
         session = self._warm_session()

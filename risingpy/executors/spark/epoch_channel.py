@@ -34,6 +34,7 @@ class EpochChannel:
         self.path = path
         self._epoch = first_epoch
         self._reported = 0
+        self._task_has_come = False
         self._on_report = on_report
         self._dismissed = False
         self._closed = False
@@ -50,6 +51,11 @@ class EpochChannel:
         self._server.daemon_threads = True
         self._server.block_on_close = False
         threading.Thread(target=self._server.serve_forever, args=(0.5,), name=path.stem, daemon=True).start()
+
+    @property
+    def task_has_come(self) -> bool:
+        """True as soon as a task has asked for an epoch."""
+        return self._task_has_come
 
     def open_epoch(self, epoch: int) -> None:
         with self._changed:
@@ -75,6 +81,7 @@ class EpochChannel:
 
     def _wait_beyond(self, seen: int, *, is_task: bool) -> int:
         with self._changed:
+            self._task_has_come |= is_task
             done = max(seen, self._reported)
             self._changed.wait_for(
                 lambda: self._epoch > done or self._closed or (is_task and self._dismissed),

@@ -75,6 +75,11 @@ class EpochQuery:
         return self._query is not None and self._query.isActive
 
     @property
+    def task_has_come(self) -> bool:
+        """True as soon as a task of a narrow query is ready for epochs."""
+        return self._channel.task_has_come
+
+    @property
     def failure(self) -> str:
         """Why it ended, as Spark has it."""
         return "it was never started" if self._query is None else str(self._query.exception())
