@@ -12,6 +12,7 @@ import logging
 import pickle
 import shutil
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -31,6 +32,7 @@ from risingpy.executors.spark.stage_task import FAILURE_PORT, TaskReport, pass_o
 
 LOG = logging.getLogger(__name__)
 
+WARM_LOOK_SECONDS = 0.2
 LOOK_SECONDS = 0.5  # how often a waiting epoch looks whether the query is still alive
 
 
@@ -65,7 +67,7 @@ class SparkDriver:
     @property
     def is_warm(self) -> bool:
         """True if an epoch of one task can start at once, or if Spark cannot be had, which `run` then tells."""
-        return self._narrow.task_has_come or (self._warm.done() and self._warm.exception() is not None)
+        return self._warm.done()
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
         """Runs one epoch. Raises FragmentFailed for a failing job, QueryFailed if Spark fails or stops."""
@@ -119,12 +121,19 @@ class SparkDriver:
             threading.Thread(target=_start_workers, args=(session,), name="spark-workers", daemon=True).start()
             session.dataSource.register(EpochSource)
             shutil.rmtree(self._scratch, ignore_errors=True)
-            self._narrow.ensure_started(session, self._data_dir, self._scratch, self._committed)
+            self._start_narrow(session)
             self._warm.set_result(session)
             LOG.info("Spark has started")
         except Exception as error:
             LOG.error("Spark did not start: %s", error)
             self._warm.set_exception(QueryFailed(f"Spark did not start: {error}"))
+
+    def _start_narrow(self, session: SparkSession) -> None:
+        """Returns when its task is there. Spark gives up waiting for its processes if the machine is very busy."""
+        while not (self._stopping or self._narrow.task_has_come):
+            if not self._narrow.is_running:
+                self._narrow.ensure_started(session, self._data_dir, self._scratch, self._committed)
+            time.sleep(WARM_LOOK_SECONDS)
 
     def _take_report(self, epoch: int, report: bytes) -> None:
         """From the task of a narrow epoch. A task that was given up may report an epoch that is over."""
