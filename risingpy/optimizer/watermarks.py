@@ -12,7 +12,7 @@ passed, is still in time for those that read it in the same epoch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -53,7 +53,7 @@ from risingpy.optimizer.plan import (
 )
 from risingpy.optimizer.plan_properties import ColumnIndex, WatermarkBound, WatermarkColumn
 from risingpy.optimizer.rewrite import columns_read, operands, with_operands
-from risingpy.types import BIGINT, TypeKind
+from risingpy.types import BIGINT, VARCHAR, TypeKind
 
 Bounds = tuple[WatermarkBound, ...]
 
@@ -74,6 +74,13 @@ _RISING_CASTS = frozenset(
         *((a, b) for a in _INTEGERS for b in _INTEGERS),
     }
 )
+# Functions of a time, or a number, and a constant step, in this order or the other; of a timestamptz its zone is last.
+_STEPS = frozenset(
+    {"add", "subtract", "timestamp_plus", "timestamp_minus", "timestamptz_plus", "timestamptz_minus"}
+    | {"date_plus_days", "date_minus_days"}
+)
+_STEPS_FIRST = frozenset({"add", "interval_plus_timestamp", "interval_plus_timestamptz", "days_plus_date"})
+_UTC = Literal("UTC", VARCHAR)
 
 
 def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
@@ -220,13 +227,15 @@ def _bounds(expression: Expr, input: StreamPlan) -> Bounds:
             return () if watermark is None else watermark.bounds
         case Cast(argument, type_) if (argument.type.kind, type_.kind) in _RISING_CASTS:
             return _through(expression, _bounds(argument, input), 0)
-        case Call("add" | "subtract", (time, step)) if _is_step(time, step):
+        case Call(function, (time, step, *zone)) if function in _STEPS and _is_step(time, step, zone):
             return _through(expression, _bounds(time, input), 0)
-        case Call("add", (step, time)) if _is_step(time, step):
+        case Call(function, (step, time, *zone)) if function in _STEPS_FIRST and _is_step(time, step, zone):
             return _through(expression, _bounds(time, input), 1)
         case Call("date_bin", (step, time, origin)) if not columns_read(step) | columns_read(origin):
             return _through(expression, _bounds(time, input), 1)
         case Call("date_trunc", (field, time)) if time.type.kind is TypeKind.TIMESTAMP and not columns_read(field):
+            return _through(expression, _bounds(time, input), 1)
+        case Call("date_trunc_at", (Literal(), time, zone)) if zone == _UTC:
             return _through(expression, _bounds(time, input), 1)
         case Call("subtract", (time, Call("multiply", (Literal(), Cast(InputRef(copy)))) as multiple)):
             furthest = _furthest(multiple, copy, input)
@@ -246,17 +255,17 @@ def _with_operand(expression: Expr, operand: int, value: Expr) -> Expr:
     return with_operands(expression, [value if i == operand else part for i, part in enumerate(operands(expression))])
 
 
-def _is_step(time: Expr, step: Expr) -> bool:
-    """Whether `step` is a constant that moves all values of the type of `time` by the same order.
+def _is_step(time: Expr, step: Expr, zone: Sequence[Expr]) -> bool:
+    """Whether `step` is a constant by which all values of the type of `time` keep their order.
 
-    A day of a timestamptz is not as long everywhere.
+    A day or a month of a timestamptz is not everywhere as long as another.
     """
     match step:
         case Literal(pa.MonthDayNano() as length):
-            whole_days = length.months == 0 and length.days == 0
-            return time.type.kind in (TypeKind.TIMESTAMP, TypeKind.DATE) or whole_days
-        case Literal(int()) if step.type.kind in _INTEGERS:
-            return time.type.kind in (*_INTEGERS, TypeKind.DATE)
+            whole = length.months == 0 and length.days == 0
+            return time.type.kind is not TypeKind.TIMESTAMPTZ or whole or all(each == _UTC for each in zone)
+        case Literal(int()):
+            return step.type.kind in _INTEGERS
         case _:
             return False
 

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from risingpy.optimizer import logical
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind, Watermark
 from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.graph import Job, StreamGraph
 from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view, plan_table
@@ -36,7 +36,13 @@ class PlannerBench:
         return next(self.ids)
 
     def table(
-        self, name: str, columns: dict[str, SqlType], key: Sequence[str] = (), *, append_only: bool = False
+        self,
+        name: str,
+        columns: dict[str, SqlType],
+        key: Sequence[str] = (),
+        *,
+        append_only: bool = False,
+        watermark: Watermark | None = None,
     ) -> Relation:
         """CREATE TABLE; with a generated row id if there is no key."""
         descs = [ColumnDesc(i, column, type_) for i, (column, type_) in enumerate(columns.items(), 1)]
@@ -44,7 +50,12 @@ class PlannerBench:
             descs.append(ColumnDesc(len(descs) + 1, "_row_id", BIGINT, hidden=True))
         primary_key = tuple(list(columns).index(column) for column in key)
         planned = plan_table(
-            table_id=self.allocate(), name=name, columns=descs, primary_key=primary_key, append_only=append_only
+            table_id=self.allocate(),
+            name=name,
+            columns=descs,
+            primary_key=primary_key,
+            append_only=append_only,
+            watermark=watermark,
         )
         return self.add(RelationKind.TABLE, name, planned, primary_key)
 
@@ -74,6 +85,7 @@ class PlannerBench:
             stream_key=planned.stream_key,
             append_only=planned.append_only,
             table=planned.table,
+            watermarks=planned.watermarks,
         )
         self.jobs.append(self.cut(planned))
         self.relations[relation.relation_id] = relation

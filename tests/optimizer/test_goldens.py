@@ -3,7 +3,7 @@
 A file of `goldens/` has blocks between empty lines, with comments above them:
 
     create                      stream verbose             the plan: stream, distsql, logical, batch, or table (of a
-    CREATE TABLE …;             SELECT …;                  table's own job); `verbose` adds what was derived
+    CREATE TABLE …;             SELECT …;                  table's own job), eowc; `verbose` adds what was derived
     CREATE TABLE …;             ----
                                 StreamMaterialize …        the plan, notices behind `NOTICE`, or the error
 
@@ -25,7 +25,7 @@ from risingpy.optimizer.catalog import DEFAULT_SCHEMA, RelationKind
 from risingpy.optimizer.explain import explain_batch, explain_fragments, explain_logical, explain_stream
 from risingpy.optimizer.plan_codec import decode, encode
 from risingpy.optimizer.rules import optimize
-from risingpy.optimizer.stream import plan_materialized_view
+from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view
 
 GOLDENS = Path(__file__).parent / "goldens"
 SEARCH_PATH = (DEFAULT_SCHEMA,)
@@ -90,6 +90,8 @@ def _explained(bench, kind: str, sql: str, *, verbose: bool) -> list[str]:
     if kind == "table":
         job = next(job for job in bench.jobs if job.name == sql)
         return explain_stream(job.fragments[-1].root, verbose, job=job)
+    if kind == "eowc":
+        return _explained_view(bench, sql, verbose=verbose)
     bound = bind_query(parse_query(sql.removesuffix(";")), bench.catalog, SEARCH_PATH)
     query = optimize(bound.plan)
     if kind in ("logical", "batch"):
@@ -102,6 +104,27 @@ def _explained(bench, kind: str, sql: str, *, verbose: bool) -> list[str]:
     return lines + [f"NOTICE: {notice}" for notice in planned.notices]
 
 
+def _explained_view(bench, query: str, *, verbose: bool) -> list[str]:
+    """Of the view that emits on window close."""
+    (parsed,) = parse(f"CREATE MATERIALIZED VIEW mv AS {query.removesuffix(';')} EMIT ON WINDOW CLOSE")
+    planned = planned_view(bench, parsed.statement)
+    job = bench.cut(planned)
+    assert decode(encode(job)) == job
+    return explain_stream(planned.root, verbose, job=job)
+
+
+def planned_view(bench, statement: ast.CreateMaterializedView) -> StreamJobPlan:
+    view = bind_view(statement, bench.catalog, SEARCH_PATH)
+    return plan_materialized_view(
+        optimize(view.query.plan),
+        bench.catalog,
+        allocate=bench.allocate,
+        name=statement.name.name,
+        output_names=view.column_names,
+        emit_on_window_close=statement.emit_on_window_close,
+    )
+
+
 def create_relations(bench, sql: str) -> None:
     for parsed in parse(sql):
         statement = parsed.statement
@@ -111,18 +134,10 @@ def create_relations(bench, sql: str) -> None:
                 table = bind_table(statement)
                 columns = {column.name: column.type for column in table.columns}
                 key = [table.columns[i].name for i in table.primary_key]
-                bench.table(name, columns, key, append_only=statement.append_only)
+                bench.table(name, columns, key, append_only=statement.append_only, watermark=table.watermark)
             case ast.CreateSource():
                 bench.source(name, {column.name: column.type for column in bind_table(statement).columns})
             case ast.CreateMaterializedView():
-                view = bind_view(statement, bench.catalog, SEARCH_PATH)
-                planned = plan_materialized_view(
-                    optimize(view.query.plan),
-                    bench.catalog,
-                    allocate=bench.allocate,
-                    name=name,
-                    output_names=view.column_names,
-                )
-                bench.add(RelationKind.MATERIALIZED_VIEW, name, planned)
+                bench.add(RelationKind.MATERIALIZED_VIEW, name, planned_view(bench, statement))
             case ast.CreateView():
                 bench.plain_view(name, bind_view(statement, bench.catalog, SEARCH_PATH).columns, statement.query.text)
