@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -12,12 +13,13 @@ from risingpy.executors.eowc_sort import EowcSortExecutor
 from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.hash_agg import HashAggExecutor
 from risingpy.executors.operator_tree import Executor, FragmentEpoch, Operator
+from risingpy.executors.passed_rows import PassedRowsSweep
 from risingpy.executors.watermark_bound import Bound, watermark_value
 from risingpy.executors.watermark_filter import WatermarkFilterExecutor
-from risingpy.optimizer.plan import EowcSort, HashAgg, StreamPlan, WatermarkFilter
+from risingpy.optimizer.plan import EowcSort, HashAgg, HashJoin, JoinSide, StreamPlan, WatermarkFilter
 from risingpy.optimizer.state_tables import state_tables
 from risingpy.optimizer.watermarks import cleaning_watermark, emitting_watermark
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.table_schema import vnodes_of_shard
 
 # Per state table and shard: a watermark may pass a whole day of rows at once. Some 100 ms.
 CLEANED_ROWS_PER_EPOCH = 100_000
@@ -95,33 +97,79 @@ def _emitting_bound(plan: StreamPlan) -> Bound:
 
 
 def cleaned(plan: StreamPlan, operator: Operator) -> Operator:
-    """The operator, which deletes what a watermark has passed from its state tables after the epoch's work, if any."""
+    """The operator, which deletes what watermarks have passed from its state tables after the epoch's work, if any."""
     watermark = cleaning_watermark(plan)
-    if watermark is None or emitting_watermark(plan) is not None:
+    if watermark is None:
+        sides = (plan.left_side, plan.right_side) if isinstance(plan, HashJoin) else ()
+        return _swept(operator, [side for side in sides if side.passed is not None])
+    if emitting_watermark(plan) is not None:
         return operator
     bound = Bound(watermark.watermark.bounds)
     schemas = state_tables(plan)
 
-    def make(epoch: FragmentEpoch) -> Executor:
-        tables = [epoch.transaction.state_table(schema) for schema in schemas]
-        return _Cleaning(operator.make(epoch), tables, bound(epoch))
+    def clean(epoch: FragmentEpoch, input_rows: int) -> None:
+        passed = bound(epoch)
+        if passed is not None:
+            for schema in schemas:
+                epoch.transaction.state_table(schema).delete_below(passed, CLEANED_ROWS_PER_EPOCH)
 
-    return Operator(make, operator.empty, operator.inputs, operator.wakes)
+    return _with_cleaning(operator, clean)
+
+
+def _swept(operator: Operator, sides: Sequence[JoinSide]) -> Operator:
+    """Of an interval join: rows are met one after the other, for no key has them together."""
+    if not sides:
+        return operator
+    sweeps = [_Sweep.of(side) for side in sides]
+
+    def clean(epoch: FragmentEpoch, input_rows: int) -> None:
+        for sweep in sweeps:
+            sweep.run(epoch, input_rows)
+
+    return _with_cleaning(operator, clean)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    side: JoinSide
+    bound: Bound
+    rows: PassedRowsSweep
+
+    @classmethod
+    def of(cls, side: JoinSide) -> _Sweep:
+        assert side.passed is not None
+        evaluator = Evaluator(None, (side.passed.expression,))
+        return cls(side, Bound(side.passed.bounds), PassedRowsSweep(evaluator))
+
+    def run(self, epoch: FragmentEpoch, input_rows: int) -> None:
+        bound = self.bound(epoch)
+        if bound is None:
+            return
+        tables = epoch.transaction.state_table
+        self.rows.run(
+            tables(self.side.table),
+            None if self.side.degree is None else tables(self.side.degree),
+            bound,
+            shard=epoch.shard,
+            vnodes=vnodes_of_shard(epoch.shard, epoch.shards),
+            input_rows=input_rows,
+        )
+
+
+def _with_cleaning(operator: Operator, clean: Callable[[FragmentEpoch, int], None]) -> Operator:
+    return replace(operator, make=lambda epoch: _Cleaning(operator.make(epoch), lambda rows: clean(epoch, rows)))
 
 
 class _Cleaning:
     """Runs an executor, then deletes rows of its tables that nobody will ask for."""
 
-    def __init__(self, executor: Executor, tables: Sequence[StateTable], bound: pa.Array | None) -> None:
+    def __init__(self, executor: Executor, clean: Callable[[int], None]) -> None:
         self._executor = executor
-        self._tables = tables
-        self._bound = bound
+        self._clean = clean
         self.errors = 0
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         output = self._executor.execute(inputs)
         self.errors = getattr(self._executor, "errors", 0)
-        if self._bound is not None:
-            for table in self._tables:
-                table.delete_below(self._bound, CLEANED_ROWS_PER_EPOCH)
+        self._clean(sum(chunk.num_rows for chunk in inputs))
         return output

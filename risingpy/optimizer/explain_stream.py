@@ -328,6 +328,9 @@ def _table_details(plan: StreamPlan) -> list[str]:
 
 def _side_details(name: str, side: JoinSide) -> list[str]:
     lines = [f"table {side.table.table_id} {name} rows: {table_text(side.table)}"]
+    if side.passed is not None:
+        columns = [column.name for column in side.table.columns]
+        lines[0] += f", cleaned by {expression_text(side.passed.expression, columns)}"
     if side.degree is not None:
         lines.append(f"table {side.degree.table_id} {name} degrees: {table_text(side.degree)}")
     return lines

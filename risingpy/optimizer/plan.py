@@ -16,7 +16,7 @@ from enum import Enum
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer.logical import AggCall, JoinKind, SortKey
-from risingpy.optimizer.plan_properties import ColumnIndex, Properties
+from risingpy.optimizer.plan_properties import ColumnIndex, Properties, WatermarkBound
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import SqlType
 
@@ -273,6 +273,14 @@ class LocalTopN:
 
 
 @dataclass(frozen=True, slots=True)
+class PassedRows:
+    """The rows of a join's side that match nothing more: `expression` over them is below the least of `bounds`."""
+
+    expression: Expr
+    bounds: tuple[WatermarkBound, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JoinSide:
     """How one input of a join is kept.
 
@@ -280,12 +288,14 @@ class JoinSide:
     stream key → the row`. Its first columns are the input's; behind them, for keys of which equal values may be written
     differently (intervals), are those in their canonical form, which then stand in the key. `degree`: the same key →
     how many rows match, for rows that have a match; only where the join shows whether a row has one, and the other
-    side may have several per key. Rows whose key is NULL, and so never match, are in neither.
+    side may have several per key. Rows whose key is NULL, and so never match, are in neither. `passed`: which rows may
+    be deleted by the watermarks of an interval join.
     """
 
     key: tuple[ColumnIndex, ...]
     table: TableSchema
     degree: TableSchema | None = None
+    passed: PassedRows | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import hash_by
+from risingpy.optimizer.interval_join import with_passed_rows
 from risingpy.optimizer.join_condition import EquiKey, inequality, key_expressions, split_condition
 from risingpy.optimizer.logical import Field, JoinKind
 from risingpy.optimizer.plan import (
@@ -77,6 +78,7 @@ def plan_join(
     maker = _SideMaker(job, spread, allocate)
     left_side = maker.side(left, left_key, needs_degree=join.kind in _LEFT_SHOWS and not _is_unique(right, right_key))
     right_side = maker.side(right, right_key, needs_degree=join.kind in _RIGHT_SHOWS and not _is_unique(left, left_key))
+    left_side, right_side = with_passed_rows((left_side, right_side), rest, left, right)
     schema = _schema(join.kind, left, right)
     planned = derived(HashJoin(left, right, join.kind, left_side, right_side, null_safe, rest, underived(schema)))
     return PlannedJoin(_in_order(planned, join, widths), _notices(planned))

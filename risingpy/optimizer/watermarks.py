@@ -103,7 +103,7 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
             kept = plan.conflict is ConflictBehavior.NO_CHECK or plan.properties.append_only
             return plan.input.properties.watermarks if kept or _ignores(plan) else ()
         case Project():
-            found = ((i, _bounds(expression, plan.input)) for i, expression in enumerate(plan.expressions))
+            found = ((i, expression_bounds(expression, plan.input)) for i, expression in enumerate(plan.expressions))
             return tuple(WatermarkColumn(i, bounds) for i, bounds in found if bounds)
         case HashAgg(emit_on_window_close=True):  # the others' rows were held back
             return _moved(plan.input, plan.group_key[:1], range(1))
@@ -219,29 +219,29 @@ def _of_all(plan: Union) -> tuple[WatermarkColumn, ...]:
     return tuple(found)
 
 
-def _bounds(expression: Expr, input: StreamPlan) -> Bounds:
+def expression_bounds(expression: Expr, input: StreamPlan) -> Bounds:
     """The bounds of an expression that rises with a watermark column, or stays; none for any other."""
     match expression:
         case InputRef(index):
             watermark = input.properties.watermark_of(index)
             return () if watermark is None else watermark.bounds
         case Cast(argument, type_) if (argument.type.kind, type_.kind) in _RISING_CASTS:
-            return _through(expression, _bounds(argument, input), 0)
+            return _through(expression, expression_bounds(argument, input), 0)
         case Call(function, (time, step, *zone)) if function in _STEPS and _is_step(time, step, zone):
-            return _through(expression, _bounds(time, input), 0)
+            return _through(expression, expression_bounds(time, input), 0)
         case Call(function, (step, time, *zone)) if function in _STEPS_FIRST and _is_step(time, step, zone):
-            return _through(expression, _bounds(time, input), 1)
+            return _through(expression, expression_bounds(time, input), 1)
         case Call("date_bin", (step, time, origin)) if not columns_read(step) | columns_read(origin):
-            return _through(expression, _bounds(time, input), 1)
+            return _through(expression, expression_bounds(time, input), 1)
         case Call("date_trunc", (field, time)) if time.type.kind is TypeKind.TIMESTAMP and not columns_read(field):
-            return _through(expression, _bounds(time, input), 1)
+            return _through(expression, expression_bounds(time, input), 1)
         case Call("date_trunc_at", (Literal(), time, zone)) if zone == _UTC:
-            return _through(expression, _bounds(time, input), 1)
+            return _through(expression, expression_bounds(time, input), 1)
         case Call("subtract", (time, Call("multiply", (Literal(), Cast(InputRef(copy)))) as multiple)):
             furthest = _furthest(multiple, copy, input)
             if furthest is None:
                 return ()
-            return _through(with_operands(expression, (time, furthest)), _bounds(time, input), 0)
+            return _through(with_operands(expression, (time, furthest)), expression_bounds(time, input), 0)
         case _:
             return ()
 

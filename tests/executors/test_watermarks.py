@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risingpy.executors.expression.nodes import Call, InputRef
+from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.optimizer import plan
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.logical import AggCall, Aggregate, Field, Join, JoinKind, Scan, SortKey
@@ -65,6 +65,24 @@ def joined(kind: JoinKind) -> Plan:
         parts = [Call("eq", (InputRef(i, TYPES[i]), InputRef(width + i, TYPES[i])), BOOLEAN) for i in (GROUP, TIME)]
         values = Call("le", (InputRef(VALUE, INTEGER), InputRef(width + VALUE, INTEGER)), BOOLEAN)
         condition = Call("and", (Call("and", (parts[0], parts[1]), BOOLEAN), values), BOOLEAN)
+        schema = FIELDS if kind in (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI) else (*FIELDS, *FIELDS)
+        return plan_join(Join(SCAN, SCAN, kind, condition, schema), inputs[0], inputs[1], "job", allocate).plan
+
+    return plan_it
+
+
+def near(kind: JoinKind) -> Plan:
+    """An interval join: times that are at most 2 apart."""
+
+    def plan_it(inputs: Sequence[StreamPlan], allocate: Callable[[], int]) -> StreamPlan:
+        left, right = InputRef(TIME, BIGINT), InputRef(len(TYPES) + TIME, BIGINT)
+        two = Literal(2, BIGINT)
+        condition: Expr = Call("eq", (InputRef(GROUP, INTEGER), InputRef(len(TYPES) + GROUP, INTEGER)), BOOLEAN)
+        for part in (
+            Call("ge", (left, Call("subtract", (right, two), BIGINT)), BOOLEAN),
+            Call("le", (left, Call("add", (right, two), BIGINT)), BOOLEAN),
+        ):
+            condition = Call("and", (condition, part), BOOLEAN)
         schema = FIELDS if kind in (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI) else (*FIELDS, *FIELDS)
         return plan_join(Join(SCAN, SCAN, kind, condition, schema), inputs[0], inputs[1], "job", allocate).plan
 
@@ -180,6 +198,26 @@ def test_of_what_only_grows(make: Plan, steps: list[Step]) -> None:
 )
 def test_joins(kind: JoinKind, steps: list[Step]) -> None:
     Twins(joined(kind), inputs=2).run(steps, same_and_clean)
+
+
+def near_rows_are_kept(step: Step, cleaned: Output, plain: Output, benches: list[FragmentBench]) -> None:
+    assert sorted(map(str, cleaned.rows)) == sorted(map(str, plain.rows))
+    if step.watermark is not None and benches[0].last is not None and benches[0].last.epoch.work:
+        late = replace(step, watermark=step.watermark - 2)
+        for table, rows in zip(benches[0]._tables, benches[0].state(), strict=True):
+            if "_degree_" not in table.name:
+                assert not any(is_passed(late, row[TIME]) for row in rows)  # type: ignore[index]
+
+
+@fewer
+@given(histories(inputs=2))
+@pytest.mark.parametrize("kind", [JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL, JoinKind.LEFT_ANTI])
+def test_interval_joins(kind: JoinKind, steps: list[Step]) -> None:
+    twins = Twins(near(kind), inputs=2)
+    (join,) = [node for node in nodes_of_fragment(twins.roots[0]) if isinstance(node, plan.HashJoin)]
+    assert join.left_side.passed is not None
+    assert join.right_side.passed is not None
+    twins.run(steps, near_rows_are_kept)
 
 
 @fewer

@@ -1,0 +1,55 @@
+"""Rows of a join that match nothing more are deleted, some with every epoch, around and around the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.executors.change_chunk import make_chunk
+from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.storage.column_buffers import whole
+from risingpy.storage.state_table import StateTable
+
+# Looked at per epoch at least, and for each row that comes: so a table has at most as much again as it needs.
+LEAST_ROWS = 1000
+ROWS_PER_INPUT_ROW = 2
+
+
+@dataclass(slots=True)
+class PassedRowsSweep:
+    """`expression` reads the table's columns. It is remembered how far each shard's round has come.
+
+    That is not durable: a round that is lost begins anew, and a row that it has left is met by the next.
+    """
+
+    expression: Evaluator
+    _positions: dict[int, bytes | None] = field(default_factory=dict)
+
+    def run(
+        self,
+        table: StateTable,
+        degrees: StateTable | None,
+        bound: pa.Array,
+        *,
+        shard: int,
+        vnodes: Sequence[int],
+        input_rows: int,
+    ) -> None:
+        """Deletes the rows whose expression is below the one value of `bound`, and their degrees."""
+        limit = max(LEAST_ROWS, ROWS_PER_INPUT_ROW * input_rows)
+        rows, self._positions[shard] = table.scan(vnodes, self._positions.get(shard), limit)
+        if not rows.num_rows:
+            return
+        chunk = make_chunk(np.ones(rows.num_rows, np.int8), rows.columns)
+        values = whole(self.expression.evaluate(chunk)[0].column(1))
+        passed = pc.less(values, bound[0]).fill_null(False)
+        gone = [whole(column).filter(passed) for column in rows.columns]
+        ops = np.full(len(gone[0]), -1, np.int8)
+        table.apply(ops, gone)
+        if degrees is not None:
+            key = [gone[column.index] for column in table.schema.key]
+            degrees.apply(ops, [*key, pa.nulls(len(ops), pa.int64())])
