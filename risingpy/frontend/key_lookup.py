@@ -8,12 +8,13 @@ from decimal import Context, Decimal
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
+from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
 from risingpy.optimizer.catalog import Catalog, Relation
 from risingpy.optimizer.logical import Filter, LogicalPlan, Scan
 from risingpy.optimizer.rewrite import conjuncts, plan_inputs
 from risingpy.storage.storage_table import StorageTable
 from risingpy.types import MAX_PRECISION, SqlType, TypeKind
+from risingpy.types.wide_numeric import to_decimal
 
 # Equal values of these may have different keys: 0 and -0, 1 month and 30 days.
 _SEVERAL_FORMS = (TypeKind.REAL, TypeKind.DOUBLE, TypeKind.INTERVAL)
@@ -80,10 +81,11 @@ def _as_stored(literal: Literal, type_: SqlType) -> Literal | None:
         return None
     if literal.type.arrow == type_.arrow:
         return None if literal.value is None else literal
-    if type_.kind is TypeKind.NUMERIC and isinstance(literal.value, Decimal):
+    value = to_decimal(literal.value) if literal.type.is_wide and isinstance(literal.value, bytes) else literal.value
+    if type_.kind is TypeKind.NUMERIC and isinstance(value, Decimal):
         assert type_.scale is not None
-        scaled = literal.value.quantize(Decimal(1).scaleb(-type_.scale), context=_WIDE)
-        if scaled == literal.value and abs(scaled) < Decimal(10) ** (type_.precision or 0) / 10**type_.scale:
+        scaled = value.quantize(Decimal(1).scaleb(-type_.scale), context=_WIDE)
+        if scaled == value and abs(scaled) < Decimal(10) ** (type_.precision or 0) / 10**type_.scale:
             return Literal(scaled, type_)
     return None
 
@@ -95,11 +97,16 @@ def _filters_on_scans(plan: LogicalPlan) -> Iterator[Filter]:
         yield from _filters_on_scans(child)
 
 
+def _uncast(expr: Expr) -> Expr:
+    """A numeric column that was cast to meet a wide constant, as it is."""
+    return expr.arg if isinstance(expr, Cast) and expr.type.is_wide and not expr.arg.type.is_float else expr
+
+
 def _equalities(predicate: Expr) -> Iterator[tuple[int, Literal]]:
     """(column, constant) of the equalities that must all hold."""
     for condition in conjuncts(predicate):
         if isinstance(condition, Call) and condition.function in ("eq", "in"):
             # IN (…) of one value is an equality; the patterns below take no longer list.
-            match condition.args:
+            match tuple(map(_uncast, condition.args)):
                 case (InputRef(index=index), Literal() as literal) | (Literal() as literal, InputRef(index=index)):
                     yield index, literal

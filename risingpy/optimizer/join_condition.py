@@ -118,7 +118,7 @@ def _common_type(left: SqlType, right: SqlType) -> SqlType | None:
     if left.kind is right.kind is TypeKind.NUMERIC:
         common = numeric_result(NumericRule.LARGER, (left, right))
         fits = all(_digits(common) >= _digits(each) and _scale(common) >= _scale(each) for each in (left, right))
-        return common if fits and (common.precision or 0) <= MAX_PRECISION else None
+        return common if fits else None
     if {left.kind, right.kind} == {TypeKind.DATE, TypeKind.TIMESTAMP}:
         return TIMESTAMP
     if left.is_float and right.is_float:

@@ -11,6 +11,7 @@ from risingpy.types.sql_type import (
     INTERVAL,
     JSONB,
     MAX_PRECISION,
+    NARROW_NUMERIC,
     NUMERIC,
     REAL,
     SMALLINT,
@@ -25,6 +26,7 @@ from risingpy.types.sql_type import (
     TypeKind,
     array_of,
     map_of,
+    narrow,
     numeric,
     struct_of,
 )
@@ -40,6 +42,7 @@ __all__ = [
     "INTERVAL",
     "JSONB",
     "MAX_PRECISION",
+    "NARROW_NUMERIC",
     "NUMERIC",
     "REAL",
     "SMALLINT",
@@ -54,6 +57,7 @@ __all__ = [
     "TypeKind",
     "array_of",
     "map_of",
+    "narrow",
     "numeric",
     "struct_of",
 ]

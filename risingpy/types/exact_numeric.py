@@ -4,7 +4,8 @@
             | ndigits × int16
     1234.5 with scale 2 → 0002 0000 0000 0002  04d2 1388
 
-A declared numeric(p, s) shows all s digits after the point; a plain one shows none of the trailing zeros.
+A declared numeric(p, s) shows all s digits after the point; a plain one shows none of the trailing zeros. Values are
+Decimals, but those of a wide numeric are its bytes (`wide_numeric`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, NumericValueOutOfRange, SqlError
+from risingpy.types import wide_numeric
 from risingpy.types.sql_type import MAX_PRECISION, SqlType
 
 _SYNTAX = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*", re.ASCII)
@@ -30,7 +32,7 @@ _HEADER_BYTES = 8
 _GROUP = 4
 
 
-def parse(type_: SqlType, text: str, time_zone: str) -> Decimal:
+def parse(type_: SqlType, text: str, time_zone: str) -> Decimal | bytes:
     """Rounds half away from zero to the type's scale. NaN and the infinities are not supported."""
     match = _SYNTAX.fullmatch(text)
     if match is None:
@@ -38,9 +40,13 @@ def parse(type_: SqlType, text: str, time_zone: str) -> Decimal:
             raise FeatureNotSupported(f'"{text.strip()}" of type numeric is not supported')
         raise InvalidTextRepresentation(f'invalid input syntax for type numeric: "{text}"')
     try:
-        return fit(type_, _WIDE.create_decimal(match[1]))
+        return _as_stored(type_, fit(type_, _WIDE.create_decimal(match[1])))
     except Overflow:
         raise NumericValueOutOfRange("value overflows numeric format") from None
+
+
+def _as_stored(type_: SqlType, value: Decimal) -> Decimal | bytes:
+    return wide_numeric.to_bytes(value) if type_.is_wide else value
 
 
 def fit(type_: SqlType, value: Decimal) -> Decimal:
@@ -70,6 +76,8 @@ def _too_large(type_: SqlType) -> NumericValueOutOfRange:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    if isinstance(value, bytes):
+        value = wide_numeric.to_decimal(value)
     assert isinstance(value, Decimal)
     shown = format(value, "f")
     if not type_.declared and "." in shown:
@@ -78,7 +86,6 @@ def format_value(type_: SqlType, value: object, time_zone: str) -> str:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
-    assert isinstance(value, Decimal)
     shown = format_value(type_, value, "")
     whole, _, fraction = shown.lstrip("-").partition(".")
     whole = whole.lstrip("0")
@@ -91,11 +98,11 @@ def encode(type_: SqlType, value: object) -> bytes:
         weight -= 1
     while groups and groups[-1] == 0:
         groups.pop()
-    sign = _NEGATIVE if value < 0 else 0
+    sign = _NEGATIVE if shown.startswith("-") else 0
     return struct.pack(f"!hhHH{len(groups)}h", len(groups), weight if groups else 0, sign, len(fraction), *groups)
 
 
-def decode(type_: SqlType, data: bytes) -> Decimal:
+def decode(type_: SqlType, data: bytes) -> Decimal | bytes:
     malformed = SqlError("incorrect binary data format", sqlstate="22P03")
     if len(data) < _HEADER_BYTES:
         raise malformed
@@ -111,7 +118,7 @@ def decode(type_: SqlType, data: bytes) -> Decimal:
         raise _too_large(type_)
     digits = "".join(f"{group:04d}" for group in groups) or "0"
     exponent = _GROUP * (weight + 1 - count) if count else 0
-    return fit(type_, Decimal(f"{'-' if sign else ''}{digits}E{exponent}"))
+    return _as_stored(type_, fit(type_, Decimal(f"{'-' if sign else ''}{digits}E{exponent}")))
 
 
 def _unscaled(array: pa.Array) -> pa.Array:
@@ -128,6 +135,8 @@ def _digits(type_: SqlType, array: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    if type_.is_wide:
+        return wide_numeric.text_column(array)
     if not type_.scale:
         return pc.cast(_unscaled(array), pa.string())
     digits, negative = _digits(type_, array)
@@ -143,16 +152,13 @@ def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
     """All rows at once: digits as a matrix of base-10000 groups, leading and trailing zero groups masked out."""
-    assert type_.scale is not None
     count = len(array)
-    scale = type_.scale
+    scale = type_.scale or 0
     after = -(-scale // _GROUP)
-    before = -(-(MAX_PRECISION + 1) // _GROUP)
-    digits, negative = _digits(type_, pc.fill_null(array, Decimal(0)))
-    fixed = pc.utf8_lpad(digits, before * _GROUP + scale, padding="0")
-    characters = _characters(fixed, before * _GROUP + scale)
+    digits, negative = _digit_rows(type_, array)
+    before = (digits.shape[1] - scale) // _GROUP
     padding = np.zeros((count, after * _GROUP - scale), np.uint8)
-    matrix = np.hstack([characters - np.uint8(ord("0")), padding]).reshape(count, before + after, _GROUP)
+    matrix = np.hstack([digits, padding]).reshape(count, before + after, _GROUP)
     groups = matrix.astype(np.int16) @ np.array([1000, 100, 10, 1], np.int16)
     places = np.arange(before + after)
     used = groups != 0
@@ -162,8 +168,8 @@ def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
     header = np.empty((count, 4), ">i2")
     header[:, 0] = last - first + 1
     header[:, 1] = np.where(any_used, before - 1 - first, 0)
-    header[:, 2] = np.where(negative.to_numpy(zero_copy_only=False), _NEGATIVE, 0)
-    header[:, 3] = scale if type_.declared else _shown_scale(characters, scale)
+    header[:, 2] = np.where(negative, _NEGATIVE, 0)
+    header[:, 3] = scale if type_.declared else _shown_scale(digits, scale)
     keep = np.ones((count, 4 + before + after), bool)
     keep[:, 4:] = (places >= first[:, None]) & (places <= last[:, None])
     words = np.hstack([header, groups.astype(">i2")])
@@ -174,6 +180,19 @@ def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), count, [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
+def _digit_rows(type_: SqlType, array: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
+    """Each row's digits, whole groups of four of them before the point; and which rows are negative."""
+    if type_.is_wide:
+        digits, negative = wide_numeric.digits_of(array)
+        missing = -wide_numeric.WHOLE_DIGITS % _GROUP
+        return np.hstack([np.zeros((len(array), missing), np.uint8), digits]), negative
+    assert type_.scale is not None
+    width = -(-(MAX_PRECISION + 1) // _GROUP) * _GROUP + type_.scale
+    texts, below = _digits(type_, pc.fill_null(array, Decimal(0)))
+    characters = _characters(pc.utf8_lpad(texts, width, padding="0"), width)
+    return characters - np.uint8(ord("0")), below.to_numpy(zero_copy_only=False)
+
+
 def _characters(texts: pa.Array, width: int) -> npt.NDArray[np.uint8]:
     """ASCII strings of one width, as a matrix."""
     flat = np.frombuffer(texts.buffers()[2], np.uint8) if len(texts) else np.empty(0, np.uint8)
@@ -181,17 +200,19 @@ def _characters(texts: pa.Array, width: int) -> npt.NDArray[np.uint8]:
     return flat[start : start + len(texts) * width].reshape(len(texts), width)
 
 
-def _shown_scale(characters: npt.NDArray[np.uint8], scale: int) -> npt.NDArray[np.int64]:
+def _shown_scale(digits: npt.NDArray[np.uint8], scale: int) -> npt.NDArray[np.int64]:
     """How many digits after the point are left without trailing zeros."""
     if scale == 0:
-        return np.zeros(len(characters), np.int64)
-    fraction = characters[:, -scale:] != ord("0")
+        return np.zeros(len(digits), np.int64)
+    fraction = digits[:, -scale:] != 0
     return np.where(fraction.any(axis=1), scale - fraction[:, ::-1].argmax(axis=1), 0)
 
 
 def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     """What needs no rounding; see `forms.parse_column`."""
     assert type_.precision is not None and type_.scale is not None
+    if type_.is_wide:
+        return wide_numeric.parse_plain(texts)
     room = type_.precision - type_.scale
     if room == 0:
         return pa.nulls(len(texts), type_.arrow), pc.is_null(texts)

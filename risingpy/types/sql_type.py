@@ -1,17 +1,20 @@
 """SQL types: one immutable value per type, and what each is on the wire, in Arrow and in DuckDB.
 
-A NUMERIC always has a physical precision and scale, because Arrow's decimal128 needs both. `declared` tells
-a column that the user wrote as `numeric(p, s)` (fixed scale, shown with its zeros) from a computed or plain
-`numeric` (shown without padding zeros, as RisingWave does; PostgreSQL's typmod -1).
+A NUMERIC always has a physical precision and scale. Up to 38 digits it is Arrow's decimal128; the one of 90 digits is
+wide, a byte string (`wide_numeric`): a plain `numeric`, a quotient, an average. `declared` tells a column that the user
+wrote as `numeric(p, s)` (fixed scale, shown with its zeros) from a computed or plain `numeric` (shown without padding
+zeros, as RisingWave does; PostgreSQL's typmod -1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import pyarrow as pa
+
+from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS
 
 
 class TypeKind(Enum):
@@ -40,8 +43,8 @@ class TypeKind(Enum):
     UNKNOWN = "unknown"  # an untyped literal or NULL before it is coerced; never stored
 
 
-MAX_PRECISION = 38
-UNDECLARED_SCALE = 16  # what PostgreSQL shows of an average; leaves 22 digits before the point
+MAX_PRECISION = 38  # that can be declared
+UNDECLARED_SCALE = 16  # of computed numerics that are not wide; leaves 22 digits before the point
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ class SqlType:
         """The Arrow type of a column of this type, in chunks, in stored rows and in results."""
         match self.kind:
             case TypeKind.NUMERIC:
-                return pa.decimal128(self.precision, self.scale)
+                return pa.binary() if self.is_wide else pa.decimal128(self.precision, self.scale)
             case TypeKind.ARRAY:
                 return pa.list_(self.element.arrow)
             case TypeKind.STRUCT:
@@ -120,7 +123,7 @@ class SqlType:
         """The name to CAST to in DuckDB."""
         match self.kind:
             case TypeKind.NUMERIC:
-                return f"DECIMAL({self.precision},{self.scale})"
+                return "BLOB" if self.is_wide else f"DECIMAL({self.precision},{self.scale})"
             case TypeKind.ARRAY:
                 return f"{self.element.duckdb}[]"
             case TypeKind.STRUCT:
@@ -164,6 +167,11 @@ class SqlType:
         return self.is_integer or self.is_float or self.kind is TypeKind.NUMERIC
 
     @property
+    def is_wide(self) -> bool:
+        """True for a numeric of more digits than decimal128 has: its values are byte strings."""
+        return (self.precision or 0) > MAX_PRECISION
+
+    @property
     def is_text(self) -> bool:
         """True for varchar, text and char(n)."""
         return self.kind in (TypeKind.VARCHAR, TypeKind.CHARACTER)
@@ -198,12 +206,20 @@ CHARACTER = SqlType(TypeKind.CHARACTER)
 UUID = SqlType(TypeKind.UUID)
 JSONB = SqlType(TypeKind.JSONB)
 UNKNOWN = SqlType(TypeKind.UNKNOWN)
-NUMERIC = SqlType(TypeKind.NUMERIC, MAX_PRECISION, UNDECLARED_SCALE)
+NUMERIC = SqlType(TypeKind.NUMERIC, WHOLE_DIGITS + DECIMALS, DECIMALS)
+NARROW_NUMERIC = SqlType(TypeKind.NUMERIC, MAX_PRECISION, UNDECLARED_SCALE)  # of functions that know no wide ones
 
 
 def numeric(precision: int, scale: int, *, declared: bool = False) -> SqlType:
     """NUMERIC of a physical precision and scale."""
     return SqlType(TypeKind.NUMERIC, precision, scale, declared)
+
+
+def narrow(type_: SqlType) -> SqlType:
+    """The type with numerics of at most 38 digits in the places of wide ones."""
+    if type_.is_wide:
+        return NARROW_NUMERIC
+    return replace(type_, items=tuple(map(narrow, type_.items))) if type_.items else type_
 
 
 def array_of(element: SqlType) -> SqlType:

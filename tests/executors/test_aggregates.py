@@ -21,7 +21,8 @@ from risingpy.optimizer.logical import AggCall
 from risingpy.optimizer.plan import AggState, HashAgg, LocalAgg, SimpleAgg, StreamPlan
 from risingpy.optimizer.state_tables import materialized_input_state, value_state
 from risingpy.storage.table_schema import TableSchema
-from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, NUMERIC, VARCHAR, SqlType, TypeKind, numeric
+from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, VARCHAR, SqlType, TypeKind, numeric
+from risingpy.types import NARROW_NUMERIC as NUMERIC
 from tests.executors.bench import FragmentBench, Output, Relation, Row, chunk, comparable, delta, leaf, properties
 from tests.executors.histories import BIG, bigints, booleans, doubles, groups, histories, intervals, numerics, texts
 

@@ -26,7 +26,6 @@ from risingpy.types import (
     DATE,
     DOUBLE,
     INTEGER,
-    NUMERIC,
     REAL,
     SMALLINT,
     TIMESTAMP,
@@ -34,6 +33,7 @@ from risingpy.types import (
     SqlType,
     numeric,
 )
+from risingpy.types import NARROW_NUMERIC as NUMERIC
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
 

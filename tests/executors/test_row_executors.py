@@ -16,7 +16,8 @@ from risingpy.executors.dml import DmlExecutor
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.optimizer.plan import Filter, Project, Source, StreamPlan, Union, Values
 from risingpy.optimizer.state_tables import marker_table
-from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, NUMERIC, VARCHAR, SqlType
+from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, SqlType
+from risingpy.types import NARROW_NUMERIC as NUMERIC
 from tests.executors.bench import (
     FragmentBench,
     Input,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
 
 import psycopg
@@ -32,9 +33,9 @@ def _shown(value: str | None, oid: int) -> str | None:
     if value is None:
         return None
     if oid == _NUMERIC and "." in value:
-        whole, _, decimals = value.partition(".")
-        decimals = decimals[:16].rstrip("0")
-        return f"{whole}.{decimals}" if decimals else whole
+        # Our quotients have more digits.
+        rounded = f"{Decimal(value).quantize(Decimal('1e-15'), ROUND_HALF_UP, Context(prec=100)):f}"
+        return rounded.rstrip("0").rstrip(".")
     if oid in (_DOUBLE, _REAL):
         return f"{float(value):.6g}"
     return value

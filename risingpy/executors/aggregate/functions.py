@@ -8,6 +8,7 @@ from risingpy.executors.aggregate.layout import types_of
 from risingpy.executors.aggregate.moments import REGRESSIONS, SPREADS, FloatSpread, NumericSpread, Regression
 from risingpy.executors.aggregate.sums import ExactSum, FloatSum, IntervalSum
 from risingpy.executors.aggregate.value_state import BooleanState, Count, Extreme, ValueState
+from risingpy.executors.aggregate.wide_sums import WideSum
 from risingpy.types import SqlType, TypeKind
 
 
@@ -20,6 +21,8 @@ def value_state(function: str, arguments: tuple[SqlType, ...], result_type: SqlT
             return FloatSum(result_type)
         case "sum" if arguments[0].kind is TypeKind.INTERVAL:
             return IntervalSum()
+        case "sum" if arguments[0].is_wide:
+            return WideSum()
         case "sum":
             return ExactSum(types_of(function, arguments), result_type)
         case "min" | "max":

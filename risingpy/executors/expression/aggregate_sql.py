@@ -34,6 +34,8 @@ def plain_aggregate_sql(
             total = _exact_sum(f"CAST({args[0]} AS DOUBLE)", DOUBLE, distinct, suffix)
             count = _plain_call("count", args[0], BIGINT, distinct, suffix)
             return f"({total} / CAST({count} AS DOUBLE))"  # the sum of nothing is NULL
+    if function == "sum" and arg_types[0].is_wide:
+        return own_call("wide_sum", [f"list({'DISTINCT ' if distinct else ''}{args[0]}){suffix}"], result)
     if function == "avg":
         return _average(args[0], arg_types[0], result, distinct, suffix)
     if function == "count" and not args:
@@ -78,7 +80,7 @@ def _average(argument: str, argument_type: SqlType, result: SqlType, distinct: b
         argument = f"CAST({argument} AS DOUBLE)"
     total_type = _total_type(argument_type)
     texts = [
-        _plain_call("sum", argument, total_type, distinct, suffix),
+        plain_aggregate_sql("sum", [argument], [argument_type], total_type, distinct=distinct, suffix=suffix),
         _plain_call("count", argument, BIGINT, distinct, suffix),
     ]
     total, count = InputRef(0, total_type), InputRef(1, BIGINT)

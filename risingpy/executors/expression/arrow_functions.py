@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from risingpy.executors.expression import functions, numeric_arithmetic
 from risingpy.executors.expression.functions import FUNCTIONS, python_functions
+from risingpy.executors.expression.functions.wide_numbers import COMPUTED, of_numbers, to_narrow
 from risingpy.executors.expression.nodes import (
     Call,
     Case,
@@ -151,6 +152,8 @@ def _call(call: Call) -> Evaluate | None:
 
 def _function(call: Call) -> Callable[..., Value] | None:
     name = call.function
+    if name in COMPUTED and (call.type.is_wide or any(arg.type.is_wide for arg in call.args)):
+        return partial(_wide, call)
     if name in FUNCTIONS and name not in SPECIAL and call.type.kind is not TypeKind.NUMERIC:
         return partial(_own, call)
     kinds = {arg.type.kind for arg in call.args}
@@ -201,6 +204,15 @@ def _field(call: Call) -> Evaluate | None:
     return lambda columns: pc.struct_field(value(columns), name.value)
 
 
+def _wide(call: Call, *args: Value) -> Value:
+    rows = next((len(arg) for arg in args if not isinstance(arg, pa.Scalar)), None)
+    if rows is None:
+        raise pa.ArrowNotImplementedError("constants only")
+    columns = [whole(as_column(arg, rows, each.type)) for arg, each in zip(args, call.args, strict=True)]
+    wide = [of_numbers(column) if pa.types.is_decimal(column.type) else column for column in columns]
+    return functions.call(FUNCTIONS[f"wide_{call.function}"], wide, call.type.arrow)
+
+
 def _numeric(call: Call) -> Callable[..., Value] | None:
     if any(isinstance(arg, Literal) for arg in call.args):
         return None  # the arithmetic takes columns only
@@ -245,14 +257,28 @@ def _cast(cast: Cast) -> Evaluate | None:
     value = compile_arrow(cast.arg)
     if value is None or cast.safe or not _is_plain_cast(source, target) or isinstance(cast.arg, Literal):
         return None
-    if target.kind is TypeKind.NUMERIC and source.is_integer:
+    if target.is_wide and not source.is_wide:
+        return lambda columns: _array_function(of_numbers, value(columns))
+    if source.is_wide and target.kind is TypeKind.NUMERIC and not target.is_wide:
+        return lambda columns: _array_function(to_narrow, value(columns), target.arrow)
+    if target.kind is TypeKind.NUMERIC and source.is_integer and not target.is_wide:
         return lambda columns: _integer_to_numeric(value(columns), target.arrow)
     safe = not target.is_float  # a bigint beyond 53 bits is rounded, as in SQL
     return lambda columns: pc.cast(value(columns), target.arrow, safe=safe)
 
 
+def _array_function(function: Callable[..., pa.Array], value: Value, *rest: object) -> Value:
+    if isinstance(value, pa.Scalar):
+        raise pa.ArrowNotImplementedError("constants only")
+    return function(value, *rest)
+
+
 def _is_plain_cast(source: SqlType, target: SqlType) -> bool:
-    """Whether Arrow's checked cast gives SQL's result."""
+    """Whether Arrow's checked cast gives SQL's result, or a function for wide numerics does."""
+    if source.is_wide:
+        return target.kind is TypeKind.NUMERIC
+    if target.is_wide:
+        return source.is_integer or source.kind is TypeKind.NUMERIC
     match source.kind, target.kind:
         case TypeKind.SMALLINT | TypeKind.INTEGER | TypeKind.BIGINT, _:
             return target.is_numeric

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from risingpy.errors import InternalError
 from risingpy.executors.expression.functions import FUNCTIONS, python_functions
+from risingpy.executors.expression.functions.wide_numbers import COMPUTED
 from risingpy.executors.expression.nodes import (
     Call,
     Case,
@@ -26,6 +27,7 @@ from risingpy.executors.expression.sql_casts import cast
 from risingpy.executors.expression.sql_functions import SPECIAL, TEMPLATES
 from risingpy.executors.expression.sql_nested import compared_with_all
 from risingpy.executors.expression.sql_text import literal, own_call, quoted
+from risingpy.types import NUMERIC, TypeKind
 
 
 def compile_expression(expr: Expr, column: Callable[[int], str], *, strict: bool) -> str:
@@ -60,6 +62,11 @@ def _compile(expr: Expr, column: Callable[[int], str]) -> str:
 
 
 def _call(call: Call, args: list[str]) -> str:
+    if call.type.is_wide or any(arg.type.is_wide for arg in call.args):
+        numbers = zip(args, call.args, strict=True)
+        args = [cast(a, e.type, NUMERIC) if e.type.kind is TypeKind.NUMERIC else a for a, e in numbers]
+        if call.function in COMPUTED:
+            return own_call(f"wide_{call.function}", args, call.type)
     if call.function in SPECIAL:
         return SPECIAL[call.function](call, args)
     if call.function in python_functions.CALLS:

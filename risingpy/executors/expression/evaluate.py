@@ -180,5 +180,7 @@ def _raise_if_invalid(error: Exception) -> None:
     """Raises what no row is to blame for: SQL that DuckDB does not accept, a defect of DuckDB's, no memory."""
     if isinstance(error, _INVALID):
         raise translate_error(error) from error
-    if isinstance(error, duckdb.Error) and isinstance(translate_error(error), ExternalRoutineLimitExceeded):
-        raise translate_error(error) from error
+    # Of a function of ours, that is; chr(0) too is 54000, but raised by a cast.
+    raised = translate_error(error) if isinstance(error, duckdb.InvalidInputException) else None
+    if isinstance(raised, ExternalRoutineLimitExceeded):
+        raise raised from error

@@ -34,6 +34,7 @@ from risingpy.types import (
     INTERVAL,
     JSONB,
     MAX_PRECISION,
+    NARROW_NUMERIC,
     NUMERIC,
     REAL,
     SMALLINT,
@@ -65,13 +66,14 @@ class NumericRule(Enum):
 
     ADD = "add"  # the larger scale, one digit more before the point
     MULTIPLY = "multiply"  # scales and digits add up
-    DIVIDE = "divide"  # at least 16 decimals, as PostgreSQL shows them
+    DIVIDE = "divide"  # wide: a quotient has no end
     LARGER = "larger"  # the larger scale and the larger number of digits before the point
     FIRST = "first"  # the first argument's
     INTEGRAL = "integral"  # scale 0, one digit more before the point
     SUM = "sum"  # the first argument's scale, as many digits as there can be
     SECONDS = "seconds"  # six decimals: microseconds
-    PLAIN = "plain"  # numeric without declared scale
+    PLAIN = "plain"  # 16 decimals
+    AVERAGE = "average"  # wide, as a quotient
     WHOLE = "whole"  # scale 0, as many digits as there can be
     ROOT = "root"  # 20 decimals, fewer where the digits before the point need the room
     LOGARITHM = "logarithm"  # 20 decimals
@@ -203,7 +205,7 @@ _AGGREGATES = """
 count count = int8 | every = int8
 sum sum int2 = int8 | int4 = int8 | int8 = numeric:sum | numeric = numeric:sum | float4 = float4 | float8 = float8
 sum sum interval = interval
-avg avg int2 = numeric:plain | int4 = numeric:plain | int8 = numeric:plain | numeric = numeric:plain
+avg avg int2 = numeric:average | int4 = numeric:average | int8 = numeric:average | numeric = numeric:average
 avg avg float4 = float8 | float8 = float8 | interval = interval
 bool_and bool_and bool = bool
 every bool_and bool = bool
@@ -343,25 +345,34 @@ def numeric_of(sql_type: SqlType) -> SqlType:
 
 
 _PRODUCT_SCALE = 6
+_WIDE_IF_ARGUMENTS_ARE = frozenset(
+    {
+        *(NumericRule.ADD, NumericRule.MULTIPLY, NumericRule.LARGER, NumericRule.FIRST),
+        *(NumericRule.INTEGRAL, NumericRule.SUM),
+    }
+)
 
 
 def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
-    """The result type of a numeric operation. Precision is cut at 38 digits, never the larger input's scale."""
+    """The result type of a numeric operation: wide where an argument is, or where 38 digits would lose decimals."""
     numbers = [a for a in args if a.is_numeric]
+    if any(a.is_wide for a in numbers) and rule in _WIDE_IF_ARGUMENTS_ARE:
+        return NUMERIC
     scales = [_scale(a) for a in numbers] or [0]
     wholes = [_whole(a) for a in numbers] or [MAX_PRECISION]
     match rule:
         case NumericRule.ADD:
-            return _clamped(max(wholes) + 1, max(scales))
+            return _widest(max(wholes) + 1, max(scales))
         case NumericRule.MULTIPLY:
-            # Beyond 38 digits the decimals that only the product has make room for the digits before the point,
-            # down to six: prices times discounts times taxes stay exact, and 32 digits are left for the amount.
+            # Beyond 38 digits up to six decimals stay, and the digits before the point are as many as there is room
+            # for: prices times discounts times taxes are exact and fast. What would lose decimals is wide.
             room = MAX_PRECISION - sum(wholes)
-            return _clamped(sum(wholes), min(sum(scales), max(room, _PRODUCT_SCALE, *scales)))
-        case NumericRule.DIVIDE:
-            return numeric(MAX_PRECISION, max(UNDECLARED_SCALE, *scales))
+            kept = min(sum(scales), max(room, _PRODUCT_SCALE, *scales))
+            return NUMERIC if kept < sum(scales) else _clamped(sum(wholes), kept)
+        case NumericRule.DIVIDE | NumericRule.AVERAGE:
+            return NUMERIC
         case NumericRule.LARGER:
-            return _clamped(max(wholes), max(scales))
+            return _widest(max(wholes), max(scales))
         case NumericRule.FIRST:
             return _clamped(wholes[0], scales[0])
         case NumericRule.INTEGRAL:
@@ -371,7 +382,7 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
         case NumericRule.SECONDS:
             return numeric(MAX_PRECISION, 6)
         case NumericRule.PLAIN:
-            return NUMERIC
+            return NARROW_NUMERIC
         case NumericRule.WHOLE:
             return numeric(MAX_PRECISION, 0)
         case NumericRule.ROOT:
@@ -388,6 +399,10 @@ def _scale(sql_type: SqlType) -> int:
 
 def _whole(sql_type: SqlType) -> int:
     return (numeric_of(sql_type).precision or 0) - _scale(sql_type)
+
+
+def _widest(whole: int, scale: int) -> SqlType:
+    return numeric(whole + scale, scale) if 0 < whole + scale <= MAX_PRECISION else NUMERIC
 
 
 def _clamped(whole: int, scale: int) -> SqlType:

@@ -20,6 +20,8 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
         return _items_cast(value, source, target)
     if source.kind is target.kind and source.kind is not TypeKind.NUMERIC:
         return _cut(value, target)
+    if source.is_wide or target.is_wide:
+        return _wide_cast(value, source, target)
     plain = f"CAST({value} AS {target.duckdb})"
     match source.kind, target.kind:
         case _, TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.UNKNOWN:
@@ -45,6 +47,30 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
     return plain
 
 
+def _wide_cast(value: str, source: SqlType, target: SqlType) -> str:
+    """A cast to or from a wide numeric, or both."""
+    if source.is_wide and target.is_wide:
+        return value
+    if target.is_wide:
+        match source.kind:
+            case TypeKind.NUMERIC:
+                return own_call("wide_of_numbers", [value], target)
+            case TypeKind.SMALLINT | TypeKind.INTEGER | TypeKind.BIGINT:
+                return own_call("wide_of_numbers", [f"CAST({value} AS BIGINT)"], target)
+            case TypeKind.REAL | TypeKind.DOUBLE:
+                shown = f"format('{{:.{_SIGNIFICANT[source.kind]}g}}', CAST({value} AS DOUBLE))"
+                return own_call("wide_of_text", [shown], target)
+            case TypeKind.JSONB:
+                return own_call("jsonb_to_numeric", [value], target)
+        return own_call("wide_of_text", [value], target)
+    if target.is_text or target.kind is TypeKind.UNKNOWN:
+        return _cut(text_of(value, source), target)
+    if target.is_float:
+        return f"CAST({text_of(value, source)} AS {target.duckdb})"
+    shown = own_call("wide_rounded_text", [value, str(target.scale or 0)], VARCHAR)
+    return f"CAST({shown} AS {target.duckdb})"
+
+
 def text_of(value: str, type_: SqlType) -> str:
     """The text that PostgreSQL shows of a value."""
     if type_.is_text or type_.kind in (TypeKind.UNKNOWN, TypeKind.JSONB):
@@ -62,6 +88,8 @@ def text_of(value: str, type_: SqlType) -> str:
             parts = [f"coalesce({text_of(f'entry.{side}', t)}, 'NULL')" for side, t in sides]
             entries = f"list_transform(map_entries({value}), lambda entry: {' || chr(58) || '.join(parts)})"
             return f"('{{' || array_to_string({entries}, ',') || '}}')"
+    if type_.is_wide:
+        return own_call("wide_text", [value], VARCHAR)
     if type_.kind in _OWN_TEXT:
         return f"rpy_text_{type_.kind.name.lower()}({value})"
     if type_.kind is TypeKind.NUMERIC and not type_.declared and type_.scale:

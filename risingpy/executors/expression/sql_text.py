@@ -56,6 +56,8 @@ _further_results: dict[SqlType, str] = {}  # those that users' functions have
 
 def own_function(result: SqlType) -> str:
     """The name in DuckDB by which functions of ours with this result are called; a numeric comes as text."""
+    if result.is_wide:
+        return "rpy_bytea"
     if result.kind is TypeKind.NUMERIC:
         return "rpy_varchar"
     plain = SqlType(result.leaf.kind)
@@ -72,9 +74,11 @@ def further_results(known: int) -> list[tuple[str, SqlType]]:
 
 
 def own_call(name: str, args: Sequence[str], result: SqlType) -> str:
-    """The call of a function of `functions.FUNCTIONS`."""
+    """The call of a function of `functions.FUNCTIONS`. Those named `wide_…` give wide numerics as such."""
+    if result.is_wide and not name.startswith("wide_"):
+        return own_call("wide_of_text", [own_call(name, args, VARCHAR)], result)
     called = f"{own_function(result)}({', '.join([quoted(name), *args])})"
-    return f"CAST({called} AS {result.duckdb})" if result.kind is TypeKind.NUMERIC else called
+    return f"CAST({called} AS {result.duckdb})" if result.kind is TypeKind.NUMERIC and not result.is_wide else called
 
 
 def literal(value: object, type_: SqlType) -> str:

@@ -11,6 +11,7 @@ from risingpy.errors import SqlError
 from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Literal
+from risingpy.executors.expression.sql_casts import cast
 from risingpy.executors.expression.window_calls import (
     DEFAULT_FRAME,
     FRAMELESS,
@@ -21,7 +22,7 @@ from risingpy.executors.expression.window_calls import (
     FrameUnits,
     WindowCall,
 )
-from risingpy.types import SqlType
+from risingpy.types import NARROW_NUMERIC, SqlType
 
 Column = Callable[[int], str]
 
@@ -66,6 +67,8 @@ def _has_offset(frame: Frame) -> bool:
 
 def _widened(text: str, type_: SqlType) -> str:
     """What an offset is added to: no sum of integers may be too large."""
+    if type_.is_wide:
+        return cast(text, type_, NARROW_NUMERIC)
     return f"CAST({text} AS HUGEINT)" if type_.is_integer else text
 
 

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
+from risingpy.executors.expression.functions.wide_numbers import COMPUTED
 from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature, numeric_of, numeric_result
-from risingpy.frontend.binder.coercion import Category, Coercer, Context, Operand, category, common_element
+from risingpy.frontend.binder.coercion import (
+    Category,
+    Coercer,
+    Context,
+    Operand,
+    category,
+    common_element,
+    narrowed,
+    widened,
+)
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 
@@ -15,6 +25,9 @@ _OPERATOR_HINT = "No operator matches the given name and argument types. You mig
 _PREFIX_HINT = "No operator matches the given name and argument type. You might need to add an explicit type cast."
 _FUNCTION_HINT = "No function matches the given name and argument types. You might need to add explicit type casts."
 _CHOICE_HINT = "Could not choose a best candidate {}. You might need to add explicit type casts."
+
+
+_TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge"}
 
 
 class Calls:
@@ -91,7 +104,8 @@ class Calls:
                 case Polymorphic.ARRAY:
                     exprs.append(self._coercer.exactly(arg, array_of(element)))
                 case SqlType():
-                    exprs.append(self._coercer.coerce(arg, fitting(want, arg.type), Context.IMPLICIT))
+                    expr = self._coercer.coerce(arg, fitting(want, arg.type), Context.IMPLICIT)
+                    exprs.append(expr if signature.function in _TAKE_WIDE else narrowed(expr))
         if signature.zoned:
             exprs.append(Literal(self._coercer.time_zone, VARCHAR))
         result = signature.result
@@ -105,6 +119,8 @@ class Calls:
         if signature.rule is not None:
             result = numeric_result(signature.rule, tuple(e.type for e in exprs[: len(args)]))
         assert isinstance(result, SqlType)
+        if result.is_wide or any(expr.type.is_wide for expr in exprs):
+            exprs = [widened(expr) if expr.type.kind is TypeKind.NUMERIC else expr for expr in exprs]
         return Call(signature.function, tuple(exprs), result)
 
     def _as_shown(self, signature: Signature, arg: Operand) -> Expr:

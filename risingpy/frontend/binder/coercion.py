@@ -18,8 +18,21 @@ from risingpy.executors.expression.signatures import NumericRule, numeric_of, nu
 from risingpy.frontend.binder.parameters import Parameters
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.optimizer.now import TIME_WORDS
-from risingpy.types import INTEGER, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, SqlType, TypeKind
+from risingpy.types import (
+    INTEGER,
+    MAX_PRECISION,
+    NARROW_NUMERIC,
+    NUMERIC,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    VARCHAR,
+    SqlType,
+    TypeKind,
+    numeric,
+)
 from risingpy.types.forms import parse_text
+from risingpy.types.wide_numeric import DECIMALS, to_decimal
 
 
 class Context(IntEnum):
@@ -195,15 +208,13 @@ class Coercer:
 
     def exactly(self, operand: Operand, target: SqlType) -> Expr:
         """`operand` implicitly cast to the very type, whatever precision it has."""
-        expr = self.coerce(operand, target, Context.IMPLICIT)
-        return expr if expr.type == target else Cast(expr, target)
+        return _finally(self.coerce(operand, target, Context.IMPLICIT), target)
 
     def assign(self, operand: Operand, target: SqlType) -> Expr:
         """`operand` for a column of type `target`: the column's very type, whatever precision the value has."""
         if target.length is not None:
             return self._assign_text(operand, target)
-        expr = self.coerce(operand, target, Context.ASSIGNMENT)
-        return expr if expr.type == target else Cast(expr, target)
+        return _finally(self.coerce(operand, target, Context.ASSIGNMENT), target)
 
     def _assign_text(self, operand: Operand, target: SqlType) -> Expr:
         """A text for varchar(n) or char(n): too long is an error, unless only blanks are too many."""
@@ -268,10 +279,25 @@ def _literal(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
     if target.kind in (_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP) and _depends_on_now(text):
         return Cast(Literal(text, VARCHAR), target)
     try:
-        return Literal(parse_text(target, text, time_zone=time_zone), target)
+        value = parse_text(target, text, time_zone=time_zone)
+        return _of_its_digits(value) if target.is_wide else Literal(value, target)
     except SqlError as error:
         error.position = position
         raise
+
+
+def _of_its_digits(value: object) -> Literal:
+    """A wide numeric as a constant of just the digits that it has, if those are few enough."""
+    assert isinstance(value, bytes)
+    sign, digits, _ = to_decimal(value).as_tuple()
+    shown = "".join(map(str, digits))
+    zeros = len(shown) - len(shown.rstrip("0"))
+    scale = max(DECIMALS - zeros, 0)
+    precision = max(len(shown) - DECIMALS, 1) + scale
+    if precision > MAX_PRECISION:
+        return Literal(value, NUMERIC)
+    unscaled = tuple(digits[: len(digits) - (DECIMALS - scale)]) or (0,)
+    return Literal(Decimal((sign, unscaled, -scale)), numeric(precision, scale))
 
 
 def _has_unknown_fields(sql_type: SqlType) -> bool:
@@ -296,6 +322,29 @@ def _folded(literal: Literal, target: SqlType) -> Literal | None:
     if target.kind is _K.NUMERIC and not target.declared and isinstance(value, int):
         return Literal(Decimal(value), numeric_of(literal.type))
     return None
+
+
+def _finally(expr: Expr, target: SqlType) -> Expr:
+    """`expr`, coerced to the kind of `target`, as the very type."""
+    if expr.type == target:
+        return expr
+    return widened(expr) if target.is_wide else Cast(expr, target)
+
+
+def widened(expr: Expr) -> Expr:
+    """A number as a wide numeric: a constant at once."""
+    if expr.type.is_wide:
+        return expr
+    if isinstance(expr, Literal) and isinstance(expr.value, int | Decimal) and not isinstance(expr.value, bool):
+        return Literal(parse_text(NUMERIC, str(expr.value)), NUMERIC)
+    if isinstance(expr, Cast) and expr.arg.type.is_integer and not expr.type.declared and not expr.safe:
+        expr = expr.arg  # all its digits were kept
+    return Cast(expr, NUMERIC)
+
+
+def narrowed(expr: Expr) -> Expr:
+    """A wide numeric as one that every function knows: 22 digits before the point, 16 behind it."""
+    return Cast(expr, NARROW_NUMERIC) if expr.type.is_wide else expr
 
 
 def _depends_on_now(text: str) -> bool:

@@ -263,8 +263,10 @@ class ExpressionBinder:
     def _negation(self, tree: exp.Neg) -> Expr:
         operand = self.bind(tree.this)
         match operand.expr:
-            case Literal(int() | Decimal() as value, sql_type) if not isinstance(value, bool):
+            case Literal(int() as value, sql_type) if not isinstance(value, bool):
                 return Literal(-value, sql_type)
+            case Literal(Decimal() as value, sql_type):  # Python's minus would round to 28 digits
+                return Literal(value.copy_negate() if value else value, sql_type)
         return self.calls.operator("-", [operand], position_of(tree))
 
     def _plus(self, tree: UnaryPlus) -> Expr:

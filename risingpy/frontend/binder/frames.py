@@ -9,7 +9,7 @@ from sqlglot import exp
 from risingpy.errors import FeatureNotSupported, SqlError, WindowError
 from risingpy.executors.expression.nodes import Cast, Expr
 from risingpy.executors.expression.window_calls import BoundKind, Frame, FrameBound, FrameExclusion, FrameUnits
-from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
+from risingpy.frontend.binder.coercion import Context, Operand, can_coerce, narrowed
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.windows import OrderItem
@@ -91,7 +91,7 @@ def _offset(binder: ExpressionBinder, offset: Operand, units: FrameUnits, order_
             position=offset.position,
             hint="Cast the offset value to an appropriate type.",
         )
-    expr = coercer.coerce(offset, target, Context.IMPLICIT)
+    expr = narrowed(coercer.coerce(offset, target, Context.IMPLICIT))
     return expr if expr.type == target or target.kind is TypeKind.NUMERIC else Cast(expr, target)
 
 

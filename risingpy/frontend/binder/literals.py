@@ -7,13 +7,15 @@ from decimal import Context, Decimal
 
 from risingpy.errors import NumericValueOutOfRange
 from risingpy.executors.expression.nodes import Literal
-from risingpy.types import BIGINT, DOUBLE, INTEGER, MAX_PRECISION, numeric
+from risingpy.types import BIGINT, DOUBLE, INTEGER, MAX_PRECISION, NUMERIC, numeric
+from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes
 
 
 def number_literal(text: str, position: int) -> Literal:
     """The literal that `text`, digits with perhaps a point and an exponent, stands for.
 
-    What numeric's digits do not hold is double precision. Raises 22003 for what that does not hold either.
+    Beyond 38 digits it is a plain numeric, and what that does not hold is double precision. Raises 22003 for what that
+    does not hold either.
     """
     if text.isdigit():
         value = int(text)
@@ -27,7 +29,8 @@ def number_literal(text: str, position: int) -> Literal:
     scale = max(0, -exponent)
     precision = max(number.adjusted() + 1, 0) + scale if number else scale + 1
     if precision > MAX_PRECISION:
-        return _floating(text, position)
+        fits = number.adjusted() < WHOLE_DIGITS and scale <= DECIMALS
+        return Literal(to_bytes(number), NUMERIC) if fits else _floating(text, position)
     number = number.quantize(Decimal(1).scaleb(-scale), context=Context(prec=MAX_PRECISION + 1))
     # Declared: a literal is shown with the zeros that it was written with.
     return Literal(number, numeric(max(precision, 1), scale, declared=True))

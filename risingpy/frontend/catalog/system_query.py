@@ -23,7 +23,7 @@ from risingpy.types import (
     DOUBLE,
     INTEGER,
     INTERVAL,
-    NUMERIC,
+    NARROW_NUMERIC,
     REAL,
     SMALLINT,
     TIMESTAMP,
@@ -39,7 +39,7 @@ _RESULT_TYPES: dict[str, tuple[SqlType, int]] = {
     "SMALLINT": (SMALLINT, 21),
     "INTEGER": (INTEGER, 23),
     "BIGINT": (BIGINT, 20),
-    "HUGEINT": (NUMERIC, 1700),
+    "HUGEINT": (NARROW_NUMERIC, 1700),
     "UINTEGER": (BIGINT, 26),
     "FLOAT": (REAL, 700),
     "DOUBLE": (DOUBLE, 701),
@@ -163,7 +163,7 @@ class SystemQueries:
 
 def _column(name: str, duckdb_type: str, original_name: str) -> ResultColumn:
     if duckdb_type.startswith("DECIMAL"):
-        return ResultColumn(name, NUMERIC, 1700)
+        return ResultColumn(name, NARROW_NUMERIC, 1700)
     type_, oid = _RESULT_TYPES.get(duckdb_type, _TEXT)
     if duckdb_type == "VARCHAR" and (name in _CHAR_COLUMNS or original_name in _CHAR_COLUMNS):
         oid = _CHAR_OID

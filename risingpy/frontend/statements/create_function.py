@@ -20,7 +20,7 @@ from risingpy.frontend.statements.create_view import new_schema
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.function_ddl import FunctionTarget, create_function, drop
 from risingpy.optimizer.catalog import FunctionDesc, FunctionKind, FunctionLanguage
-from risingpy.types import SqlType, struct_of
+from risingpy.types import SqlType, narrow, struct_of
 
 if TYPE_CHECKING:
     from risingpy.frontend.session import ClientSession
@@ -105,6 +105,8 @@ def _checked(session: ClientSession, function: FunctionDesc, statement: CreateFu
         raise InvalidFunctionDefinition(message, position=statement.name.position)
     try:
         if function.language is FunctionLanguage.PYTHON:
+            types = tuple(map(narrow, function.argument_types))
+            function = replace(function, argument_types=types, result=narrow(function.result))
             answer, _ = call_worker("check", definition_text(function))
             return replace(function, retracts=answer["retracts"])
         if function.kind is not FunctionKind.SCALAR:

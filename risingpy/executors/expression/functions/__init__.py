@@ -22,11 +22,13 @@ from risingpy.executors.expression.functions.numeric_analysis import NUMERIC_ANA
 from risingpy.executors.expression.functions.python_functions import PYTHON_FUNCTIONS
 from risingpy.executors.expression.functions.regular_expressions import REGULAR_EXPRESSIONS
 from risingpy.executors.expression.functions.text import TEXT
+from risingpy.executors.expression.functions.wide_numbers import WIDE_NUMBERS
 
 FUNCTIONS: dict[str, Function] = {
     **AGGREGATES,
     **MATHEMATICAL,
     **NUMERIC_ANALYSIS,
+    **WIDE_NUMBERS,
     **TEXT,
     **REGULAR_EXPRESSIONS,
     **BYTE_STRINGS,

@@ -17,7 +17,7 @@ from risingpy.executors.aggregate.functions import value_state
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.types import DOUBLE, INTERVAL, MAX_PRECISION, NUMERIC, REAL, SqlType, numeric
+from risingpy.types import DOUBLE, INTERVAL, MAX_PRECISION, NARROW_NUMERIC, NUMERIC, REAL, SqlType, numeric
 
 
 def _aggregate(function: str, result_type: SqlType) -> Compute:
@@ -46,14 +46,17 @@ def _type(arrow: pa.DataType) -> SqlType:
         return DOUBLE
     if pa.types.is_interval(arrow):
         return INTERVAL
+    if pa.types.is_binary(arrow):
+        return NUMERIC
     return numeric(MAX_PRECISION, arrow.scale if pa.types.is_decimal(arrow) else 0)
 
 
 AGGREGATES: dict[str, Function] = {
     "list_sum": Function(_aggregate("sum", DOUBLE)),
     "list_sum_real": Function(_aggregate("sum", REAL)),
+    "wide_sum": Function(_aggregate("sum", NUMERIC)),
     "list_sum_interval": Function(_aggregate("sum", INTERVAL)),
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in REGRESSIONS},
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in SPREADS},
-    **{f"list_{name}_numeric": Function(_aggregate(name, NUMERIC)) for name in SPREADS},
+    **{f"list_{name}_numeric": Function(_aggregate(name, NARROW_NUMERIC)) for name in SPREADS},
 }

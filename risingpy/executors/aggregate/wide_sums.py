@@ -1,0 +1,67 @@
+"""sum of wide numerics: exact, limb by limb."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.executors.aggregate.grouping import GroupedRows
+from risingpy.executors.aggregate.value_state import ValueState, integers_of, merged_integers, present, signed_counts
+from risingpy.executors.expression.wide_kernels import BASE, LIMBS, add_limbs, add_wide_numbers, settle
+from risingpy.types.wide_numeric import column_of
+
+Integers = npt.NDArray[np.int64]
+_BYTES = 8 * LIMBS
+
+
+@dataclass(frozen=True, slots=True)
+class WideSum(ValueState):
+    """The state: ten limbs, the lowest first, each an int64 from 0 to 10^9 - 1 but the highest, which has the sign."""
+
+    def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
+        rows, argument = present(rows, arguments[0])
+        sums = np.zeros(LIMBS * rows.groups, np.int64)
+        if len(argument):
+            start = np.frombuffer(argument.buffers()[1], np.int32)[argument.offset]
+            data = np.frombuffer(argument.buffers()[2], np.uint8)[start:]
+            add_wide_numbers(rows.codes, rows.signs, data, sums)
+        return [_state(sums), pa.array(signed_counts(rows))]
+
+    def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
+        sums = np.zeros(LIMBS * groups, np.int64)
+        add_limbs(codes, np.ones(len(codes), np.int8), _limbs(states[0]), sums)
+        return [_state(sums), merged_integers(codes, groups, states[1])]
+
+    def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
+        empty = integers_of(states[1]) == 0
+        limbs = _limbs(states[0]).copy()
+        negative, failed = np.empty((2, len(empty)), np.uint8)
+        settle(limbs, negative, failed)
+        too_large = ~empty & failed.astype(np.bool_)
+        column = column_of(limbs.reshape(-1, LIMBS)[:, ::-1], negative.astype(np.bool_), empty | too_large)
+        return column, int(too_large.sum())
+
+
+def _state(sums: Integers) -> pa.Array:
+    """Sums of limbs as states, carried: equal sums are equal bytes."""
+    limbs = sums.reshape(-1, LIMBS)
+    for k in range(LIMBS - 1):
+        carry = limbs[:, k] // BASE
+        limbs[:, k] -= carry * BASE
+        limbs[:, k + 1] += carry
+    offsets = pa.py_buffer(_BYTES * np.arange(len(limbs) + 1, dtype=np.int32))
+    return pa.Array.from_buffers(pa.binary(), len(limbs), [None, offsets, pa.py_buffer(sums)])
+
+
+def _limbs(states: pa.Array) -> Integers:
+    """The states' limbs, one after the other; 0 of NULL."""
+    if not len(states):
+        return np.empty(0, np.int64)
+    filled = pc.fill_null(states, bytes(_BYTES)) if states.null_count else states
+    fixed = filled.cast(pa.binary(_BYTES))
+    return np.frombuffer(fixed.buffers()[1], np.int64)[LIMBS * fixed.offset : LIMBS * (fixed.offset + len(states))]

@@ -1,0 +1,371 @@
+"""Arithmetic on wide numerics (`types.wide_numeric`), compiled: numbers as limbs of nine decimal digits.
+
+Row i of a matrix is `limbs[10 * i : 10 * i + 10]`, the lowest limb first, in units of 10^-45. Magnitudes are limbs of
+0 … 10^9 - 1; the sign is kept beside them. Results that are too large are marked in `failed`. Long division is Knuth's
+algorithm D (The Art of Computer Programming 2, 4.3.1) in base 10^9: all intermediate values fit into an int64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, types
+
+from risingpy.storage.kernels import compile as _kernel_cache  # noqa: F401  (says where compiled code is kept)
+
+Integers = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+LIMBS = 10
+BASE = 1_000_000_000
+POINT = 5  # limbs behind the decimal point
+SIGNIFICANT = 28  # digits of a quotient that does not come out even, at least
+_DIGITS = 9
+_FEWEST_DECIMALS = 16
+_MOST_DECIMALS = 45
+TRUNCATE, HALF_AWAY, CEILING, FLOOR = range(4)
+
+_IN = types.Array(types.int64, 1, "C", readonly=True)
+_SIGNS = types.Array(types.uint8, 1, "C", readonly=True)
+_OUT = types.Array(types.int64, 1, "C")
+_FLAGS = types.Array(types.uint8, 1, "C")
+
+
+def _compiled(*arguments: Any, result: Any = types.void) -> Callable[[Function], Function]:
+    def decorate(function: Function) -> Function:
+        return cast(Function, njit(result(*arguments), cache=True, nogil=True, error_model="numpy")(function))
+
+    return decorate
+
+
+@_compiled(_OUT, _FLAGS, _FLAGS)
+def settle(limbs: Integers, negative: Bytes, failed: Bytes) -> None:
+    """Makes magnitudes and signs of limbs that are any int64 (sums or differences of limbs)."""
+    for i in range(len(negative)):
+        carry = 0
+        for k in range(LIMBS * i, LIMBS * i + LIMBS):
+            total = limbs[k] + carry
+            carry = total // BASE
+            limbs[k] = total - carry * BASE
+        negative[i] = 1 if carry < 0 else 0
+        if carry < 0:
+            borrow = 0
+            for k in range(LIMBS * i, LIMBS * i + LIMBS):
+                total = borrow - limbs[k]
+                borrow = total // BASE
+                limbs[k] = total - borrow * BASE
+            carry = borrow - carry
+        failed[i] = 1 if carry != 0 else 0
+
+
+@_compiled(_IN, _IN, _OUT, _FLAGS)
+def multiply(left: Integers, right: Integers, out: Integers, failed: Bytes) -> None:
+    """Magnitudes of products, rounded half up to 45 decimals."""
+    product = np.zeros(2 * LIMBS, np.int64)
+    for i in range(len(failed)):
+        product[:] = 0
+        for j in range(LIMBS):
+            digit = left[LIMBS * i + j]
+            if digit == 0:
+                continue
+            carry = 0
+            for k in range(LIMBS):
+                total = product[j + k] + digit * right[LIMBS * i + k] + carry
+                carry = total // BASE
+                product[j + k] = total - carry * BASE
+            product[j + LIMBS] = carry
+        carry = 1 if 2 * product[POINT - 1] >= BASE else 0
+        for k in range(LIMBS):
+            total = product[POINT + k] + carry
+            carry = total // BASE
+            out[LIMBS * i + k] = total - carry * BASE
+        for k in range(POINT + LIMBS, 2 * LIMBS):
+            carry += product[k]
+        failed[i] = 1 if carry != 0 else 0
+
+
+@_compiled(_OUT, types.int64, _OUT, types.int64, _OUT)
+def _long_division(numerator: Integers, length: int, divisor: Integers, size: int, quotient: Integers) -> None:
+    """`quotient` = numerator // divisor; `numerator`, with room for one limb more, becomes the remainder.
+
+    `size` limbs of the divisor are used, the highest of them not 0. Both are scaled; so is the remainder, back.
+    """
+    quotient[:] = 0
+    if size == 1:
+        rest = 0
+        for k in range(length - 1, -1, -1):
+            total = rest * BASE + numerator[k]
+            quotient[k] = total // divisor[0]
+            rest = total - quotient[k] * divisor[0]
+            numerator[k] = 0
+        numerator[0] = rest
+        return
+    scale = BASE // (divisor[size - 1] + 1)
+    carry = 0
+    for k in range(length):
+        total = numerator[k] * scale + carry
+        carry = total // BASE
+        numerator[k] = total - carry * BASE
+    numerator[length] = carry
+    carry = 0
+    for k in range(size):
+        total = divisor[k] * scale + carry
+        carry = total // BASE
+        divisor[k] = total - carry * BASE
+    top, second = divisor[size - 1], divisor[size - 2]
+    for j in range(length - size, -1, -1):
+        leading = numerator[j + size] * BASE + numerator[j + size - 1]
+        guess = leading // top
+        rest = leading - guess * top
+        while guess >= BASE or guess * second > rest * BASE + numerator[j + size - 2]:
+            guess -= 1
+            rest += top
+            if rest >= BASE:
+                break
+        borrow = 0
+        for k in range(size):
+            total = numerator[j + k] - guess * divisor[k] + borrow
+            borrow = total // BASE
+            numerator[j + k] = total - borrow * BASE
+        numerator[j + size] += borrow
+        if numerator[j + size] < 0:
+            guess -= 1
+            carry = 0
+            for k in range(size):
+                total = numerator[j + k] + divisor[k] + carry
+                carry = total // BASE
+                numerator[j + k] = total - carry * BASE
+            numerator[j + size] += carry
+        quotient[j] = guess
+    rest = 0
+    for k in range(length, -1, -1):
+        total = rest * BASE + numerator[k]
+        numerator[k] = total // scale
+        rest = total - numerator[k] * scale
+
+
+@_compiled(_OUT, types.int64, types.int64, types.int64, types.int64)
+def _round_limbs(limbs: Integers, first: int, length: int, drop: int, mode: int) -> None:
+    """Cuts the lowest `drop` decimal digits of `limbs[first:first + length]` to zeros; HALF_AWAY, or CEILING for up.
+
+    The highest limb may become BASE: that is for the caller to see.
+    """
+    whole, part = drop // _DIGITS, drop % _DIGITS
+    unit = 1
+    for _ in range(part):
+        unit *= 10
+    up = False
+    if mode == HALF_AWAY and drop > 0 and whole <= length:
+        if part > 0 and whole < length:
+            up = 2 * (limbs[first + whole] % unit) >= unit
+        elif part == 0:
+            up = 2 * limbs[first + whole - 1] >= BASE
+    elif mode == CEILING:
+        for k in range(min(whole, length)):
+            up = up or limbs[first + k] != 0
+        if part > 0 and whole < length:
+            up = up or limbs[first + whole] % unit != 0
+    for k in range(min(whole, length)):
+        limbs[first + k] = 0
+    if whole >= length:
+        if up:
+            limbs[first + length - 1] = BASE
+        return
+    limbs[first + whole] -= limbs[first + whole] % unit
+    if up:
+        limbs[first + whole] += unit
+        for k in range(first + whole, first + length - 1):
+            if limbs[k] >= BASE:
+                limbs[k] -= BASE
+                limbs[k + 1] += 1
+
+
+@_compiled(_IN, _IN, _OUT, _FLAGS)
+def divide(left: Integers, right: Integers, out: Integers, failed: Bytes) -> None:
+    """Magnitudes of quotients; no divisor is 0. What comes out even is exact, the rest has 28 significant digits.
+
+    But never fewer than 16 decimals, nor more than 45.
+    """
+    length = LIMBS + POINT + 1
+    numerator = np.zeros(length + 1, np.int64)
+    divisor = np.zeros(LIMBS, np.int64)
+    quotient = np.zeros(length, np.int64)
+    for i in range(len(failed)):
+        numerator[:] = 0
+        for k in range(LIMBS):
+            numerator[POINT + 1 + k] = left[LIMBS * i + k]
+            divisor[k] = right[LIMBS * i + k]
+        size = LIMBS
+        while divisor[size - 1] == 0:
+            size -= 1
+        _long_division(numerator, length, divisor, size, quotient)
+        inexact = quotient[0] != 0
+        for k in range(length + 1):
+            inexact = inexact or numerator[k] != 0
+        if inexact:
+            digits = _DIGITS * length
+            k = length - 1
+            while k > 0 and quotient[k] == 0:
+                k -= 1
+            digits = _DIGITS * k
+            rest = quotient[k]
+            while rest > 0:
+                rest //= 10
+                digits += 1
+            before = digits - _DIGITS * (POINT + 1)
+            decimals = min(max(SIGNIFICANT - before, _FEWEST_DECIMALS), _MOST_DECIMALS)
+            _round_limbs(quotient, 0, length, _DIGITS * (POINT + 1) - decimals, HALF_AWAY)
+        too_large = False
+        for k in range(LIMBS + 1, length):
+            too_large = too_large or quotient[k] != 0
+        for k in range(LIMBS):
+            out[LIMBS * i + k] = quotient[k + 1]
+        failed[i] = 1 if too_large or quotient[LIMBS] >= BASE else 0
+
+
+@_compiled(_IN, _IN, _OUT)
+def modulo(left: Integers, right: Integers, out: Integers) -> None:
+    """Magnitudes of the remainders of truncated division; no divisor is 0."""
+    numerator = np.zeros(LIMBS + 1, np.int64)
+    divisor = np.zeros(LIMBS, np.int64)
+    quotient = np.zeros(LIMBS, np.int64)
+    for i in range(len(left) // LIMBS):
+        numerator[:] = 0
+        for k in range(LIMBS):
+            numerator[k] = left[LIMBS * i + k]
+            divisor[k] = right[LIMBS * i + k]
+        size = LIMBS
+        while divisor[size - 1] == 0:
+            size -= 1
+        _long_division(numerator, LIMBS, divisor, size, quotient)
+        for k in range(LIMBS):
+            out[LIMBS * i + k] = numerator[k]
+
+
+@_compiled(_OUT, _SIGNS, _IN, types.int64, _FLAGS)
+def round_to(limbs: Integers, negative: Bytes, decimals: Integers, mode: int, failed: Bytes) -> None:
+    """Rounds each magnitude to its number of decimals, negative ones before the point."""
+    for i in range(len(failed)):
+        drop = _MOST_DECIMALS - min(max(decimals[i], -_MOST_DECIMALS - 1), _MOST_DECIMALS)
+        away = mode
+        if mode in (CEILING, FLOOR):
+            away = CEILING if (mode == CEILING) != (negative[i] != 0) else TRUNCATE
+        _round_limbs(limbs, LIMBS * i, LIMBS, drop, away)
+        failed[i] = 1 if limbs[LIMBS * i + LIMBS - 1] >= BASE else 0
+
+
+@_compiled(_IN, types.int64, _OUT, _FLAGS)
+def from_words(words: Integers, scale: int, out: Integers, negative: Bytes) -> None:
+    """Magnitudes and signs of 128-bit numbers (two int64 each, the lower first) in units of 10^-scale."""
+    shift = _MOST_DECIMALS - scale
+    whole, part = shift // _DIGITS, shift % _DIGITS
+    unit = 1
+    for _ in range(part):
+        unit *= 10
+    parts = np.zeros(4, np.int64)
+    limbs = np.zeros(POINT, np.int64)
+    for i in range(len(negative)):
+        low, high = words[2 * i], words[2 * i + 1]
+        negative[i] = 1 if high < 0 else 0
+        parts[0], parts[1] = low & 0xFFFFFFFF, (low >> 32) & 0xFFFFFFFF
+        parts[2], parts[3] = high & 0xFFFFFFFF, (high >> 32) & 0xFFFFFFFF
+        if high < 0:
+            carry = 1
+            for k in range(4):
+                total = (parts[k] ^ 0xFFFFFFFF) + carry
+                parts[k] = total & 0xFFFFFFFF
+                carry = total >> 32
+        limbs[:] = 0
+        for j in range(3, -1, -1):
+            carry = parts[j]
+            for k in range(POINT):
+                total = (limbs[k] << 32) + carry
+                carry = total // BASE
+                limbs[k] = total - carry * BASE
+        for k in range(LIMBS):
+            out[LIMBS * i + k] = 0
+        carry = 0
+        for k in range(POINT):
+            total = limbs[k] * unit + carry
+            carry = total // BASE
+            if whole + k < LIMBS:
+                out[LIMBS * i + whole + k] = total - carry * BASE
+        if whole + POINT < LIMBS:
+            out[LIMBS * i + whole + POINT] = carry
+
+
+@_compiled(_IN, _SIGNS, types.int64, _OUT, _FLAGS)
+def to_words(limbs: Integers, negative: Bytes, scale: int, words: Integers, failed: Bytes) -> None:
+    """128-bit numbers in units of 10^-scale of magnitudes that have no more decimals; those of 39 digits fail."""
+    drop = _MOST_DECIMALS - scale
+    whole, part = drop // _DIGITS, drop % _DIGITS
+    unit = 1
+    for _ in range(part):
+        unit *= 10
+    number = np.zeros(LIMBS + 1, np.int64)
+    parts = np.zeros(4, np.int64)
+    for i in range(len(failed)):
+        number[:] = 0
+        for k in range(whole, LIMBS):
+            number[k - whole] = limbs[LIMBS * i + k]
+        rest = 0
+        for k in range(LIMBS, -1, -1):
+            total = rest * BASE + number[k]
+            number[k] = total // unit
+            rest = total - number[k] * unit
+        failed[i] = 1 if number[4] >= 100 else 0  # 4 limbs have 36 digits
+        for k in range(5, LIMBS + 1):
+            if number[k] != 0:
+                failed[i] = 1
+        parts[:] = 0
+        for j in range(4, -1, -1):
+            carry = number[j]
+            for k in range(4):
+                total = parts[k] * BASE + carry
+                parts[k] = total & 0xFFFFFFFF
+                carry = total >> 32
+        if negative[i] != 0:
+            carry = 1
+            for k in range(4):
+                total = (parts[k] ^ 0xFFFFFFFF) + carry
+                parts[k] = total & 0xFFFFFFFF
+                carry = total >> 32
+        words[2 * i] = parts[0] | (parts[1] << 32)
+        words[2 * i + 1] = parts[2] | (parts[3] << 32)
+
+
+@_compiled(_IN, types.Array(types.int8, 1, "C", readonly=True), _IN, _OUT)
+def add_limbs(codes: Integers, signs: npt.NDArray[np.int8], limbs: Integers, sums: Integers) -> None:
+    """Adds signed limbs to the limbs of each row's group, a retracted row's taken away; nothing is carried.
+
+    A group may have 9 · 10^9 rows more than were retracted before its limbs must be settled.
+    """
+    for i in range(len(codes)):
+        first = LIMBS * codes[i]
+        if signs[i] > 0:
+            for k in range(LIMBS):
+                sums[first + k] += limbs[LIMBS * i + k]
+        else:
+            for k in range(LIMBS):
+                sums[first + k] -= limbs[LIMBS * i + k]
+
+
+@_compiled(_IN, types.Array(types.int8, 1, "C", readonly=True), _SIGNS, _OUT)
+def add_wide_numbers(codes: Integers, signs: npt.NDArray[np.int8], data: Bytes, sums: Integers) -> None:
+    """As `add_limbs`, of wide numerics as they are stored, 41 bytes each."""
+    at = 0
+    for i in range(len(codes)):
+        positive = data[at] != 0
+        first = LIMBS * codes[i]
+        at += 1
+        for k in range(LIMBS - 1, -1, -1):
+            word = np.int64(data[at]) << 24 | np.int64(data[at + 1]) << 16 | np.int64(data[at + 2]) << 8
+            word |= np.int64(data[at + 3])
+            if not positive:
+                word ^= 0xFFFFFFFF
+            sums[first + k] += word if positive == (signs[i] > 0) else -word
+            at += 4
