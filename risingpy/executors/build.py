@@ -160,11 +160,14 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
     empty = empty_chunk(_types(plan))
     match plan:
         case Exchange() | Share():
-            return Operator(_receiver(next(numbers.exchanges)), empty, wakes=always)
+            receiver = _receiver(next(numbers.exchanges))
+            return Operator(receiver, empty, wakes=receiver.has_rows)
         case TableScan():
-            return Operator(lambda epoch: _Scan(plan, epoch, empty), empty, wakes=always)
+            return Operator(lambda epoch: _Scan(plan, epoch), empty, wakes=lambda epoch: _scan_wakes(plan, epoch))
         case Dml():
-            return Operator(lambda epoch: _dml(plan, epoch, empty), empty, wakes=always)
+            return Operator(
+                lambda epoch: _dml(plan, epoch, empty), empty, wakes=lambda epoch: _is_logged(plan.table_id, epoch)
+            )
         case Source():
             return Operator(lambda epoch: _source(plan, epoch, empty), empty, wakes=always)
         case Values():
@@ -238,11 +241,14 @@ class _Receiver:
     def __call__(self, epoch: FragmentEpoch) -> Executor:
         return _Received(epoch.inputs[self.index])
 
+    def has_rows(self, epoch: FragmentEpoch) -> bool:
+        return bool(epoch.inputs[self.index].num_rows)
+
 
 class _Scan:
     """Gives a TableScan executor its upstream's changes, and notes how far it has come."""
 
-    def __init__(self, plan: TableScan, epoch: FragmentEpoch, empty: pa.Table) -> None:
+    def __init__(self, plan: TableScan, epoch: FragmentEpoch) -> None:
         self._epoch = epoch
         changes = epoch.upstream.get(plan.upstream.table_id)
         self._changes = _upstream_empty(plan) if changes is None else changes
@@ -253,6 +259,7 @@ class _Scan:
             progress=epoch.transaction.state_table(plan.progress),
             shard=epoch.shard,
             shards=epoch.shards,
+            is_backfilling=epoch.epoch_input.is_backfilling(epoch.job_id),
         )
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
@@ -260,6 +267,16 @@ class _Scan:
         rows, finished = self._epoch.backfill or (0, True)
         self._epoch.backfill = (rows + self._scan.backfill[0], finished and self._scan.backfill[1])
         return output
+
+
+def _scan_wakes(plan: TableScan, epoch: FragmentEpoch) -> bool:
+    changes = epoch.upstream.get(plan.upstream.table_id)
+    return bool(changes is not None and changes.num_rows) or epoch.epoch_input.is_backfilling(epoch.job_id)
+
+
+def _is_logged(table_id: int, epoch: FragmentEpoch) -> bool:
+    logged = epoch.epoch_input.log_changes(table_id)
+    return logged is not None and bool(logged.num_rows)
 
 
 def _upstream_empty(plan: TableScan) -> pa.Table:

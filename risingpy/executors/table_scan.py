@@ -32,7 +32,10 @@ class _Progress:
 
 
 class TableScanExecutor:
-    """See the module's docstring. `progress` has one row in each shard: shard, position, finished, row count."""
+    """See the module's docstring. `progress` has one row in each shard: shard, position, finished, row count.
+
+    `is_backfilling`: some shard may have rows left to read; the progress of this one is looked up only then.
+    """
 
     def __init__(
         self,
@@ -43,18 +46,20 @@ class TableScanExecutor:
         progress: StateTable,
         shard: int,
         shards: int,
+        is_backfilling: bool,
     ) -> None:
         self._upstream = upstream
         self._schema = schema
         self._columns = columns
         self._progress = progress
         self._shard = shard
+        self._is_backfilling = is_backfilling
         self._vnodes = vnodes_of_shard(shard, shards)
         self.backfill: tuple[int, bool] = (0, True)  # rows read in this epoch; whether all are read
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         (changes,) = inputs
-        progress = self._read_progress()
+        progress = self._read_progress() if self._is_backfilling else _Progress(finished=True)
         if progress.finished:
             return self._select(changes)
         rows, last_key = self._upstream.scan(self._vnodes, progress.position, ROWS_PER_EPOCH)

@@ -56,8 +56,13 @@ class Input:
     def log_changes(self, table_id: int) -> pa.Table | None:
         return self.logged.get(table_id)
 
-    def source_rows(self, job_id: int, source_id: int) -> pa.Table | None:
-        return self.sources.get(source_id)
+    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> pa.Table | None:
+        rows = self.sources.get(source_id)
+        if rows is None:
+            return None
+        return rows.select(["op", *(f"c{index}" for index in columns)]).rename_columns(
+            ["op", *(f"c{place}" for place in range(len(columns)))]
+        )
 
 
 def properties(types: Sequence[SqlType], key: Sequence[int] = (), *, append_only: bool = False) -> Properties:

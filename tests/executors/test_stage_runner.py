@@ -85,6 +85,7 @@ class Database:
         self._epoch = 0
         self._committed = 0
         self._seen: set[int] = set()
+        self._backfilling: set[int] = set()
         self._graph = StreamGraph(0, shards, ())
         self.reports: list[StageReport] = []
 
@@ -105,11 +106,16 @@ class Database:
         fresh = {job.job_id for job in self._graph.jobs} - self._seen
         self._seen |= fresh
         logged = {table: chunk(log, self._types) for table, log in logs.items() if log}
-        inputs = [FreshJobs(self._epoch, self._committed, fresh, logged) for _ in self._stores]
+        self._backfilling |= fresh
+        jobs = (fresh, self._backfilling)
+        inputs = [JobInput(self._epoch, self._committed, *jobs, logged) for _ in self._stores]
         self.reports = self._run_stages(inputs) if self._way is Way.BY_STAGE else self._run_together(inputs)
-        return all(finished for report in self.reports for _, finished in report.backfill.values())
+        self._backfilling = {
+            job for report in self.reports for job, (_, finished) in report.backfill.items() if not finished
+        }
+        return not self._backfilling
 
-    def _run_together(self, inputs: Sequence[FreshJobs]) -> list[StageReport]:
+    def _run_together(self, inputs: Sequence[JobInput]) -> list[StageReport]:
         return run_epoch_in_process(
             self._graph,
             self._stores,
@@ -119,7 +125,7 @@ class Database:
             on_shards=self._threads if self._way is Way.AT_ONCE else one_by_one,
         )
 
-    def _run_stages(self, inputs: Sequence[FreshJobs]) -> list[StageReport]:
+    def _run_stages(self, inputs: Sequence[JobInput]) -> list[StageReport]:
         reports = []
         arrived: list[list[tuple[int, bytes]]] = [[] for _ in self._stores]
         for stage in range(self._graph.depth):
@@ -149,18 +155,21 @@ class Database:
         return sorted(found, key=repr)
 
 
-class FreshJobs(Input):
-    """Knows which jobs run for the first time."""
+class JobInput(Input):
+    """Knows which jobs run for the first time, and which still read snapshots."""
 
-    def __init__(self, epoch: int, committed: int, fresh: set[int], logged: Mapping[int, pa.Table]) -> None:
+    def __init__(
+        self, epoch: int, committed: int, fresh: set[int], backfilling: set[int], logged: Mapping[int, pa.Table]
+    ) -> None:
         super().__init__(epoch, logged=logged, committed=committed)
         self._fresh = fresh
+        self._backfilling = backfilling
 
     def watermark(self, watermark_id: int) -> int | None:
         return None
 
     def is_backfilling(self, job_id: int) -> bool:
-        return False
+        return job_id in self._backfilling
 
     def first_epoch_of(self, job_id: int) -> bool:
         return job_id in self._fresh
