@@ -7,7 +7,7 @@ that `duckdb_functions` registers; doubles become numerics by their shortest dec
 from __future__ import annotations
 
 from risingpy.executors.expression.sql_text import own_call, quoted, raised
-from risingpy.types import MAX_PRECISION, VARCHAR, SqlType, TypeKind
+from risingpy.types import DOUBLE, MAX_PRECISION, VARCHAR, SqlType, TypeKind
 
 _EXACT_IN_DOUBLE = 15  # digits
 _SIGNIFICANT = {TypeKind.REAL: 6, TypeKind.DOUBLE: 15}
@@ -66,7 +66,7 @@ def _wide_cast(value: str, source: SqlType, target: SqlType) -> str:
     if target.is_text or target.kind is TypeKind.UNKNOWN:
         return _cut(text_of(value, source), target)
     if target.is_float:
-        return f"CAST({text_of(value, source)} AS {target.duckdb})"
+        return cast(f"CAST({text_of(value, source)} AS DOUBLE)", DOUBLE, target)
     shown = own_call("wide_rounded_text", [value, str(target.scale or 0)], VARCHAR)
     return f"CAST({shown} AS {target.duckdb})"
 

@@ -14,11 +14,12 @@ import pyarrow as pa
 from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, SyntaxError_
 from risingpy.frontend.wire.copy_options import make_copy_options
 from risingpy.frontend.wire.session_protocol import CopyIn, CopyOut, Field, Notice, Prepared, Result, StartupParameters
-from risingpy.types import CHARACTER, INTERVAL, JSONB, UNKNOWN, UUID, VARCHAR, SqlType, numeric
+from risingpy.types import CHARACTER, INTERVAL, JSONB, NUMERIC, UNKNOWN, UUID, VARCHAR, SqlType, numeric
 from risingpy.types.forms import format_text
 from risingpy.types.oids import ARRAY_ELEMENT, TYPE_BY_OID
+from risingpy.types.sql_type import narrow
 
-_SHARED_FORMS = (UNKNOWN, VARCHAR, CHARACTER, UUID, JSONB)  # of one Arrow type with others
+_SHARED_FORMS = (UNKNOWN, VARCHAR, CHARACTER, UUID, JSONB, NUMERIC)  # of one Arrow type with others
 _ARROW_TYPES = {type_.arrow: type_ for type_ in TYPE_BY_OID.values() if type_ not in _SHARED_FORMS}
 _PARAMETER = re.compile(r"\$(\d+)(?:::(\w+(?:\([\d, ]+\))?(?:\[\])?))?")
 _NAMES = {
@@ -135,7 +136,7 @@ class FakeSession:
         for index, declared in enumerate(parameter_oids, 1):
             oids.setdefault(index, declared or 25)
         known = [oids.get(index, 25) for index in range(1, max(oids, default=0) + 1)]
-        types = tuple(TYPE_BY_OID.get(oid, VARCHAR) for oid in known)
+        types = tuple(narrow(TYPE_BY_OID.get(oid, VARCHAR)) for oid in known)
         overrides = tuple(oid if oid in ARRAY_ELEMENT else 0 for oid in known)
         return Prepared(types, self._fields(text, known), overrides, statement)
 

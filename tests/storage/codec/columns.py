@@ -14,6 +14,7 @@ from risingpy import types
 from risingpy.storage.reference_codec import Interval, Value
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes
 
 ALL_TYPES = (
     types.BOOLEAN,
@@ -23,6 +24,7 @@ ALL_TYPES = (
     types.REAL,
     types.DOUBLE,
     types.NUMERIC,
+    types.numeric(38, 16),
     types.numeric(5, 2, declared=True),
     types.VARCHAR,
     types.BYTEA,
@@ -64,6 +66,10 @@ def _intervals() -> st.SearchStrategy[Interval]:
     return small | st.builds(Interval, _integers(32), _integers(32), _integers(64))
 
 
+def _wide_bytes(unscaled: int) -> bytes:
+    return to_bytes(Decimal(unscaled).scaleb(-DECIMALS, Context(prec=WHOLE_DIGITS + DECIMALS)))
+
+
 def not_null(type_: SqlType) -> st.SearchStrategy[Value]:
     """Values of a type, its edges among them."""
     match type_.kind:
@@ -83,7 +89,8 @@ def not_null(type_: SqlType) -> st.SearchStrategy[Value]:
             return st.floats() | st.sampled_from([0.0, -0.0])
         case TypeKind.NUMERIC:
             limit = 10 ** (type_.precision or 0) - 1
-            return st.integers(-limit, limit) | st.sampled_from([-limit, -1, 0, 1, limit])
+            unscaled = st.integers(-limit, limit) | st.sampled_from([-limit, -1, 0, 1, limit])
+            return unscaled.map(_wide_bytes) if type_.is_wide else unscaled
         case TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.JSONB:
             text = st.characters(exclude_categories=["Cs"])
             return st.text(text, max_size=30) | st.text("\0a\U0010ffff", max_size=20)
@@ -113,7 +120,7 @@ def column(type_: SqlType, items: Sequence[Value]) -> pa.Array:
     """The Arrow column of reference values."""
     nulls = np.array([item is None for item in items], np.bool_)
     match type_.kind:
-        case TypeKind.NUMERIC:
+        case TypeKind.NUMERIC if not type_.is_wide:
             scale = type_.scale or 0
             decimals = [None if v is None else Decimal(int(v)).scaleb(-scale, _EXACT) for v in items]  # type: ignore[arg-type]
             return pa.array(decimals, type_.arrow)

@@ -27,6 +27,10 @@ from risingpy.storage.value_encoding import encode_values
 from risingpy.types import SqlType, TypeKind
 from tests.storage.codec.columns import as_values, column, schema_of
 
+# 1.5 and -1.5 as numerics without declared digits
+WIDE = "01" + "00000000" * 4 + "00000001" + "1dcd6500" + "00000000" * 4
+NEGATIVE_WIDE = "00" + "ffffffff" * 4 + "fffffffe" + "e2329aff" + "ffffffff" * 4
+
 GOLDEN: list[tuple[SqlType, Value, str, str]] = [
     (types.BOOLEAN, False, "0100", "00"),
     (types.BOOLEAN, True, "0101", "01"),
@@ -46,6 +50,8 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
     (types.DOUBLE, float("nan"), "01fff8000000000000", "000000000000f87f"),
     (types.numeric(5, 2), 100, "0180000000000000000000000000000064", "64000000000000000000000000000000"),
     (types.numeric(5, 2), -1, "017fffffffffffffffffffffffffffffff", "ffffffffffffffffffffffffffffffff"),
+    (types.NUMERIC, bytes.fromhex(WIDE), "0101" + "00ff" * 19 + "011dcd65" + "00ff" * 17 + "0000", WIDE),
+    (types.NUMERIC, bytes.fromhex(NEGATIVE_WIDE), "0100ff" + NEGATIVE_WIDE[2:] + "0000", NEGATIVE_WIDE),
     (types.VARCHAR, "", "010000", ""),
     (types.VARCHAR, "a\0b", "016100ff620000", "610062"),
     (types.VARCHAR, "ž", "01c5be0000", "c5be"),
@@ -118,7 +124,7 @@ def test_plain_row() -> None:
 
 NOT_IN_KEYS: list[tuple[SqlType, Value, str]] = [
     (types.JSONB, '{"a": 1}', b'{"a": 1}'.hex()),
-    (types.map_of(types.VARCHAR, types.BOOLEAN), ("a", True), "010100000061" "0101"),
+    (types.map_of(types.VARCHAR, types.BOOLEAN), ("a", True), "0101000000610101"),
 ]
 
 
