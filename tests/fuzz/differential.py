@@ -31,6 +31,7 @@ from risingpy.meta.epoch_runner import EpochReport
 from risingpy.meta.in_process_runner import InProcessRunner
 from tests.fuzz.generator import SCHEMA, Generator
 from tests.postgres_oracle import postgres_server
+from tests.result_rows import result_rows
 
 QUERIES = 24  # of one history: they share its epochs
 EPOCHS = 3
@@ -83,9 +84,7 @@ def database(shards: int, random: Random) -> Iterator[Callable[[], Run]]:
                 try:
                     for statement in session.split(sql):
                         result = session.execute(session.prepare(statement, ()), ())
-                        for batch in result.batches or ():
-                            columns = [[_plain(value) for value in column.to_pylist()] for column in batch.columns]
-                            rows.update(zip(*columns, strict=True))
+                        rows.update(tuple(map(_plain, row)) for row in result_rows(result))
                     session.sync()
                 except BaseException:
                     session.fail()

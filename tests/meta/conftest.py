@@ -14,6 +14,7 @@ from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
 from risingpy.meta.epoch_runner import EpochReport
 from risingpy.meta.in_process_runner import InProcessRunner
+from tests.result_rows import result_rows
 
 
 class FaultyRunner(InProcessRunner):
@@ -42,8 +43,7 @@ class Client:
         for statement in self.session.split(sql):
             try:
                 result = self.session.execute(self.session.prepare(statement, ()), ())
-                for batch in result.batches or ():
-                    rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                rows += result_rows(result)
                 self.session.sync()
             except BaseException:
                 self.session.fail()

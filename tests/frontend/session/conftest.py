@@ -10,9 +10,10 @@ import pytest
 
 from risingpy.frontend.session import ClientSession, open_session
 from risingpy.frontend.wire import WireServer
-from risingpy.frontend.wire.session_protocol import CopyIn, Result, StartupParameters
+from risingpy.frontend.wire.session_protocol import CopyIn, StartupParameters
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
+from tests.result_rows import result_rows
 
 
 class Client:
@@ -32,7 +33,7 @@ class Client:
                 self.session.begin_implicit()
             for statement in statements:
                 result = self.session.execute(self.session.prepare(statement, oids), parameters)
-                rows = fetched(result)
+                rows = result_rows(result)
                 self.tags.append(result.tag)
             self.session.sync()
         except BaseException:
@@ -58,14 +59,6 @@ class Client:
         arrays = [pa.array(c, f.type.arrow) for c, f in zip(columns, result.copy.fields, strict=True)]
         result.copy.sink.write(pa.RecordBatch.from_arrays(arrays, names=[f"c{i}" for i in range(len(arrays))]))
         return result.copy
-
-
-def fetched(result: Result) -> list[tuple[object, ...]]:
-    """All rows of a result."""
-    rows: list[tuple[object, ...]] = []
-    for batch in result.batches or ():
-        rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
-    return rows
 
 
 @pytest.fixture

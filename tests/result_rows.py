@@ -1,0 +1,20 @@
+"""A statement's result as rows of Python values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.types.wide_numeric import to_decimal
+
+
+def result_rows(result: Result) -> list[tuple[Any, ...]]:
+    """All rows; a numeric without declared digits is a Decimal here, as the wire has it."""
+    rows: list[tuple[Any, ...]] = []
+    for batch in result.batches or ():
+        columns = [column.to_pylist() for column in batch.columns]
+        for place, field in enumerate(result.fields or ()):
+            if field.type.is_wide:
+                columns[place] = [None if value is None else to_decimal(value) for value in columns[place]]
+        rows += zip(*columns, strict=True)
+    return rows
