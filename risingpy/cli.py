@@ -54,6 +54,9 @@ def serve(config: Path | None, **flags: object) -> None:
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     # Imported late, as everything heavy is: `risingpy --help` must not load Spark.
+    from risingpy.arrow_without_pandas import begin_without_pandas
+
+    begin_without_pandas()
     from risingpy.server import serve as run_server
 
     sys.exit(run_server(settings))

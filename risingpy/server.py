@@ -11,12 +11,15 @@ from types import FrameType
 
 from risingpy.config import SHUFFLING_ENGINE, ServeConfig
 from risingpy.errors import SqlError
+from risingpy.executors.spark.driver import SparkDriver
+from risingpy.executors.spark.session import SparkSettings
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.server import WireServer
 from risingpy.meta.database import Database
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.epoch_shape import EpochShape
 from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.spark_runner import SparkRunner
 from risingpy.storage.meta_store import DataDirectoryInUse
 
 LOG = logging.getLogger("risingpy")
@@ -72,11 +75,6 @@ def serve(config: ServeConfig) -> int:
 def _make_runner(config: ServeConfig, database: Database) -> EpochRunner:
     if config.engine == "inprocess":
         return InProcessRunner(database.data_dir)
-    # Spark's Python half takes half a second to import: not before it is needed.
-    from risingpy.executors.spark.driver import SparkDriver
-    from risingpy.executors.spark.session import SparkSettings
-    from risingpy.meta.spark_runner import SparkRunner
-
     settings = SparkSettings(config.master, database.shards)
     shape = EpochShape(always_shuffles=config.engine == SHUFFLING_ENGINE)
     driver = SparkDriver(database.data_dir, settings, database.initial_epoch)

@@ -7,29 +7,3 @@ file (`results`), for people (`report`, `diff`) and for CI (`junit`). A file is 
 first be made, `runner` ties these together and `jobs` runs many files at once. The command `risingpy slt` and
 the tests call it. It knows the database only as a client does.
 """
-
-from risingpy.sqllogictest.client import Answer, Client, Connect, StatementFailed, connect_with_psycopg
-from risingpy.sqllogictest.jobs import SUITES, find_files, run_files
-from risingpy.sqllogictest.modes import Mode
-from risingpy.sqllogictest.parser import SltSyntaxError, parse_file, parse_text
-from risingpy.sqllogictest.results import Failure, FileResult, Skip
-from risingpy.sqllogictest.runner import run_file
-
-__all__ = [
-    "SUITES",
-    "Answer",
-    "Client",
-    "Connect",
-    "Failure",
-    "FileResult",
-    "Mode",
-    "Skip",
-    "SltSyntaxError",
-    "StatementFailed",
-    "connect_with_psycopg",
-    "find_files",
-    "parse_file",
-    "parse_text",
-    "run_file",
-    "run_files",
-]

@@ -43,12 +43,13 @@ class Input:
     sources: Mapping[int, pa.Table] = field(default_factory=dict)
     committed: int = 0
     watermarks: Mapping[int, int] = field(default_factory=dict)
+    backfilling: bool = False
 
     def watermark(self, watermark_id: int) -> int | None:
         return self.watermarks.get(watermark_id)
 
     def is_backfilling(self, job_id: int) -> bool:
-        return False
+        return self.backfilling
 
     def first_epoch_of(self, job_id: int) -> bool:
         return self.first
@@ -131,6 +132,7 @@ class FragmentBench:
         self.epoch = 0
         self.stage = 0
         self.last: FragmentRun | None = None
+        self._reads_snapshot = True
 
     def __enter__(self) -> FragmentBench:
         return self
@@ -151,11 +153,14 @@ class FragmentBench:
         """Runs one epoch, the next or `epoch`, and commits it."""
         before = self.epoch
         self.epoch = before + 1 if epoch is None else epoch
-        given = Input(self.epoch, before == 0, logged or {}, sources or {}, before, watermarks or {})
+        given = Input(
+            self.epoch, before == 0, logged or {}, sources or {}, before, watermarks or {}, self._reads_snapshot
+        )
         with self.store.begin(self.epoch, self.stage) as transaction:
             self.last = build_fragment(self.fragment, transaction, given, 0, 1, self.fragment.job_id)
             changes = self.last.run(inputs, upstream or {})
             transaction.commit()
+        self._reads_snapshot = self.last.backfill is not None and not self.last.backfill[1]
         return changes
 
     def state(self) -> list[set[object]]:

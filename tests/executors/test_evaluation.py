@@ -152,7 +152,10 @@ def expressions(draw: st.DrawFn, type_: SqlType, depth: int = 3) -> Expr:
         return draw(_conditions(depth))
     if type_ == VARCHAR:
         return draw(st.sampled_from(refs))
-    operators = ["add", "subtract", "multiply"] + (["divide"] if type_ in (BIGINT, NUMERIC) else [])
+    if type_ == BIGINT and draw(st.integers(0, 4)) == 0:
+        return call(draw(st.sampled_from(["negate", "abs"])), BIGINT, deeper(BIGINT))
+    operators = ["add", "subtract", "multiply"]
+    operators += ["divide", "modulo"] if type_ == BIGINT else ["divide"] if type_ == NUMERIC else []
     if type_ == numeric(10, 2):
         return draw(st.sampled_from(refs))
     other = draw(st.sampled_from([numeric(10, 2), NUMERIC])) if type_ == NUMERIC else type_

@@ -144,5 +144,5 @@ class _Pair:
         self._scan.epoch = self._table.epoch - 1
         output = self._scan.run(upstream={self._upstream.table_id: stored})
         assert self._scan.last is not None
-        assert self._scan.last.backfill is not None
-        return output, self._scan.last.backfill[1]
+        _, finished = self._scan.last.backfill or (0, True)
+        return output, finished

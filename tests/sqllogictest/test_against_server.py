@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.sqllogictest import SUITES, Connect, Mode, find_files, run_file, run_files
+from risingpy.sqllogictest.client import Connect
+from risingpy.sqllogictest.jobs import SUITES, find_files, run_files
+from risingpy.sqllogictest.modes import Mode
 from risingpy.sqllogictest.report import failure_lines
+from risingpy.sqllogictest.runner import run_file
 from tests.sqllogictest.random_suite import random_suite
 
 OURS = (Mode.BATCH, Mode.STREAM, Mode.BACKFILL)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.sqllogictest import Connect, FileResult, Mode, run_file
-from risingpy.sqllogictest.client import Answer, Client, StatementFailed
+from risingpy.sqllogictest.client import Answer, Client, Connect, StatementFailed
+from risingpy.sqllogictest.modes import Mode
+from risingpy.sqllogictest.results import FileResult
+from risingpy.sqllogictest.runner import run_file
 
 FILE = """statement ok
 CREATE TABLE t (a INT)

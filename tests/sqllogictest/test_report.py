@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from risingpy.sqllogictest import Failure, FileResult, Mode, Skip
 from risingpy.sqllogictest.junit import write_junit
+from risingpy.sqllogictest.modes import Mode
 from risingpy.sqllogictest.records import Location
 from risingpy.sqllogictest.report import failure_lines, file_line, summary_line
+from risingpy.sqllogictest.results import Failure, FileResult, Skip
 
 PATH = Path("suites/a.slt")
 GOOD = FileResult(PATH, Mode.BATCH, 1200, (), (Skip(Location(PATH, 9), "no such view"),), 0.25)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.sqllogictest import Connect, FileResult, Mode, run_file
-from risingpy.sqllogictest.client import StatementFailed, connect_with_psycopg
+from risingpy.sqllogictest.client import Connect, StatementFailed, connect_with_psycopg
+from risingpy.sqllogictest.modes import Mode
+from risingpy.sqllogictest.results import FileResult
+from risingpy.sqllogictest.runner import run_file
 
 TABLE = "statement ok\nCREATE TABLE t (a INT PRIMARY KEY, b DOUBLE PRECISION)\n\n"
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.sqllogictest import SUITES, Connect, Mode, find_files, run_files
+from risingpy.sqllogictest.client import Connect
+from risingpy.sqllogictest.jobs import SUITES, find_files, run_files
+from risingpy.sqllogictest.modes import Mode
 from risingpy.sqllogictest.report import failure_lines
 
 MINIMUM_SUITES = 60

@@ -77,12 +77,21 @@ _LOGIC: dict[str, Callable[..., Value]] = {
     "coalesce": pc.coalesce,
     "plus": lambda value: value,
 }
+
+
+def _remainder(left: Value, right: Value) -> Value:
+    """With the sign of `left`; raises for a zero divisor, and for the least integer by -1, whose remainder is 0."""
+    return pc.subtract(left, pc.multiply(pc.divide_checked(left, right), right))
+
+
 _INTEGER_ARITHMETIC: dict[str, Callable[..., Value]] = {
     "add": pc.add_checked,
     "subtract": pc.subtract_checked,
     "multiply": pc.multiply_checked,
     "divide": pc.divide_checked,
+    "modulo": _remainder,
     "negate": pc.negate_checked,
+    "abs": pc.abs_checked,
 }
 _FLOAT_ARITHMETIC: dict[str, Callable[..., Value]] = {
     "add": pc.add,

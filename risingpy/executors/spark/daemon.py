@@ -4,22 +4,25 @@ Named by `spark.python.daemon.module`. Nothing here may open a file, a connectio
 forked workers would share it.
 """
 
-import gc
+from risingpy.arrow_without_pandas import begin_without_pandas
 
-import duckdb  # noqa: F401
-import numpy  # noqa: F401
-import pyarrow.compute
-import pyarrow.parquet
-import pyspark.worker  # noqa: F401
-from pyspark.daemon import manager
+begin_without_pandas()
 
-import risingpy.executors.epoch_task
-import risingpy.executors.spark.stage_task  # noqa: F401
-from risingpy.storage import kernels
+import gc  # noqa: E402
+
+import duckdb  # noqa: E402, F401
+import numpy  # noqa: E402, F401
+import pyarrow.compute  # noqa: E402
+import pyarrow.parquet  # noqa: E402, F401
+import pyspark.worker  # noqa: E402, F401
+from pyspark.daemon import manager  # noqa: E402
+
+import risingpy.executors.epoch_task  # noqa: E402
+import risingpy.executors.spark.stage_task  # noqa: E402, F401
+from risingpy.storage import kernels  # noqa: E402
 
 if __name__ == "__main__":
     kernels.load()
-    pyarrow.array([0])  # has PyArrow look for pandas, and import it: half a second
     # Workers collect garbage after every task, and would look through all that was imported: 50 ms each time.
     gc.freeze()
     manager()

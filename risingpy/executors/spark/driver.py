@@ -13,22 +13,21 @@ import pickle
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as spark_functions
+from typing import TYPE_CHECKING
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
-from risingpy.executors.spark.epoch_source import ROW_SCHEMA, EpochSource
-from risingpy.executors.spark.session import SparkSettings, socket_directory, start_session
-from risingpy.executors.spark.stage_task import FAILURE_PORT, TaskReport, pass_on, stage_function
+from risingpy.executors.spark.session import SparkSettings, socket_directory
+
+if TYPE_CHECKING:  # PySpark takes a fifth of a second to import: after the server has begun to answer
+    from pyspark.sql import DataFrame, SparkSession
+
+    from risingpy.executors.spark.stage_task import TaskReport
 
 LOG = logging.getLogger(__name__)
 
@@ -116,9 +115,13 @@ class SparkDriver:
 
     def _start(self) -> None:
         try:
+            from risingpy.executors.spark.epoch_source import EpochSource
+            from risingpy.executors.spark.session import start_session
+            from risingpy.executors.spark.shuffled_epoch import start_workers
+
             session = start_session(self._settings, run_directory(self._data_dir))
             # The workers' daemon imports for a second or two, meanwhile.
-            threading.Thread(target=_start_workers, args=(session,), name="spark-workers", daemon=True).start()
+            threading.Thread(target=start_workers, args=(session,), name="spark-workers", daemon=True).start()
             session.dataSource.register(EpochSource)
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._start_narrow(session)
@@ -147,35 +150,15 @@ class SparkDriver:
             running.done.set_result(reports)
 
     def _run_batch(self, frame: DataFrame, batch: int) -> None:
+        from risingpy.executors.spark.shuffled_epoch import run_stages
+
         running = self._epoch
         if running is None or running.descriptor.single_task or running.done.done():
             return
         try:
-            running.done.set_result(self._collect(frame, running.descriptor, running.depth))
+            running.done.set_result(run_stages(frame, self._data_dir, running.descriptor, running.depth))
         except Exception as error:
             running.done.set_exception(error if _is_ours(error) else QueryFailed(str(error)))
-
-    def _collect(self, frame: DataFrame, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
-        for stage in range(1, depth):
-            run: Callable[..., Any] = stage_function(str(self._data_dir), descriptor.epoch, stage)
-            frame = frame.repartitionById(descriptor.shards, spark_functions.col("shard")).mapInArrow(run, ROW_SCHEMA)
-        reports = _reports(frame.collect())
-        # One per stage and shard. A query that was restarted can run a batch without our partitions in it.
-        if len(reports) != depth * descriptor.shards:
-            raise QueryFailed(f"{len(reports)} of {depth * descriptor.shards} tasks of the epoch ran")
-        return reports
-
-
-def _start_workers(session: SparkSession) -> None:
-    with contextlib.suppress(Exception):  # whatever is wrong, the first epoch says so
-        session.range(1).mapInArrow(pass_on, "id long").collect()
-
-
-def _reports(rows: Sequence[Row]) -> list[TaskReport]:
-    for row in rows:
-        if row.port == FAILURE_PORT:
-            raise pickle.loads(row.payload)
-    return [pickle.loads(row.payload) for row in rows]
 
 
 def _is_ours(error: Exception) -> bool:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
+from typing import TYPE_CHECKING, Any
 
 from risingpy.executors.spark.epoch_channel import EpochChannel
-from risingpy.executors.spark.epoch_source import FORMAT
+from risingpy.executors.spark.session import EPOCH_FORMAT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 # Spark writes and syncs two small files per micro-batch, and has a process of its own chmod each: 12 ms, for files
 # that nobody reads, recovery being ours. Asynchronous progress leaves out all that are closer than this.
@@ -51,7 +52,7 @@ class EpochQuery:
         self._channel.open_epoch(committed)  # a new query must not begin with an epoch that failed
         self._starts += 1
         stream = (
-            session.readStream.format(FORMAT)
+            session.readStream.format(EPOCH_FORMAT)
             .option("data_dir", str(data_dir))
             .option("channel", str(self._channel.path))
             .option("committed", str(committed))

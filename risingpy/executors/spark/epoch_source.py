@@ -19,11 +19,11 @@ from pyspark.sql.types import StructType
 
 from risingpy.executors.epoch_descriptor import descriptor_of
 from risingpy.executors.spark.epoch_channel import EpochClient
+from risingpy.executors.spark.session import EPOCH_FORMAT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = "risingpy_epochs"
 ROW_SCHEMA = "shard int, port int, payload binary"
 
 
@@ -40,7 +40,7 @@ class EpochSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        return FORMAT
+        return EPOCH_FORMAT
 
     def schema(self) -> str:
         return ROW_SCHEMA

@@ -11,11 +11,14 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from risingpy.java_home import use_java
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EPOCH_FORMAT = "risingpy_epochs"  # the name of the queries' source
 RETAINED = "50"  # finished jobs, stages and queries that Spark remembers
 
 
@@ -31,6 +34,8 @@ class SparkSettings:
 
 def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
     """Starts Spark, Java included; takes some seconds."""
+    from pyspark.sql import SparkSession
+
     use_java(os.environ)
     # We hand Spark Arrow, never pandas, whose version it complains about.
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
