@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import assert_never
@@ -40,6 +40,7 @@ from risingpy.executors.operator_tree import (
     always,
     at_start,
     run_operator,
+    wakers_of,
 )
 from risingpy.executors.operator_work import OperatorWork
 from risingpy.executors.project import ProjectExecutor, may_cancel
@@ -84,24 +85,33 @@ from risingpy.optimizer.plan import (
 from risingpy.storage.shard_store import EpochTransaction
 from risingpy.types import SqlType
 
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    root: Operator
+    wakers: tuple[Callable[[FragmentEpoch], bool], ...]
+
+
 # Trees of fragments that ran lately. A fragment is known by its identity: hashing a plan would cost more than
 # running a small epoch. Each entry holds its fragment, so that no other gets its identity meanwhile.
 _MAX_TREES = 4096
-_trees: OrderedDict[int, tuple[Fragment, Operator]] = OrderedDict()
+_trees: OrderedDict[int, tuple[Fragment, _Tree]] = OrderedDict()
 
 
 @dataclass(slots=True)
 class FragmentRun:
     """One fragment in one epoch on one shard; `errors`, `backfill`, `work` and `reached` are set after `run`."""
 
-    root: Operator
+    tree: _Tree
     epoch: FragmentEpoch
 
     def run(self, inputs: Sequence[pa.Table], upstream: Mapping[int, pa.Table]) -> pa.Table:
         """The change of the root's output. `inputs` are the exchanges', `upstream` the changes of scanned tables."""
         self.epoch.inputs = inputs
         self.epoch.upstream = upstream
-        return run_operator(self.root, self.epoch)
+        if not any(wakes(self.epoch) for wakes in self.tree.wakers):
+            return self.tree.root.empty
+        return run_operator(self.tree.root, self.epoch)
 
     @property
     def errors(self) -> int:
@@ -132,11 +142,12 @@ def build_fragment(
     return FragmentRun(_tree_of(fragment), FragmentEpoch(transaction, epoch_input, shard, shards, job_id))
 
 
-def _tree_of(fragment: Fragment) -> Operator:
+def _tree_of(fragment: Fragment) -> _Tree:
     known = _trees.get(id(fragment))
     if known is not None:
         return known[1]
-    tree = _operator(fragment.root, _Numbers())
+    root = _operator(fragment.root, _Numbers())
+    tree = _Tree(root, wakers_of(root))
     _trees[id(fragment)] = (fragment, tree)
     if len(_trees) > _MAX_TREES:
         _trees.popitem(last=False)

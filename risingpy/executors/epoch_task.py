@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from risingpy.connectors.file_source import FileSourceOptions, read_rows
 from risingpy.executors.epoch_descriptor import EpochDescriptor, SplitRange, graph_path
-from risingpy.executors.shard_threads import ShardThreads
+from risingpy.executors.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.graph import StreamGraph
@@ -26,6 +26,7 @@ from risingpy.storage.write_ahead_log import log_directory
 
 PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
 COMPACTED_ROWS_PER_EPOCH = 20_000  # looked at, per shard: some 20 ms
+ROWS_FOR_THREADS = 2_000  # of input: for fewer, threads cost more in handing over the interpreter than they gain
 PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own
 
 
@@ -141,16 +142,19 @@ class EpochWorker:
         return output
 
     def run_all(self, descriptor: EpochDescriptor) -> list[StageReport]:
-        """Runs every stage on every shard without a shuffle, the shards at once."""
+        """Runs every stage on every shard without a shuffle, the shards at once if there is enough to do."""
         shards = range(descriptor.shards)
-        self.logged(descriptor)  # before several threads ask for it
+        logged = self.logged(descriptor)  # before several threads ask for it
+        rows = sum(table.num_rows for table in logged.values()) + sum(s.end - s.start for s in descriptor.splits)
+        in_turn = rows < ROWS_FOR_THREADS and not descriptor.backfilling
+        on_shards: OnShards = one_by_one if in_turn else self._threads
         return run_epoch_in_process(
             self.graph(descriptor.graph_version),
             [self.store(shard, descriptor.shards) for shard in shards],
             descriptor.epoch,
             [LoggedInput(self, descriptor, shard) for shard in shards],
             committed=descriptor.committed,
-            on_shards=self._threads,
+            on_shards=on_shards,
         )
 
     def purge(self, descriptor: EpochDescriptor, shard: int) -> frozenset[int]:

@@ -85,6 +85,15 @@ class Operator:
     fused: int | None = None
 
 
+def wakers_of(operator: Operator) -> tuple[Callable[[FragmentEpoch], bool], ...]:
+    """What can have a tree's operators run: a fragment for which none of them says so has nothing to do.
+
+    Every leaf has one, so rows that come in are told of too.
+    """
+    own = () if operator.wakes is never else (operator.wakes,)
+    return own + tuple(wakes for child in operator.inputs for wakes in wakers_of(child))
+
+
 def run_operator(operator: Operator, epoch: FragmentEpoch) -> pa.Table:
     """Runs an operator after its inputs; returns its output's change."""
     inputs = [run_operator(child, epoch) for child in operator.inputs]

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from risingpy.connectors.file_source import FileSourceOptions, count_rows, list_files
 from risingpy.executors.epoch_descriptor import SplitRange
 from risingpy.meta.state import MetaState
-from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import Job
 from risingpy.optimizer.plan import Source
@@ -23,18 +22,22 @@ Offsets = Mapping[int, Mapping[int, Mapping[str, int]]]  # by job, source, split
 class SourceOffsets:
     """Finds new rows of the sources that running jobs read. Used by the barrier loop's thread but for `newest`."""
 
+    def __init__(self) -> None:
+        # (jobs, by job the sources it reads), of the jobs that were asked for last: every epoch asks several times.
+        self._known: tuple[Mapping[int, Job], list[tuple[int, int]]] = ({}, [])
+
     def poll_seconds(self, state: MetaState) -> float | None:
         """How long the loop may sleep: without end if no job reads a source."""
-        return POLL_SECONDS if any(True for _ in _readers(state)) else None
+        return POLL_SECONDS if self._readers(state) else None
 
     def available(self, state: MetaState) -> bool:
         """True if some job has not read all that is there."""
-        return any(True for _ in _new_ranges(state, state.committed.offsets))
+        return any(True for _ in self._new_ranges(state, state.committed.offsets))
 
     def newest(self, state: MetaState) -> Offsets:
         """Where the sources in use end now. May be called from any thread."""
         ends: dict[int, dict[int, dict[str, int]]] = {}
-        for job_id, source_id, split, _, end in _new_ranges(state, {}):
+        for job_id, source_id, split, _, end in self._new_ranges(state, {}):
             ends.setdefault(job_id, {}).setdefault(source_id, {})[split] = end
         return ends
 
@@ -47,7 +50,7 @@ class SourceOffsets:
         }
         ranges: list[SplitRange] = []
         rows = 0
-        for job_id, source_id, split, start, end in _new_ranges(state, state.committed.offsets):
+        for job_id, source_id, split, start, end in self._new_ranges(state, state.committed.offsets):
             end = min(end, start + most_rows - rows)
             if end <= start:
                 break
@@ -57,15 +60,24 @@ class SourceOffsets:
             rows += end - start
         return tuple(ranges), offsets, rows
 
+    def _readers(self, state: MetaState) -> list[tuple[int, int]]:
+        """(job, source) of every job that reads a source."""
+        jobs, readers = self._known
+        if jobs is not state.jobs:
+            readers = [(job.job_id, source) for job in state.jobs.values() for source in sorted(_source_ids(job))]
+            self._known = (state.jobs, readers)
+        return readers
 
-def source_ids(job: Job) -> set[int]:
-    """The sources that a job reads."""
-    return {
-        node.source_id
-        for fragment in job.fragments
-        for node in nodes_of_fragment(fragment.root)
-        if isinstance(node, Source)
-    }
+    def _new_ranges(self, state: MetaState, committed: Offsets) -> Iterator[tuple[int, int, str, int, int]]:
+        """(job, source, split, start, end) of what is beyond `committed`."""
+        for job_id, source_id in self._readers(state):
+            relation = state.catalog.relations[source_id]
+            options = FileSourceOptions.parse(dict(relation.options))
+            known = committed.get(job_id, {}).get(source_id, {})
+            for path in list_files(options):
+                start, end = known.get(path, 0), count_rows(path, options.format)
+                if start < end:
+                    yield job_id, source_id, path, start, end
 
 
 def reached(committed: Offsets, target: Offsets) -> bool:
@@ -78,18 +90,11 @@ def reached(committed: Offsets, target: Offsets) -> bool:
     )
 
 
-def _readers(state: MetaState) -> Iterator[tuple[Job, Relation]]:
-    for job in state.jobs.values():
-        for source in sorted(source_ids(job)):
-            yield job, state.catalog.relations[source]
-
-
-def _new_ranges(state: MetaState, committed: Offsets) -> Iterator[tuple[int, int, str, int, int]]:
-    """(job, source, split, start, end) of what is beyond `committed`."""
-    for job, relation in _readers(state):
-        options = FileSourceOptions.parse(dict(relation.options))
-        known = committed.get(job.job_id, {}).get(relation.relation_id, {})
-        for path in list_files(options):
-            start, end = known.get(path, 0), count_rows(path, options.format)
-            if start < end:
-                yield job.job_id, relation.relation_id, path, start, end
+def _source_ids(job: Job) -> set[int]:
+    """The sources that a job reads."""
+    return {
+        node.source_id
+        for fragment in job.fragments
+        for node in nodes_of_fragment(fragment.root)
+        if isinstance(node, Source)
+    }
