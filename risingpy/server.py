@@ -20,6 +20,7 @@ from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.epoch_shape import EpochShape
 from risingpy.meta.in_process_runner import InProcessRunner
 from risingpy.meta.spark_runner import SparkRunner
+from risingpy.storage import kernels
 from risingpy.storage.meta_store import DataDirectoryInUse
 
 LOG = logging.getLogger("risingpy")
@@ -58,6 +59,7 @@ def serve(config: ServeConfig) -> int:
     _say(f"Ready for connections after {time.monotonic() - started:.1f} s{behind}.")
     _say(f"  psql -h {config.host} -p {wire.port} -d dev -U root")
     runner.start()
+    threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # behind the first connections
     while not stop.wait(1.0):
         if database.fatal is not None:
             wire.stop()

@@ -16,11 +16,11 @@ from risingpy.executors.aggregate.digits import (
     Offsets,
     Signs,
     array,
-    compiled,
     magnitude,
     nearest,
 )
 from risingpy.storage.column_buffers import Bytes, Integers
+from risingpy.storage.kernels.compile import compiled
 
 
 @compiled(array(types.int64), array(types.int64), OUT, OUT)

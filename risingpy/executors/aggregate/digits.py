@@ -7,12 +7,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 
 from risingpy.storage.column_buffers import Bytes, Integers
 from risingpy.storage.kernels.compile import inlined
@@ -21,8 +20,6 @@ Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
 Offsets = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.uint8]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 SUM_BIAS = 1088  # digit 0 of a sum counts 2^-1088
 PRODUCT_BIAS = 2176  # digit 0 of a sum of products counts 2^-2176
@@ -35,14 +32,6 @@ def array(item: Any) -> Any:
 
 OUT = types.Array(types.int64, 1, "C")
 SUMS = (array(types.int32), array(types.uint8))  # offsets and data of a column of sums
-
-
-def compiled(*arguments: Any) -> Callable[[Function], Function]:
-    def decorate(function: Function) -> Function:
-        signature = types.void(*arguments)
-        return cast(Function, njit(signature, cache=True, nogil=True, error_model="numpy")(function))
-
-    return decorate
 
 
 @inlined

@@ -5,19 +5,16 @@ Sums of integers and decimals are kept in 192 bits, as three int64 per group, lo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 
-from risingpy.storage.kernels import compile as _kernel_cache  # noqa: F401  (says where compiled code is kept)
+from risingpy.storage.kernels.compile import compiled
 
 Integers = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _input(item: Any) -> Any:
@@ -28,29 +25,21 @@ _CODES, _SIGNS = _input(types.int64), _input(types.int8)
 _OUT = types.Array(types.int64, 1, "C")
 
 
-def _compiled(*arguments: Any) -> Callable[[Function], Function]:
-    def decorate(function: Function) -> Function:
-        signature = types.void(*arguments)
-        return cast(Function, njit(signature, cache=True, nogil=True, error_model="numpy")(function))
-
-    return decorate
-
-
-@_compiled(_CODES, _SIGNS, _input(types.int64), _OUT)
+@compiled(_CODES, _SIGNS, _input(types.int64), _OUT)
 def add_integers(codes: Integers, signs: Signs, values: Integers, sums: Integers) -> None:
     """Adds int64 values to 64-bit sums."""
     for i in range(len(codes)):
         sums[codes[i]] += values[i] if signs[i] > 0 else -values[i]
 
 
-@_compiled(_CODES, _SIGNS, _OUT)
+@compiled(_CODES, _SIGNS, _OUT)
 def add_signs(codes: Integers, signs: Signs, sums: Integers) -> None:
     """Counts rows, a retracted one as -1."""
     for i in range(len(codes)):
         sums[codes[i]] += signs[i]
 
 
-@_compiled(_CODES, _SIGNS, _input(types.int64), types.int64, _OUT)
+@compiled(_CODES, _SIGNS, _input(types.int64), types.int64, _OUT)
 def add_wide(codes: Integers, signs: Signs, values: Integers, words: int, sums: Integers) -> None:
     """Adds values of 1 to 3 `words` (int64, lowest first, sign-extended) to 192-bit sums."""
     for i in range(len(codes)):
@@ -79,7 +68,7 @@ def add_wide(codes: Integers, signs: Signs, values: Integers, words: int, sums: 
             sums[k + 2] -= high + underflow
 
 
-@_compiled(_CODES, _input(types.int64), types.int64, _OUT)
+@compiled(_CODES, _input(types.int64), types.int64, _OUT)
 def extreme_rows(codes: Integers, ranks: Integers, direction: int, rows: Integers) -> None:
     """Per group, the row of the largest rank (direction 1) or the smallest (-1); `rows` starts as -1."""
     for i in range(len(codes)):
@@ -88,7 +77,7 @@ def extreme_rows(codes: Integers, ranks: Integers, direction: int, rows: Integer
             rows[k] = i
 
 
-@_compiled(_CODES, _SIGNS, _input(types.int64), types.int64, _OUT)
+@compiled(_CODES, _SIGNS, _input(types.int64), types.int64, _OUT)
 def add_bits(codes: Integers, signs: Signs, values: Integers, width: int, counts: Integers) -> None:
     """Counts, per group, the values that have each of the `width` lowest bits."""
     for i in range(len(codes)):

@@ -17,7 +17,6 @@ from risingpy.executors.aggregate.digits import (
     add_product,
     array,
     carry_over,
-    compiled,
     divide_by,
     length_of,
     magnitude,
@@ -27,7 +26,7 @@ from risingpy.executors.aggregate.digits import (
     parts_of,
 )
 from risingpy.storage.column_buffers import Bytes, Integers
-from risingpy.storage.kernels.compile import inlined
+from risingpy.storage.kernels.compile import compiled, inlined
 
 _WIDTH = 320  # digits of a number of rows times a sum of products, and of a product of two sums
 _ROOT_DIGITS = 8  # of a number whose root is taken: a numeric squared

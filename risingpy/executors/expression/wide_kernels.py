@@ -7,18 +7,14 @@ algorithm D (The Art of Computer Programming 2, 4.3.1) in base 10^9: all interme
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 
-from risingpy.storage.kernels import compile as _kernel_cache  # noqa: F401  (says where compiled code is kept)
+from risingpy.storage.kernels.compile import compiled
 
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 LIMBS = 10
 BASE = 1_000_000_000
@@ -35,14 +31,7 @@ _OUT = types.Array(types.int64, 1, "C")
 _FLAGS = types.Array(types.uint8, 1, "C")
 
 
-def _compiled(*arguments: Any, result: Any = types.void) -> Callable[[Function], Function]:
-    def decorate(function: Function) -> Function:
-        return cast(Function, njit(result(*arguments), cache=True, nogil=True, error_model="numpy")(function))
-
-    return decorate
-
-
-@_compiled(_OUT, _FLAGS, _FLAGS)
+@compiled(_OUT, _FLAGS, _FLAGS)
 def settle(limbs: Integers, negative: Bytes, failed: Bytes) -> None:
     """Makes magnitudes and signs of limbs that are any int64 (sums or differences of limbs)."""
     for i in range(len(negative)):
@@ -62,7 +51,7 @@ def settle(limbs: Integers, negative: Bytes, failed: Bytes) -> None:
         failed[i] = 1 if carry != 0 else 0
 
 
-@_compiled(_IN, _IN, _OUT, _FLAGS)
+@compiled(_IN, _IN, _OUT, _FLAGS)
 def multiply(left: Integers, right: Integers, out: Integers, failed: Bytes) -> None:
     """Magnitudes of products, rounded half up to 45 decimals."""
     product = np.zeros(2 * LIMBS, np.int64)
@@ -88,7 +77,7 @@ def multiply(left: Integers, right: Integers, out: Integers, failed: Bytes) -> N
         failed[i] = 1 if carry != 0 else 0
 
 
-@_compiled(_OUT, types.int64, _OUT, types.int64, _OUT)
+@compiled(_OUT, types.int64, _OUT, types.int64, _OUT)
 def _long_division(numerator: Integers, length: int, divisor: Integers, size: int, quotient: Integers) -> None:
     """`quotient` = numerator // divisor; `numerator`, with room for one limb more, becomes the remainder.
 
@@ -148,7 +137,7 @@ def _long_division(numerator: Integers, length: int, divisor: Integers, size: in
         rest = total - numerator[k] * scale
 
 
-@_compiled(_OUT, types.int64, types.int64, types.int64, types.int64)
+@compiled(_OUT, types.int64, types.int64, types.int64, types.int64)
 def _round_limbs(limbs: Integers, first: int, length: int, drop: int, mode: int) -> None:
     """Cuts the lowest `drop` decimal digits of `limbs[first:first + length]` to zeros; HALF_AWAY, or CEILING for up.
 
@@ -184,7 +173,7 @@ def _round_limbs(limbs: Integers, first: int, length: int, drop: int, mode: int)
                 limbs[k + 1] += 1
 
 
-@_compiled(_IN, _IN, _OUT, _FLAGS)
+@compiled(_IN, _IN, _OUT, _FLAGS)
 def divide(left: Integers, right: Integers, out: Integers, failed: Bytes) -> None:
     """Magnitudes of quotients; no divisor is 0. What comes out even is exact, the rest has 28 significant digits.
 
@@ -227,7 +216,7 @@ def divide(left: Integers, right: Integers, out: Integers, failed: Bytes) -> Non
         failed[i] = 1 if too_large or quotient[LIMBS] >= BASE else 0
 
 
-@_compiled(_IN, _IN, _OUT)
+@compiled(_IN, _IN, _OUT)
 def modulo(left: Integers, right: Integers, out: Integers) -> None:
     """Magnitudes of the remainders of truncated division; no divisor is 0."""
     numerator = np.zeros(LIMBS + 1, np.int64)
@@ -246,7 +235,7 @@ def modulo(left: Integers, right: Integers, out: Integers) -> None:
             out[LIMBS * i + k] = numerator[k]
 
 
-@_compiled(_OUT, _SIGNS, _IN, types.int64, _FLAGS)
+@compiled(_OUT, _SIGNS, _IN, types.int64, _FLAGS)
 def round_to(limbs: Integers, negative: Bytes, decimals: Integers, mode: int, failed: Bytes) -> None:
     """Rounds each magnitude to its number of decimals, negative ones before the point."""
     for i in range(len(failed)):
@@ -258,7 +247,7 @@ def round_to(limbs: Integers, negative: Bytes, decimals: Integers, mode: int, fa
         failed[i] = 1 if limbs[LIMBS * i + LIMBS - 1] >= BASE else 0
 
 
-@_compiled(_IN, types.int64, _OUT, _FLAGS)
+@compiled(_IN, types.int64, _OUT, _FLAGS)
 def from_words(words: Integers, scale: int, out: Integers, negative: Bytes) -> None:
     """Magnitudes and signs of 128-bit numbers (two int64 each, the lower first) in units of 10^-scale."""
     shift = _MOST_DECIMALS - scale
@@ -298,7 +287,7 @@ def from_words(words: Integers, scale: int, out: Integers, negative: Bytes) -> N
             out[LIMBS * i + whole + POINT] = carry
 
 
-@_compiled(_IN, _SIGNS, types.int64, _OUT, _FLAGS)
+@compiled(_IN, _SIGNS, types.int64, _OUT, _FLAGS)
 def to_words(limbs: Integers, negative: Bytes, scale: int, words: Integers, failed: Bytes) -> None:
     """128-bit numbers in units of 10^-scale of magnitudes that have no more decimals; those of 39 digits fail."""
     drop = _MOST_DECIMALS - scale
@@ -338,7 +327,7 @@ def to_words(limbs: Integers, negative: Bytes, scale: int, words: Integers, fail
         words[2 * i + 1] = parts[2] | (parts[3] << 32)
 
 
-@_compiled(_IN, types.Array(types.int8, 1, "C", readonly=True), _IN, _OUT)
+@compiled(_IN, types.Array(types.int8, 1, "C", readonly=True), _IN, _OUT)
 def add_limbs(codes: Integers, signs: npt.NDArray[np.int8], limbs: Integers, sums: Integers) -> None:
     """Adds signed limbs to the limbs of each row's group, a retracted row's taken away; nothing is carried.
 
@@ -354,7 +343,7 @@ def add_limbs(codes: Integers, signs: npt.NDArray[np.int8], limbs: Integers, sum
                 sums[first + k] -= limbs[LIMBS * i + k]
 
 
-@_compiled(_IN, types.Array(types.int8, 1, "C", readonly=True), _SIGNS, _OUT)
+@compiled(_IN, types.Array(types.int8, 1, "C", readonly=True), _SIGNS, _OUT)
 def add_wide_numbers(codes: Integers, signs: npt.NDArray[np.int8], data: Bytes, sums: Integers) -> None:
     """As `add_limbs`, of wide numerics as they are stored, 41 bytes each."""
     at = 0

@@ -14,8 +14,8 @@ sized. Callers: the encodings beside this folder, nobody else; they keep the buf
 * `sorting`     sorting of binary keys
 * `json`        parts of jsonb texts; `json_containment` is `@>`
 
-Importing a kernel's module loads its machine code from the cache, or compiles it (about 20 s for all). A
-process that forks workers calls `load` first, so that they inherit the code.
+A kernel's first call loads its machine code from the cache, or compiles it (about 20 s for all). A process that
+forks workers calls `load` first, so that they inherit the code.
 """
 
 from risingpy.storage.kernels.compile import load

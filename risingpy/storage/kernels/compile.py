@@ -1,9 +1,9 @@
 """How kernels are compiled and where their machine code is kept.
 
-Every kernel takes int64 arguments and returns int64 or nothing, so its signature is read off its
-annotations and it is compiled, or loaded from the cache, when its module is imported. Kernels release the
-GIL. Code is compiled for the generic CPU of the architecture: it runs as fast here (measured: within noise)
-and a cache that was built into an image serves every host.
+A kernel is compiled, or loaded from the cache, at its first call: loading all takes half a second, which a
+server that starts does behind its first connections (`load`). Kernels release the GIL. Code is compiled for the
+generic CPU of the architecture: it runs as fast here (measured: within noise) and a cache that was built into an
+image serves every host.
 
 The cache lies in the first of these folders that can be written, in a folder named by a hash of this
 package's sources, because Numba itself only notices changes of the file that a kernel stands in:
@@ -14,6 +14,7 @@ cache that an image or a package was built with, and that cannot be written, is 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import os
@@ -24,19 +25,59 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import config, njit, types
+from numba import config, njit, typeof, types
+from numba.extending import typeof_impl
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).parent
-_MODULES = ("sizing", "keys", "key_reading", "datums", "rows", "grouping", "sorting", "json", "json_containment")
+_MODULES = (
+    *("sizing", "keys", "key_reading", "datums", "rows", "grouping", "sorting", "digests"),
+    *("json", "json_containment"),
+)
+
+
+class Kernel:
+    """A compiled function: `function`, for arguments of exactly the types of `signature`."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._signature = signature
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.code(*arguments)
+
+    @functools.cached_property
+    def code(self) -> Any:
+        """Numba's dispatcher, its machine code loaded."""
+        return njit(self._signature, cache=True, nogil=True, error_model="numpy")(self._function)
+
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
+    """For kernels that call kernels."""
+    return typeof(kernel.code)  # type: ignore[no-untyped-call]
+
+
+_kernels: list[Kernel] = []
+
+
+def compiled(*arguments: Any, result: Any = types.void) -> Callable[[Function], Function]:
+    """Makes a kernel of a function with these types of arguments, cached, without the GIL."""
+
+    def decorate(function: Function) -> Function:
+        kernel = Kernel(function, result(*arguments))
+        _kernels.append(kernel)
+        return cast(Function, kernel)
+
+    return decorate
 
 
 def kernel(function: Function) -> Function:
-    """Compiles `function`: int64 arguments, int64 or no result, without the GIL, cached."""
+    """Makes a kernel of a function over addresses: int64 arguments, int64 or no result, as it is annotated."""
     result = types.void if function.__annotations__["return"] in (None, "None") else types.int64
-    signature = result(*[types.int64] * function.__code__.co_argcount)
-    return cast(Function, njit(signature, cache=True, nogil=True, error_model="numpy")(function))
+    return compiled(*[types.int64] * function.__code__.co_argcount, result=result)(function)
 
 
 def inlined(function: Function) -> Function:
@@ -45,9 +86,14 @@ def inlined(function: Function) -> Function:
 
 
 def load() -> None:
-    """Loads every kernel. Call it before forking workers, which then share the code and start at once."""
+    """Loads the storage's kernels and those of all imported modules.
+
+    Call it before forking workers, which then share the code and start at once.
+    """
     for module in _MODULES:
         importlib.import_module(f"risingpy.storage.kernels.{module}")
+    for each in tuple(_kernels):
+        _ = each.code
 
 
 def _cache_folders() -> Iterator[Path]:

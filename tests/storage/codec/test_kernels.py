@@ -17,9 +17,10 @@ COUNT_MISSES = """
 from risingpy.storage import kernels
 kernels.load()
 from risingpy.storage.kernels import datums, grouping, key_reading, keys, rows, sizing, sorting
+from risingpy.storage.kernels.compile import Kernel
 modules = (datums, grouping, key_reading, keys, rows, sizing, sorting)
-found = {f for m in modules for f in vars(m).values() if getattr(f, "nopython_signatures", None)}
-print(len(found), sum(sum(f.stats.cache_misses.values()) for f in found))
+found = {f for m in modules for f in vars(m).values() if isinstance(f, Kernel)}
+print(len(found), sum(sum(f.code.stats.cache_misses.values()) for f in found))
 """
 
 
