@@ -52,36 +52,28 @@ from risingpy.executors.union import UnionExecutor
 from risingpy.executors.values import ValuesExecutor
 from risingpy.optimizer.graph import Fragment
 from risingpy.optimizer.plan import (
-    AsOfJoin,
     ChangeLog,
     ConflictBehavior,
-    Dedup,
     Dml,
-    DynamicFilter,
     EowcSort,
     Exchange,
     Expand,
     Filter,
-    HashAgg,
-    HashJoin,
-    LocalAgg,
-    LocalTopN,
     Materialize,
     Now,
-    OverWindow,
     Project,
     ProjectSet,
     Share,
-    SimpleAgg,
     Source,
     StreamPlan,
     TableScan,
-    TemporalJoin,
-    TopN,
     Union,
     Values,
     WatermarkFilter,
 )
+from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.storage.shard_store import EpochTransaction
 from risingpy.types import SqlType
 

@@ -15,7 +15,8 @@ from risingpy.executors.join.output import JoinShape, Shows
 from risingpy.executors.join.side import SideLayout
 from risingpy.executors.temporal_join import TemporalJoinExecutor
 from risingpy.optimizer.logical import JoinKind, Schema
-from risingpy.optimizer.plan import AsOfJoin, HashJoin, JoinSide, StreamPlan, TemporalJoin
+from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_joins import AsOfJoin, HashJoin, JoinSide, TemporalJoin
 from risingpy.optimizer.rewrite import columns_read, remapped
 from risingpy.optimizer.stream_temporal_join import memo_columns
 from risingpy.storage.shard_store import EpochTransaction

@@ -19,7 +19,7 @@ from risingpy.meta.epochs import milliseconds
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import Job
 from risingpy.optimizer.now import QUARTER_MILLISECONDS, over_now
-from risingpy.optimizer.plan import DynamicFilter
+from risingpy.optimizer.plan_joins import DynamicFilter
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.storage_table import StorageTable
 

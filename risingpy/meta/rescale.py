@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
 from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.plan import DynamicFilter, StreamPlan, TableScan
+from risingpy.optimizer.plan import StreamPlan, TableScan
+from risingpy.optimizer.plan_joins import DynamicFilter
 from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.meta_store import MetaStore
 from risingpy.storage.shard_store import ShardStore, shard_directory, shards_directory

@@ -8,35 +8,27 @@ from typing import assert_never
 from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import (
-    AsOfJoin,
     ChangeLog,
-    Dedup,
     Dml,
-    DynamicFilter,
     EowcSort,
     Exchange,
     Expand,
     Filter,
-    HashAgg,
-    HashJoin,
-    LocalAgg,
-    LocalTopN,
     Materialize,
     Now,
-    OverWindow,
     Project,
     ProjectSet,
     Share,
-    SimpleAgg,
     Source,
     StreamPlan,
     TableScan,
-    TemporalJoin,
-    TopN,
     Union,
     Values,
     WatermarkFilter,
 )
+from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.optimizer.plan_properties import ColumnIndex, Distribution, DistributionKind
 
 SINGLE = Distribution(DistributionKind.SINGLE)

@@ -24,37 +24,27 @@ from risingpy.optimizer.fragments import children
 from risingpy.optimizer.graph import Fragment, Job
 from risingpy.optimizer.logical import JoinKind, Schema
 from risingpy.optimizer.plan import (
-    AggState,
-    AsOfJoin,
     ChangeLog,
-    Dedup,
     Dml,
-    DynamicFilter,
     EowcSort,
     Exchange,
     Expand,
     Filter,
-    HashAgg,
-    HashJoin,
-    JoinSide,
-    LocalAgg,
-    LocalTopN,
     Materialize,
     Now,
-    OverWindow,
     Project,
     ProjectSet,
     Share,
-    SimpleAgg,
     Source,
     StreamPlan,
     TableScan,
-    TemporalJoin,
-    TopN,
     Union,
     Values,
     WatermarkFilter,
 )
+from risingpy.optimizer.plan_aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
+from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, JoinSide, TemporalJoin
+from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.optimizer.plan_properties import Distribution, DistributionKind
 from risingpy.optimizer.watermarks import cleaning_watermark
 from risingpy.storage.table_schema import TableSchema

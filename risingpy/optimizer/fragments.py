@@ -15,35 +15,27 @@ from typing import assert_never
 from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.optimizer.plan import (
-    AsOfJoin,
     ChangeLog,
-    Dedup,
     Dml,
-    DynamicFilter,
     EowcSort,
     Exchange,
     Expand,
     Filter,
-    HashAgg,
-    HashJoin,
-    LocalAgg,
-    LocalTopN,
     Materialize,
     Now,
-    OverWindow,
     Project,
     ProjectSet,
     Share,
-    SimpleAgg,
     Source,
     StreamPlan,
     TableScan,
-    TemporalJoin,
-    TopN,
     Union,
     Values,
     WatermarkFilter,
 )
+from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.optimizer.state_tables import state_tables
 from risingpy.optimizer.stream import StreamJobPlan
 from risingpy.optimizer.watermarks import awaited

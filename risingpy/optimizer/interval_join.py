@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.join_condition import inequality
-from risingpy.optimizer.plan import JoinSide, PassedRows, StreamPlan
+from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_joins import JoinSide, PassedRows
 from risingpy.optimizer.rewrite import conjuncts
 from risingpy.optimizer.watermarks import expression_bounds
 

@@ -29,7 +29,16 @@ from typing import Any, cast
 import pyarrow as pa
 
 from risingpy.executors.expression import nodes, window_calls
-from risingpy.optimizer import catalog, graph, logical, plan, plan_properties
+from risingpy.optimizer import (
+    catalog,
+    graph,
+    logical,
+    plan,
+    plan_aggregates,
+    plan_joins,
+    plan_ordered,
+    plan_properties,
+)
 from risingpy.storage import table_schema
 from risingpy.types import sql_type
 
@@ -37,8 +46,10 @@ CODEC_VERSION = 1
 
 _MODULES: tuple[ModuleType, ...] = (
     *(sql_type, nodes, window_calls, table_schema),
-    *(logical, plan, plan_properties, graph, catalog),
+    *(logical, plan, plan_aggregates, plan_joins, plan_ordered, plan_properties, graph, catalog),
 )
+# Stored plans call every operator `plan.…`, in whichever of these files it is now.
+_OPERATOR_MODULES = (plan_aggregates, plan_joins, plan_ordered)
 
 # A graph changes by a job or two at a time. The others are not packed and unpacked again, and stay the same objects,
 # for which their tasks have compiled expressions already.
@@ -50,9 +61,9 @@ _classes: dict[str, type[Any]] = {}
 _names: dict[type[Any], str] = {}
 
 
-def register(cls: type[Any]) -> None:
-    """Makes a frozen dataclass or an enum known to the codec, as `module.Class`."""
-    name = f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}"
+def register(cls: type[Any], *, module: str | None = None) -> None:
+    """Makes a frozen dataclass or an enum known to the codec, as `module.Class`; by default its own module's name."""
+    name = f"{module or cls.__module__.rpartition('.')[2]}.{cls.__name__}"
     if _classes.setdefault(name, cls) is not cls:
         raise ValueError(f"two classes are called {name}")
     _names[cls] = name
@@ -184,4 +195,4 @@ def _unpack_fields(cls: type[Any], value: dict[str, Any]) -> Any:
 for _module in _MODULES:
     for _, _class in inspect.getmembers(_module, inspect.isclass):
         if _class.__module__ == _module.__name__ and (dataclasses.is_dataclass(_class) or issubclass(_class, Enum)):
-            register(_class)
+            register(_class, module="plan" if _module in _OPERATOR_MODULES else None)

@@ -8,36 +8,28 @@ from typing import TypeVar, assert_never
 from risingpy.optimizer.distribution import SOME_SHARD, distribution
 from risingpy.optimizer.logical import JoinKind, Schema
 from risingpy.optimizer.plan import (
-    AsOfJoin,
     ChangeLog,
     ConflictBehavior,
-    Dedup,
     Dml,
-    DynamicFilter,
     EowcSort,
     Exchange,
     Expand,
     Filter,
-    HashAgg,
-    HashJoin,
-    LocalAgg,
-    LocalTopN,
     Materialize,
     Now,
-    OverWindow,
     Project,
     ProjectSet,
     Share,
-    SimpleAgg,
     Source,
     StreamPlan,
     TableScan,
-    TemporalJoin,
-    TopN,
     Union,
     Values,
     WatermarkFilter,
 )
+from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.optimizer.plan_properties import Properties
 from risingpy.optimizer.stream_key import stream_key
 from risingpy.optimizer.watermarks import watermark_columns

@@ -31,37 +31,27 @@ from risingpy.optimizer.catalog import INTERNAL_PREFIX, ColumnDesc
 from risingpy.optimizer.logical import AggCall, Field, Schema, SortKey
 from risingpy.optimizer.orderable import refuse_unordered
 from risingpy.optimizer.plan import (
-    AggState,
-    AsOfJoin,
     ChangeLog,
-    Dedup,
-    DedupState,
     Dml,
-    DynamicFilter,
     EowcSort,
     Exchange,
     Expand,
     Filter,
-    HashAgg,
-    HashJoin,
-    LocalAgg,
-    LocalTopN,
     Materialize,
     Now,
-    OverWindow,
     Project,
     ProjectSet,
     Share,
-    SimpleAgg,
     Source,
     StreamPlan,
     TableScan,
-    TemporalJoin,
-    TopN,
     Union,
     Values,
     WatermarkFilter,
 )
+from risingpy.optimizer.plan_aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
+from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.optimizer.plan_properties import ColumnIndex, Properties
 from risingpy.optimizer.stream_key import has_other_forms
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat

@@ -23,15 +23,8 @@ from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import SINGLE, brings_together, hash_by
 from risingpy.optimizer.explain_tree import call_text, column_names
 from risingpy.optimizer.logical import PYTHON_AGGREGATE, AggCall, Field
-from risingpy.optimizer.plan import (
-    AggState,
-    DedupState,
-    Exchange,
-    HashAgg,
-    LocalAgg,
-    SimpleAgg,
-    StreamPlan,
-)
+from risingpy.optimizer.plan import Exchange, StreamPlan
+from risingpy.optimizer.plan_aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.optimizer import plan
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_ordered import Dedup
 from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.projection import select_columns
 from risingpy.optimizer.properties import derived, underived
@@ -26,7 +26,7 @@ def plan_dedup(input: StreamPlan, key: tuple[ColumnIndex, ...], job: str, alloca
     if not brings_together(input.properties.distribution, key):
         input = exchange(input, key)
     table = seen_values(allocate(), job, input.properties, key, input.properties.distribution.columns)
-    return derived(plan.Dedup(input, key, table, underived(input.properties.schema)))
+    return derived(Dedup(input, key, table, underived(input.properties.schema)))
 
 
 def plan_distinct(

@@ -18,7 +18,8 @@ from risingpy.optimizer.distribution import BROADCAST, brings_together
 from risingpy.optimizer.join_condition import inequality, split_condition
 from risingpy.optimizer.logical import Field, JoinKind, SortKey
 from risingpy.optimizer.now import NOW, Motion, motion, over_now, reads_now
-from risingpy.optimizer.plan import DynamicFilter, Exchange, Now, StreamPlan
+from risingpy.optimizer.plan import Exchange, Now, StreamPlan
+from risingpy.optimizer.plan_joins import DynamicFilter
 from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.optimizer.projection import projected, select_columns, with_columns
 from risingpy.optimizer.properties import derived, underived

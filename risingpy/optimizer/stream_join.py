@@ -23,12 +23,8 @@ from risingpy.optimizer.distribution import hash_by
 from risingpy.optimizer.interval_join import with_passed_rows
 from risingpy.optimizer.join_condition import EquiKey, inequality, key_expressions, split_condition
 from risingpy.optimizer.logical import Field, JoinKind
-from risingpy.optimizer.plan import (
-    AsOfJoin,
-    HashJoin,
-    JoinSide,
-    StreamPlan,
-)
+from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_joins import AsOfJoin, HashJoin, JoinSide
 from risingpy.optimizer.plan_properties import ColumnIndex, DistributionKind
 from risingpy.optimizer.projection import projected, references, select_columns, with_columns
 from risingpy.optimizer.properties import derived, underived

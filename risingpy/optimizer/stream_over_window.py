@@ -15,12 +15,13 @@ from risingpy.executors.expression.evaluate import evaluate_constants
 from risingpy.executors.expression.nodes import Expr, InputRef, Literal, Parameter
 from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.executors.expression.window_sql import check_window_call
-from risingpy.optimizer import logical, plan
+from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.explain_tree import column_names
 from risingpy.optimizer.explain_window import window_call_text
 from risingpy.optimizer.logical import Field
 from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_ordered import OverWindow
 from risingpy.optimizer.projection import projected, references
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import map_window_call, moved_window, walk
@@ -65,7 +66,7 @@ def plan_over_window(
         input.properties.distribution.columns,
     )
     properties = underived(schema)
-    operator = derived(plan.OverWindow(input, partition_by, query.order_by, calls, table, properties, in_order))
+    operator = derived(OverWindow(input, partition_by, query.order_by, calls, table, properties, in_order))
     # The query's columns first, then the hidden ones that the input's key needs.
     hidden = len(input.properties.schema) - width
     columns_of = references(operator)

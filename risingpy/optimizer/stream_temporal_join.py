@@ -18,7 +18,8 @@ from risingpy.optimizer.catalog import Catalog
 from risingpy.optimizer.distribution import hash_by
 from risingpy.optimizer.join_condition import EquiKey, split_condition
 from risingpy.optimizer.logical import Field, JoinKind
-from risingpy.optimizer.plan import StreamPlan, TemporalJoin
+from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_joins import TemporalJoin
 from risingpy.optimizer.projection import select_columns, with_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import conjunction, remapped, shifted

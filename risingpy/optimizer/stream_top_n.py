@@ -18,6 +18,7 @@ from risingpy.optimizer import plan
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.logical import SortKey
 from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_ordered import LocalTopN, TopN
 from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import walk
@@ -59,7 +60,7 @@ def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[]
     table = ordered_rows(allocate(), job, "top_n", input.properties, group_key, order, distribution)
     limit = None if rows.limit is None else min(rows.limit, LARGEST_WINDOW)
     offset = min(rows.offset, LARGEST_WINDOW)
-    top = plan.TopN(input, group_key, order, limit, offset, rows.with_ties, table, underived(schema))
+    top = TopN(input, group_key, order, limit, offset, rows.with_ties, table, underived(schema))
     return derived(replace(top, table=one_row_per_group(table)) if top.keeps_one_row else top)
 
 
@@ -68,7 +69,7 @@ def _locally_first(input: StreamPlan, rows: TopRows, order: tuple[SortKey, ...])
         return input
     properties = underived(input.properties.schema)
     reach = rows.limit + rows.offset
-    return derived(plan.LocalTopN(input, order, reach, rows.with_ties, properties))
+    return derived(LocalTopN(input, order, reach, rows.with_ties, properties))
 
 
 def _needed_order(keys: tuple[SortKey, ...], group_key: tuple[ColumnIndex, ...]) -> tuple[SortKey, ...]:

@@ -17,17 +17,9 @@ from risingpy.executors.expression.nodes import Literal
 from risingpy.executors.expression.window_calls import BoundKind, WindowCall
 from risingpy.optimizer.distribution import brings_together, hash_by
 from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan import (
-    EowcSort,
-    Exchange,
-    Expand,
-    Filter,
-    HashAgg,
-    OverWindow,
-    Project,
-    ProjectSet,
-    StreamPlan,
-)
+from risingpy.optimizer.plan import EowcSort, Exchange, Expand, Filter, Project, ProjectSet, StreamPlan
+from risingpy.optimizer.plan_aggregates import HashAgg
+from risingpy.optimizer.plan_ordered import OverWindow
 from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import held_rows

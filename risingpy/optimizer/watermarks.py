@@ -21,36 +21,28 @@ import pyarrow as pa
 from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
 from risingpy.optimizer.logical import Schema
 from risingpy.optimizer.plan import (
-    AsOfJoin,
     ChangeLog,
     ConflictBehavior,
-    Dedup,
     Dml,
-    DynamicFilter,
     EowcSort,
     Exchange,
     Expand,
     Filter,
-    HashAgg,
-    HashJoin,
-    LocalAgg,
-    LocalTopN,
     Materialize,
     Now,
-    OverWindow,
     Project,
     ProjectSet,
     Share,
-    SimpleAgg,
     Source,
     StreamPlan,
     TableScan,
-    TemporalJoin,
-    TopN,
     Union,
     Values,
     WatermarkFilter,
 )
+from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.optimizer.plan_properties import ColumnIndex, WatermarkBound, WatermarkColumn
 from risingpy.optimizer.rewrite import columns_read, operands, with_operands
 from risingpy.types import BIGINT, VARCHAR, TypeKind

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from risingpy.optimizer.plan import Dedup
+from risingpy.optimizer.plan_ordered import Dedup
 from risingpy.optimizer.state_tables import seen_values
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties

@@ -23,13 +23,8 @@ from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import hash_by
 from risingpy.optimizer.fragments import all_state_tables
 from risingpy.optimizer.logical import Field, JoinKind
-from risingpy.optimizer.plan import (
-    Exchange,
-    HashJoin,
-    Project,
-    StreamPlan,
-    Values,
-)
+from risingpy.optimizer.plan import Exchange, Project, StreamPlan, Values
+from risingpy.optimizer.plan_joins import HashJoin
 from risingpy.optimizer.plan_properties import Properties
 from risingpy.optimizer.stream_join import plan_join
 from risingpy.storage.table_schema import TableSchema, ValueFormat

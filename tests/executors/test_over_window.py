@@ -22,7 +22,7 @@ from risingpy.executors.expression.window_calls import (
 )
 from risingpy.executors.expression.window_sql import window_sql
 from risingpy.optimizer.logical import Field, SortKey
-from risingpy.optimizer.plan import OverWindow
+from risingpy.optimizer.plan_ordered import OverWindow
 from risingpy.optimizer.plan_properties import Distribution, DistributionKind, Properties
 from risingpy.optimizer.state_tables import ordered_rows
 from risingpy.storage.state_table import StateTable

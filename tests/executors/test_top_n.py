@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan import LocalTopN, TopN
+from risingpy.optimizer.plan_ordered import LocalTopN, TopN
 from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties

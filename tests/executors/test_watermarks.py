@@ -17,6 +17,7 @@ from risingpy.optimizer import plan
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.logical import AggCall, Aggregate, Field, Join, JoinKind, Scan, SortKey
 from risingpy.optimizer.plan import Exchange, StreamPlan
+from risingpy.optimizer.plan_joins import HashJoin
 from risingpy.optimizer.plan_properties import WatermarkBound, WatermarkColumn
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import state_tables
@@ -214,7 +215,7 @@ def near_rows_are_kept(step: Step, cleaned: Output, plain: Output, benches: list
 @pytest.mark.parametrize("kind", [JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL, JoinKind.LEFT_ANTI])
 def test_interval_joins(kind: JoinKind, steps: list[Step]) -> None:
     twins = Twins(near(kind), inputs=2)
-    (join,) = [node for node in nodes_of_fragment(twins.roots[0]) if isinstance(node, plan.HashJoin)]
+    (join,) = [node for node in nodes_of_fragment(twins.roots[0]) if isinstance(node, HashJoin)]
     assert join.left_side.passed is not None
     assert join.right_side.passed is not None
     twins.run(steps, near_rows_are_kept)

@@ -8,6 +8,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.fragments import MAX_INPUTS, nodes_of_fragment
 from risingpy.optimizer.logical import AggCall, Aggregate, Field
+from risingpy.optimizer.plan_aggregates import LocalAgg
 from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.types import BIGINT, INTEGER
 
@@ -39,7 +40,7 @@ def test_an_exchange_starts_a_stage(bench, t) -> None:
     job = bench.cut(bench.plan(counted(bench.scan(t, "a"))))
     below, above = job.fragments
     assert (below.stage, above.stage) == (0, 1)
-    assert isinstance(below.root, plan.LocalAgg)
+    assert isinstance(below.root, LocalAgg)
     assert isinstance(above.root, plan.Materialize)
     (source,) = above.inputs
     assert source.fragment_id == below.fragment_id

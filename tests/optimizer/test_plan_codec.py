@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import get_args
 
 import pyarrow as pa
 import pytest
@@ -17,6 +18,7 @@ from risingpy.optimizer import plan_codec
 from risingpy.optimizer.catalog import Catalog, Relation, RelationKind
 from risingpy.optimizer.graph import StreamGraph
 from risingpy.optimizer.logical import AggCall, Aggregate, Field
+from risingpy.optimizer.plan import StreamPlan
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -106,6 +108,12 @@ def test_fields_that_were_added_later_take_their_default() -> None:
     data = b'{"version":1,"value":{"$":"table_schema.KeyColumn","index":4}}'
     decoded = plan_codec.decode(data)
     assert (decoded.index, decoded.descending) == (4, False)
+
+
+@pytest.mark.parametrize("operator", get_args(StreamPlan))
+def test_stored_plans_call_every_operator_plan(operator: type) -> None:
+    with pytest.raises(TypeError, match=rf"{operator.__name__}.__init__\(\) missing"):
+        plan_codec.decode(f'{{"version":1,"value":{{"$":"plan.{operator.__name__}"}}}}'.encode())
 
 
 def test_another_version_is_refused() -> None:

@@ -10,6 +10,7 @@ from risingpy.optimizer import logical, plan
 from risingpy.optimizer.fragments import all_state_tables, nodes_of_fragment
 from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter, Project, Sort, SortKey
 from risingpy.optimizer.plan import ConflictBehavior
+from risingpy.optimizer.plan_aggregates import HashAgg
 from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.storage.table_schema import KeyColumn
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, NUMERIC, REAL, TIMESTAMPTZ, VARCHAR
@@ -165,7 +166,7 @@ class TestAggregates:
 
     def test_partial_columns_are_the_args_of_the_second_phase(self, bench, t) -> None:
         planned = bench.plan(aggregate(bench.scan(t, "a", "b"), [0], AggCall("sum", (1,), BIGINT)))
-        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, plan.HashAgg)]
+        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, HashAgg)]
         partial = agg.input.properties.schema
         covered = [i for call in agg.calls for i in call.args]
         assert covered == list(range(1, len(partial) - 1))
@@ -173,7 +174,7 @@ class TestAggregates:
 
     def test_a_retractable_max_keeps_its_input(self, bench, keyed) -> None:
         planned = bench.plan(aggregate(bench.scan(keyed, "name", "n"), [0], AggCall("max", (1,), INTEGER)))
-        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, plan.HashAgg)]
+        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, HashAgg)]
         state = agg.states[0]
         assert state.materialized_input
         assert state.table.key == (KeyColumn(0), KeyColumn(1, descending=True), KeyColumn(2))
@@ -185,26 +186,26 @@ class TestAggregates:
         log = bench.table("log", {"a": INTEGER, "b": INTEGER}, append_only=True)
         planned = bench.plan(aggregate(bench.scan(log), [0], AggCall("max", (1,), INTEGER)))
         assert "LocalAgg" in operators(planned)
-        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, plan.HashAgg)]
+        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, HashAgg)]
         assert not any(state.materialized_input for state in agg.states)
 
     def test_equal_calls_are_computed_once(self, bench, t) -> None:
         calls = [AggCall("avg", (1,), NUMERIC), AggCall("sum", (1,), BIGINT), AggCall("avg", (1,), NUMERIC)]
         planned = bench.plan(aggregate(bench.scan(t, "a", "b"), [0], *calls))
-        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, plan.HashAgg)]
+        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, HashAgg)]
         assert [call.function for call in agg.calls] == ["sum", "count", "count"]
         assert [c.type for c in planned.columns[1:]] == [NUMERIC, BIGINT, NUMERIC]
 
     def test_the_average_of_reals_is_summed_as_double(self, bench, t) -> None:
         planned = bench.plan(aggregate(bench.scan(t, "a", "c"), [0], AggCall("avg", (1,), DOUBLE)))
-        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, plan.HashAgg)]
+        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, HashAgg)]
         assert agg.calls[0].type == DOUBLE
         assert planned.columns[1].type == DOUBLE
 
     def test_distinct_means_nothing_to_max(self, bench, t) -> None:
         call = AggCall("max", (1,), INTEGER, distinct=True)
         planned = bench.plan(aggregate(bench.scan(t, "a", "b"), [0], call))
-        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, plan.HashAgg)]
+        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, HashAgg)]
         assert not agg.calls[0].distinct
 
     def test_a_group_column_twice(self, bench, t) -> None:
@@ -228,7 +229,7 @@ class TestAggregates:
         u = bench.table("u", {"x": INTEGER, "a": INTEGER, "ok": BOOLEAN, "b": INTEGER})
         call = AggCall("min", (3,), INTEGER, filter=2)
         planned = bench.plan(aggregate(bench.scan(u), [1], call))
-        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, plan.HashAgg)]
+        (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, HashAgg)]
         names = [f.name for f in agg.input.properties.schema]
         assert (names[agg.calls[0].args[0]], names[agg.calls[0].filter]) == ("b", "ok")
 

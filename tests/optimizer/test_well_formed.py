@@ -15,7 +15,9 @@ from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.fragments import all_state_tables, children
 from risingpy.optimizer.logical import AggCall, Field, LogicalPlan, SortKey
 from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.optimizer.plan_codec import decode, encode
+from risingpy.optimizer.plan_ordered import Dedup, OverWindow, TopN
 from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.optimizer.rewrite import walk
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR
@@ -161,15 +163,15 @@ def check(node: StreamPlan) -> None:
         case plan.Project():
             check_expressions(node.expressions, node.input)
             assert [e.type for e in node.expressions] == [field.type for field in properties.schema]
-        case plan.HashAgg() | plan.SimpleAgg():
+        case HashAgg() | SimpleAgg():
             check_agg(node)
-        case plan.LocalAgg():
+        case LocalAgg():
             check_local_agg(node)
-        case plan.TopN():
+        case TopN():
             check_top_n(node)
-        case plan.OverWindow():
+        case OverWindow():
             check_over_window(node)
-        case plan.Dedup():
+        case Dedup():
             assert node.input.properties.append_only
             assert brings_together(node.input.properties.distribution, node.key)
             assert len(node.table.distribution) == len(node.properties.distribution.columns)
@@ -189,8 +191,8 @@ def check_expressions(expressions: tuple[Expr, ...], input: StreamPlan) -> None:
                 assert input.properties.schema[part.index].type == part.type
 
 
-def check_agg(node: plan.HashAgg | plan.SimpleAgg) -> None:
-    group_key = node.group_key if isinstance(node, plan.HashAgg) else ()
+def check_agg(node: HashAgg | SimpleAgg) -> None:
+    group_key = node.group_key if isinstance(node, HashAgg) else ()
     assert len(node.states) == len(node.calls)
     assert node.calls[node.row_count].function == "count"
     assert brings_together(node.input.properties.distribution, group_key)
@@ -207,14 +209,14 @@ def check_agg(node: plan.HashAgg | plan.SimpleAgg) -> None:
             assert types[len(group_key) :] == [columns[i].type for i in call.args]
 
 
-def check_local_agg(node: plan.LocalAgg) -> None:
+def check_local_agg(node: LocalAgg) -> None:
     types = [column.type for column in node.input.properties.schema]
     expected = [types[i] for i in node.group_key]
     expected += [type_ for call in node.calls for type_ in partial_types(call, types)]
     assert [column.type for column in node.properties.schema] == [*expected, BIGINT]
 
 
-def check_top_n(node: plan.TopN) -> None:
+def check_top_n(node: TopN) -> None:
     columns = node.input.properties.schema
     key = [key.index for key in node.table.key]
     assert [column.type for column in node.table.columns] == [column.type for column in columns]
@@ -229,7 +231,7 @@ def check_top_n(node: plan.TopN) -> None:
     assert set(node.table.distribution) <= set(node.group_key)
 
 
-def check_over_window(node: plan.OverWindow) -> None:
+def check_over_window(node: OverWindow) -> None:
     columns = node.properties.schema
     assert [column.type for column in node.table.columns] == [column.type for column in columns]
     assert [column.type for column in columns[len(columns) - len(node.calls) :]] == [c.type for c in node.calls]

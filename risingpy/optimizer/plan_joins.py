@@ -1,0 +1,129 @@
+"""The stream plan's joins, a dynamic filter among them, and how a side of one is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from risingpy.executors.expression.nodes import Expr
+from risingpy.optimizer.logical import JoinKind
+from risingpy.optimizer.plan_properties import ColumnIndex, Properties, WatermarkBound
+from risingpy.storage.table_schema import TableSchema
+
+if TYPE_CHECKING:
+    from risingpy.optimizer.plan import StreamPlan
+
+
+@dataclass(frozen=True, slots=True)
+class PassedRows:
+    """The rows of a join's side that match nothing more: `expression` over them is below the least of `bounds`."""
+
+    expression: Expr
+    bounds: tuple[WatermarkBound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSide:
+    """How one input of a join is kept.
+
+    `key` are the columns of the input that must equal the other side's, one by one. `table`: `key | rest of the input's
+    stream key → the row`. Its first columns are the input's; behind them, for keys of which equal values may be written
+    differently (intervals), are those in their canonical form, which then stand in the key. `degree`: the same key →
+    how many rows match, for rows that have a match; only where the join shows whether a row has one, and the other
+    side may have several per key. Rows whose key is NULL, and so never match, are in neither. `passed`: which rows may
+    be deleted by the watermarks of an interval join.
+    """
+
+    key: tuple[ColumnIndex, ...]
+    table: TableSchema
+    degree: TableSchema | None = None
+    passed: PassedRows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HashJoin:
+    """Joins two inputs whose rows of equal keys are on one shard.
+
+    A pair matches if its keys are equal (NULLs only at the positions where `null_safe`) and `condition` (over left
+    columns, then right columns; None: always) is true. Output: the left columns, then the right columns; for a semi or
+    anti join the left columns alone. A full join adds a hidden last column that says which side has the row
+    (0 both, 1 left, 2 right): both sides' keys may be NULL, which would make two unmatched rows one.
+    Stream key: both inputs', without the key columns of a side that always equal the other's, and the join key.
+    State: per side a table and, where it must be known whether a row has a match, a degree table.
+    Without keys everything is on one shard, and each row meets all of the other side: a nested-loop join.
+    """
+
+    left: StreamPlan
+    right: StreamPlan
+    kind: JoinKind
+    left_side: JoinSide
+    right_side: JoinSide
+    null_safe: tuple[bool, ...]
+    condition: Expr | None
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicFilter:
+    """Passes on the left rows of which `column comparison bound` is true, one of < <= > >=.
+
+    `bound` is the right input's: at most one row of one column, on every shard. Without a row, or of one that is NULL,
+    nothing passes. When it changes, the rows between the old bound and the new one come or go.
+    Stream key: the left input's. State: `table`, the left rows whose `column` is not NULL, `column | stream key → the
+    other columns`; `bound`, a row in each shard, with the right row's value. `only_forward`: the bound never falls, so
+    that a row below it is where it will always be: then only the rows above it are kept, and the output only grows
+    where the left input does and the comparison is < or <=.
+    """
+
+    left: StreamPlan
+    right: StreamPlan
+    column: ColumnIndex
+    comparison: str
+    table: TableSchema
+    bound: TableSchema
+    only_forward: bool
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class AsOfJoin:
+    """Joins each left row with the nearest right row of its key, by one inequality.
+
+    `left_column comparison right_column`, one of < <= > >=, must be true, and among the right rows for which it is, the
+    one is taken whose column is nearest; of several with equal values, the last by the stream key for > and >=, the
+    first for < and <=. Without one, the left row comes with NULLs if `is_outer`, else not at all.
+    Stream key: the left input's and the join key. State: a table per side, as a HashJoin's.
+    """
+
+    left: StreamPlan
+    right: StreamPlan
+    is_outer: bool
+    left_side: JoinSide
+    right_side: JoinSide
+    null_safe: tuple[bool, ...]
+    left_column: ColumnIndex
+    comparison: str
+    right_column: ColumnIndex
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalJoin:
+    """Joins each left row, when it comes, with the rows that a table or view has for it then (FOR SYSTEM_TIME AS OF).
+
+    Later changes of the table change nothing. `left_key` equals the leading columns of the table's storage key, which
+    tell the vnode; `columns` are the table's columns in the output, its storage key among them. `condition` reads
+    the left columns, then these. The table is read as it is after the epoch's changes.
+    Output: the left columns, then the table's, NULL if `is_outer` and there is no row. Stream key: the left input's,
+    the rest of the table's key, and `left_key`. State: none if the left input only grows; else `memo`, `left stream
+    key | rest of the table's key → columns`, what each left row has found, to be taken back with it.
+    """
+
+    input: StreamPlan
+    upstream: TableSchema
+    columns: tuple[ColumnIndex, ...]
+    left_key: tuple[ColumnIndex, ...]
+    is_outer: bool
+    condition: Expr | None
+    memo: TableSchema | None
+    properties: Properties
