@@ -16,6 +16,7 @@ from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError, StaleP
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
 from risingpy.executors.expression.duckdb_functions import register_further
 from risingpy.executors.expression.duckdb_sql import compile_expression
+from risingpy.executors.expression.functions.waiting import sleeps_end_with
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.direct_rows import direct_lookup
@@ -139,6 +140,7 @@ class BatchRunner:
 
     def _batches(self, cursor: duckdb.DuckDBPyConnection, sql: str, schema: Schema) -> Iterator[pa.RecordBatch]:
         _complete()
+        sleeps_end_with(self._cancelled)
         for batch in cursor.sql(sql).to_arrow_reader(ROWS_PER_BATCH):
             if self._cancelled.is_set():
                 raise _canceled()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import assert_never, cast
 
+from risingpy.executors.expression.functions.python_functions import VOLATILE
 from risingpy.executors.expression.nodes import (
     Call,
     Case,
@@ -17,6 +18,7 @@ from risingpy.executors.expression.nodes import (
     Parameter,
     Subquery,
 )
+from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.optimizer.logical import (
     Aggregate,
@@ -93,6 +95,11 @@ def walk(expr: Expr) -> Iterator[Expr]:
     yield expr
     for part in operands(expr):
         yield from walk(part)
+
+
+def is_volatile(expr: Expr) -> bool:
+    """Whether the expression may have another value each time."""
+    return any(isinstance(part, Call) and part.function in VOLATILE | NON_DETERMINISTIC for part in walk(expr))
 
 
 def columns_read(expr: Expr) -> set[int]:

@@ -16,6 +16,7 @@ from typing import assert_never
 from risingpy.errors import DuplicateColumn, FeatureNotSupported, InternalError, InvalidTableDefinition
 from risingpy.executors.expression.functions.python_functions import VOLATILE
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Parameter
+from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind, Watermark
 from risingpy.optimizer.common_subplans import common_subplans
@@ -41,7 +42,6 @@ from risingpy.optimizer.stream_window_close import closed_rows
 from risingpy.storage.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT
 
-_NON_DETERMINISTIC = frozenset({"random"})
 _INSTEAD = "Query it with SELECT instead."
 
 
@@ -441,7 +441,7 @@ def _check_expressions(expressions: Sequence[Expr]) -> None:
             if is_time_word(part):
                 hint = "Write current_date, current_timestamp or now(), in WHERE, HAVING or ON."
                 raise _unsupported("a text that means another time each day in a materialized view", hint)
-            if isinstance(part, Call) and part.function in _NON_DETERMINISTIC:
+            if isinstance(part, Call) and part.function in NON_DETERMINISTIC:
                 hint = "A view's answer must not change by itself."
                 raise _unsupported(f"{part.function}() in a materialized view", hint)
             if isinstance(part, Call) and part.function in VOLATILE:

@@ -148,6 +148,24 @@ def _exp(call: Call, args: list[str]) -> str:
     return _in_range(f"exp({args[0]})", f"isfinite({args[0]})")
 
 
+def _gamma(call: Call, args: list[str]) -> str:
+    """The gamma function has no value at 0 and at the negative integers; as from PostgreSQL 18 on."""
+    (x,) = args
+    pole = f"{x} <= 0 AND {x} = floor({x})"
+    value = f"CASE WHEN isnan({x}) OR {x} = 'Infinity' THEN {x} ELSE gamma({x}) END"
+    overflow = "value out of range: overflow"
+    return _guarded("22003", [(f"NOT isnan({x}) AND {pole}", overflow)], _in_range(value, f"isfinite({x})"))
+
+
+def _lgamma(call: Call, args: list[str]) -> str:
+    """The logarithm of the absolute value of the gamma function."""
+    (x,) = args
+    infinite = f"isinf({x}) OR ({x} <= 0 AND {x} = floor({x}))"
+    value = f"CASE WHEN isnan({x}) THEN {x} WHEN {infinite} THEN CAST('Infinity' AS DOUBLE) ELSE lgamma({x}) END"
+    applies = f"isfinite({x}) AND {x} > 0"
+    return _in_range(value, applies, may_be_zero="TRUE")
+
+
 def _degrees(call: Call, args: list[str]) -> str:
     return _in_range(f"({args[0]} / CAST({_DEGREE} AS DOUBLE))", f"isfinite({args[0]})", may_be_zero=f"{args[0]} = 0")
 
@@ -217,6 +235,8 @@ ARITHMETIC: dict[str, Callable[[Call, list[str]], str]] = {
     "log10": _logarithm("log10"),
     "power": _power,
     "exp": _exp,
+    "gamma": _gamma,
+    "lgamma": _lgamma,
     "degrees": _degrees,
     "radians": _radians,
     "sin": _trigonometric("sin"),

@@ -14,7 +14,7 @@ from risingpy.executors.expression.sql_datetime import DATE_AND_TIME
 from risingpy.executors.expression.sql_json import JSON
 from risingpy.executors.expression.sql_nested import NESTED
 from risingpy.executors.expression.sql_strings import STRINGS
-from risingpy.executors.expression.sql_text import raised
+from risingpy.executors.expression.sql_text import own_call, raised
 
 # fmt: off
 TEMPLATES: dict[str, str] = {
@@ -47,7 +47,7 @@ TEMPLATES: dict[str, str] = {
     "sign": "CAST(sign({0}) AS {type})", "ceil": "CAST(ceil({0}) AS {type})", "floor": "CAST(floor({0}) AS {type})",
     "trunc": "CAST(trunc({0}) AS {type})",
     "sinh": "sinh({0})", "cosh": "cosh({0})", "tanh": "tanh({0})", "coth": "(1 / tanh({0}))", "asinh": "asinh({0})",
-    "random": "random()",
+    "random": "random()", "gen_random_uuid": "unhex(replace(CAST(gen_random_uuid() AS VARCHAR), '-', ''))",
     "gcd": "CAST(gcd({0}, {1}) AS {type})", "lcm": "CAST(lcm({0}, {1}) AS {type})",
     # dates and times
     "now": "CAST(now() AS TIMESTAMPTZ)",
@@ -63,8 +63,14 @@ def _only_row(call: Call, args: list[str]) -> str:
     return f"CASE WHEN {rows} > 1 THEN {raised('21000', message, call.type)} ELSE {value} END"
 
 
+def _each_time(call: Call, args: list[str]) -> str:
+    """A call that DuckDB may neither make beforehand nor share: a random number is among its arguments."""
+    return own_call(call.function, [*args, "random()"], call.type)
+
+
 SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     "only_row": _only_row,
+    **dict.fromkeys(("clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
     **ARITHMETIC,
     **STRINGS,
     **DATE_AND_TIME,

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, SyntaxError_
 from risingpy.executors.expression.nodes import Call
+from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.frontend.binder.coercion import Context, can_coerce
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -25,7 +26,7 @@ from risingpy.optimizer.catalog import ColumnDesc, Generated, Relation
 from risingpy.optimizer.logical import Field
 from risingpy.optimizer.rewrite import columns_read, remapped, walk
 
-_VOLATILE = frozenset({"now", "random"})
+_VOLATILE = NON_DETERMINISTIC | {"now"}
 
 
 def with_generated(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition, SqlError, UndefinedColumn, WrongObjectType
 from risingpy.executors.expression.nodes import Call, InputRef
+from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.frontend.binder.context import SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.ddl import visible_columns
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -17,7 +18,7 @@ from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.optimizer.catalog import Catalog, IndexDefinition, IndexKey, Relation, RelationKind
 from risingpy.optimizer.rewrite import columns_read, remapped, walk
 
-_VOLATILE = frozenset({"now", "random"})
+_VOLATILE = NON_DETERMINISTIC | {"now"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,12 @@ def _now(binder: ExpressionBinder, name: str, args: list[Operand], position: int
     return binder.context.coercer.coerce(Operand(now, position), targets[name], Context.EXPLICIT)
 
 
+def _proctime(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    message = "proctime() is only allowed in FOR SYSTEM_TIME AS OF"
+    hint = "Is now() what you want? A table can keep the time at which a row came: ts TIMESTAMPTZ DEFAULT now()."
+    raise FeatureNotSupported(message, position=position, hint=hint)
+
+
 def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     if len(args) != 1:
         raise no_function(name, args, position)
@@ -166,6 +172,7 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "current_setting": _current_setting,
     "pg_backend_pid": _pg_backend_pid,
     "pg_typeof": _pg_typeof,
+    "proctime": _proctime,
     "row": lambda binder, name, args, position: bound_row(binder, args),
     **dict.fromkeys(
         (

@@ -80,10 +80,16 @@ _ALIASES = {
 _UNSUPPORTED = frozenset(
     """
     bit box cidr circle inet int256 json line lseg macaddr money oid path point polygon regclass regtype
-    rw_int256 serial bigserial smallserial timetz tsquery tsvector varbit vector xml name regproc
+    rw_int256 serial bigserial smallserial serial2 serial4 serial8 timetz tsquery tsvector varbit vector xml name
+    regproc
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 
+_SERIAL = frozenset({"smallserial", "serial", "serial2", "serial4", "serial8", "bigserial"})
+_SERIAL_HINT = (
+    "A table without a primary key numbers its rows itself, in the hidden column _row_id. For keys of your own, use "
+    "bigint and give the numbers, or uuid DEFAULT gen_random_uuid()."
+)
 _ARRAY_SUFFIX = re.compile(r"(.*\S)\s*(?:\[\s*\d*\s*\]|\barray(?:\s*\[\s*\d+\s*\])?)", re.IGNORECASE | re.DOTALL)
 _CONSTRUCTED = re.compile(r"(struct|map)\s*[<(](.*)[>)]", re.IGNORECASE | re.DOTALL)
 _MODIFIERS = re.compile(r"\(([^)]*)\)")
@@ -107,7 +113,8 @@ def resolve_type(text: str, position: int | None) -> SqlType:
     sql_type = _INTERNAL_NAMES.get(internal)
     if sql_type is None:
         if internal in _UNSUPPORTED or internal == "time with time zone":
-            raise FeatureNotSupported(f"type {internal} is not supported", position=position)
+            hint = _SERIAL_HINT if internal in _SERIAL else None
+            raise FeatureNotSupported(f"type {internal} is not supported", position=position, hint=hint)
         raise UndefinedObject(f'type "{internal}" does not exist', position=position)
     if internal == "bpchar" and "bpchar" not in text.lower() and not _MODIFIERS.search(text):
         return SqlType(TypeKind.CHARACTER, length=1)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, UndefinedColumn
 from risingpy.executors.expression.nodes import Call
+from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.generated import renamed_text
@@ -18,7 +19,7 @@ from risingpy.optimizer.plan import ConflictBehavior
 from risingpy.optimizer.rewrite import remapped, walk
 from risingpy.optimizer.watermarks import WATERMARK_KINDS
 
-_VOLATILE = frozenset({"now", "random", "volatile_python_function"})
+_VOLATILE = NON_DETERMINISTIC | {"now", "volatile_python_function"}
 
 
 def bind_watermark(

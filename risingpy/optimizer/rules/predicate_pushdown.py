@@ -9,7 +9,8 @@
     Filter(k = 1; TopN(per k))                        =>  TopN(per k; Filter(k = 1; …)), and OverWindow likewise
 
 Not below a LIMIT, nor to the null-supplying side of an outer join (it would drop rows that must become NULLs), nor
-below a global aggregate (which gives a row even over nothing).
+below a global aggregate (which gives a row even over nothing), nor below what computes a value that is another each
+time.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from risingpy.optimizer.rewrite import (
     columns_read,
     conjunction,
     conjuncts,
+    is_volatile,
     plan_inputs,
     remapped,
     shifted,
@@ -56,8 +58,9 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
             own = conjuncts(plan.predicate)
             return _push(plan.input, [*own, *(p for p in predicates if p not in own)])
         case Project():
-            inner = [substituted(p, plan.expressions) for p in predicates]
-            return replace(plan, input=_push(plan.input, inner))
+            above = [p for p in predicates if any(is_volatile(plan.expressions[i]) for i in columns_read(p))]
+            inner = [substituted(p, plan.expressions) for p in predicates if p not in above]
+            return _filtered(replace(plan, input=_push(plan.input, inner)), above)
         case Sort():
             return replace(plan, input=_push(plan.input, predicates))
         case ProjectSet():
@@ -107,9 +110,7 @@ def _push_into_aggregate(plan: Aggregate, predicates: Sequence[Expr]) -> Logical
     return _filtered(replace(plan, input=_push(plan.input, inner)), above)
 
 
-def _push_into_groups(
-    plan: TopN | OverWindow, group_key: Sequence[int], predicates: Sequence[Expr]
-) -> LogicalPlan:
+def _push_into_groups(plan: TopN | OverWindow, group_key: Sequence[int], predicates: Sequence[Expr]) -> LogicalPlan:
     """What reads the group key alone keeps or drops whole groups."""
     groups = set(group_key)
     below = [p for p in predicates if columns_read(p) and columns_read(p) <= groups]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from risingpy.executors.expression.functions.aggregates import AGGREGATES
 from risingpy.executors.expression.functions.byte_strings import BYTE_STRINGS
 from risingpy.executors.expression.functions.calling import Function, call
+from risingpy.executors.expression.functions.cryptography import CRYPTOGRAPHY
 from risingpy.executors.expression.functions.dates_and_times import DATES_AND_TIMES
 from risingpy.executors.expression.functions.datetime_input import DATETIME_INPUT
 from risingpy.executors.expression.functions.datetime_output import DATETIME_OUTPUT
@@ -16,12 +17,14 @@ from risingpy.executors.expression.functions.intervals import INTERVALS
 from risingpy.executors.expression.functions.jsonb import JSONB
 from risingpy.executors.expression.functions.jsonb_changes import JSONB_CHANGES
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
+from risingpy.executors.expression.functions.networks import NETWORKS
 from risingpy.executors.expression.functions.number_input import NUMBER_INPUT
 from risingpy.executors.expression.functions.number_output import NUMBER_OUTPUT
 from risingpy.executors.expression.functions.numeric_analysis import NUMERIC_ANALYSIS
 from risingpy.executors.expression.functions.python_functions import PYTHON_FUNCTIONS
 from risingpy.executors.expression.functions.regular_expressions import REGULAR_EXPRESSIONS
 from risingpy.executors.expression.functions.text import TEXT
+from risingpy.executors.expression.functions.waiting import WAITING
 from risingpy.executors.expression.functions.wide_numbers import WIDE_NUMBERS
 
 FUNCTIONS: dict[str, Function] = {
@@ -32,6 +35,8 @@ FUNCTIONS: dict[str, Function] = {
     **TEXT,
     **REGULAR_EXPRESSIONS,
     **BYTE_STRINGS,
+    **CRYPTOGRAPHY,
+    **NETWORKS,
     **DATES_AND_TIMES,
     **INTERVALS,
     **DATETIME_OUTPUT,
@@ -41,6 +46,7 @@ FUNCTIONS: dict[str, Function] = {
     **PYTHON_FUNCTIONS,
     **JSONB,
     **JSONB_CHANGES,
+    **WAITING,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]

@@ -7,7 +7,6 @@ import binascii
 import codecs
 import hashlib
 import re
-import zlib
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -38,7 +37,7 @@ _ENCODINGS = {
 }  # fmt: skip
 
 
-def _bounds(column: pa.Array) -> tuple[Integers, Integers, npt.NDArray[np.uint8]]:
+def bounds(column: pa.Array) -> tuple[Integers, Integers, npt.NDArray[np.uint8]]:
     """Where each value begins and how long it is, in the bytes of all."""
     offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
     raw = column.buffers()[2]
@@ -47,7 +46,7 @@ def _bounds(column: pa.Array) -> tuple[Integers, Integers, npt.NDArray[np.uint8]
     return starts, np.diff(offsets).astype(np.int64), data
 
 
-def _gathered(data: npt.NDArray[np.uint8], starts: Integers, lengths: Integers) -> pa.Array:
+def gathered(data: npt.NDArray[np.uint8], starts: Integers, lengths: Integers) -> pa.Array:
     """The byte strings that begin at `starts` in `data`."""
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -58,9 +57,9 @@ def _gathered(data: npt.NDArray[np.uint8], starts: Integers, lengths: Integers) 
 
 def _slice(column: pa.Array, first: Integers, end: Integers) -> pa.Array:
     """Bytes `first` to before `end`, counted from 0, of what there is."""
-    starts, lengths, data = _bounds(column)
+    starts, lengths, data = bounds(column)
     first = np.clip(first, 0, lengths)
-    return _gathered(data, starts + first, np.maximum(np.minimum(end, lengths) - first, 0))
+    return gathered(data, starts + first, np.maximum(np.minimum(end, lengths) - first, 0))
 
 
 def _wide(column: pa.Array) -> Integers:
@@ -78,7 +77,7 @@ def _substring(column: pa.Array, start: pa.Array, length: pa.Array | None = None
 
 def _overlay(column: pa.Array, other: pa.Array, start: pa.Array, length: pa.Array | None = None) -> pa.Array:
     first = _wide(start) - 1
-    replaced = _bounds(other)[1] if length is None else _wide(length)
+    replaced = bounds(other)[1] if length is None else _wide(length)
     fail_where(first < 0, "22011", "negative substring length not allowed")
     fail_where(first + 1 + replaced >= 2**31, NumericValueOutOfRange, "integer out of range")
     before = _slice(column, np.zeros(len(first), np.int64), first)
@@ -96,19 +95,19 @@ def _checked(index: Integers, sizes: Integers) -> Integers:
 
 
 def _get_byte(column: pa.Array, index: pa.Array) -> pa.Array:
-    starts, lengths, data = _bounds(column)
+    starts, lengths, data = bounds(column)
     return pa.array(data[starts + _checked(_wide(index), lengths)].astype(np.int32))
 
 
 def _get_bit(column: pa.Array, index: pa.Array) -> pa.Array:
-    starts, lengths, data = _bounds(column)
+    starts, lengths, data = bounds(column)
     bit = _checked(_wide(index), lengths * 8)
     return pa.array(((data[starts + bit // 8] >> (bit % 8)) & 1).astype(np.int32))
 
 
 def _changed(column: pa.Array, change: Callable[[Any, Integers, Integers], None]) -> pa.Array:
     """A copy of the column whose bytes `change` (bytes, starts, lengths) may write."""
-    starts, lengths, data = _bounds(column)
+    starts, lengths, data = bounds(column)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     copy = np.array(data[starts[0] : starts[0] + offsets[-1]])
     change(copy, offsets[:-1], lengths)
@@ -136,7 +135,7 @@ def _set_bit(column: pa.Array, index: pa.Array, value: pa.Array) -> pa.Array:
 
 
 def _bit_count(column: pa.Array) -> pa.Array:
-    starts, lengths, data = _bounds(column)
+    starts, lengths, data = bounds(column)
     totals = np.concatenate([[0], np.cumsum(np.bitwise_count(data), dtype=np.int64)])
     return pa.array(totals[starts + lengths] - totals[starts])
 
@@ -150,7 +149,8 @@ def _trim(left: bool, right: bool) -> Compute:
 
 
 def _digest(name: str) -> Function:
-    return Function(by_row(lambda value: hashlib.new(name, value).digest(), pa.binary()))
+    one = by_row(lambda value: hashlib.new(name, value).digest(), pa.binary())
+    return Function(lambda column: one(column.cast(pa.binary())))
 
 
 def _unknown_encoding(name: str) -> SqlError:
@@ -287,7 +287,6 @@ BYTE_STRINGS: dict[str, Function] = {
     "bit_count": Function(_bit_count),
     "md5_bytes": Function(by_row(lambda value: hashlib.md5(value).hexdigest(), pa.string())),
     **{name: _digest(name) for name in ("sha1", "sha224", "sha256", "sha384", "sha512")},
-    "crc32": Function(by_row(zlib.crc32, pa.int64())),
     "encode": Function(per_constant(_encode, [1])),
     "decode": Function(per_constant(_decode, [1])),
     "convert_from": Function(per_constant(_convert_from, [1])),

@@ -61,6 +61,12 @@ def _is_normalized(form: str) -> Compute:
     return lambda texts: pc.equal(pc.utf8_normalize(texts, form=name), texts)
 
 
+def _to_ascii(texts: pa.Array) -> pa.Array:
+    """Letters without their accents; what then is no ASCII character is a question mark."""
+    parts = pc.replace_substring_regex(pc.utf8_normalize(texts, form="NFKD"), r"\p{Mn}", "")
+    return pc.replace_substring_regex(parts, r"[^\x00-\x7f]", "?")
+
+
 def _unistr(text: str) -> str:
     def character(found: re.Match[str]) -> str:
         if found[0] == "\\\\":
@@ -158,6 +164,7 @@ TEXT: dict[str, Function] = {
     "to_oct_int8": Function(_digits("o", 64)),
     "normalize": Function(per_constant(_normalize, [1])),
     "is_normalized": Function(per_constant(_is_normalized, [1])),
+    "to_ascii": Function(_to_ascii),
     "unistr": _of_text(_unistr),
     "format": Function(by_row(_format, pa.string()), takes_nulls=True),
 }

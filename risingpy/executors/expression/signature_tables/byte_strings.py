@@ -19,12 +19,16 @@ set_byte set_byte bytea int4 int4 = bytea
 set_bit set_bit bytea int8 int4 = bytea
 bit_count bit_count bytea = int8
 md5 md5_bytes bytea = text
-sha1 sha1 bytea = bytea
+sha1 sha1 bytea = bytea | text = bytea
 sha224 sha224 bytea = bytea
 sha256 sha256 bytea = bytea
 sha384 sha384 bytea = bytea
 sha512 sha512 bytea = bytea
-crc32 crc32 bytea = int8
+crc32 crc32 bytea = int8 | text = int8
+crc32c crc32c bytea = int8 | text = int8
+hmac hmac text bytea text = bytea
+encrypt encrypt bytea bytea text = bytea
+decrypt decrypt bytea bytea text = bytea
 encode encode bytea text = text
 decode decode text text = bytea
 convert_from convert_from bytea text = text

@@ -24,6 +24,10 @@ DATE_AND_TIME = """
 * multiply_by_interval float8 interval = interval
 / divide_interval interval float8 = interval
 now now = timestamptz
+clock_timestamp clock_timestamp = timestamptz
+pg_sleep pg_sleep float8 = text
+pg_sleep_for pg_sleep_for interval = text
+pg_sleep_until pg_sleep_until timestamptz = text
 age age timestamp timestamp = interval
 age age_at@ timestamptz timestamptz = interval
 date_bin date_bin interval timestamp timestamp = timestamp | interval timestamptz timestamptz = timestamptz

@@ -69,5 +69,7 @@ asind asind float8 = float8
 acosd acosd float8 = float8
 atand atand float8 = float8
 atan2d atan2d float8 float8 = float8
+gamma gamma float8 = float8
+lgamma lgamma float8 = float8
 random random = float8
 """

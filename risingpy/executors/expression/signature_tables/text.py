@@ -29,9 +29,13 @@ repeat repeat text int4 = text
 reverse reverse text = text
 split_part split_part text text int4 = text
 starts_with starts_with text text = bool
+secure_compare secure_compare text text = bool
+inet_aton inet_aton text = int8
+inet_ntoa inet_ntoa int8 = text
 ^@ starts_with text text = bool
 ascii ascii text = int4
 chr chr int4 = text
+to_ascii to_ascii text = text
 md5 md5 text = text
 to_hex to_hex int4 = text | int8 = text
 overlay overlay text text int4 = text | text text int4 int4 = text
