@@ -21,8 +21,10 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The stamp's time says when pyproject.toml was last installed; a venv made by hand is kept, and only gets what it lacks.
+# The kernels are compiled here, once, and not while somebody waits for the first start.
 $(STAMP): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo,test,bench]'
+	$(BIN)/python -c 'import risingpy.server; from risingpy.storage import kernels; kernels.load()'
 	@touch $(STAMP)
 
 run: $(STAMP) ## start the database on port 4566 (RUN="--port 4570 …" for options)

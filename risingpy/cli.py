@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def serve(config: Path | None, **flags: object) -> None:
     Every option can also be set as RISINGPY_DATA_DIR, RISINGPY_PORT, … in the environment, or as data_dir, port, …
     in the settings file. The command line wins over the environment, and that over the file.
     """
+    started = time.monotonic()
     try:
         settings = load_serve_config(flags, os.environ, config)
     except ConfigError as error:
@@ -59,7 +61,7 @@ def serve(config: Path | None, **flags: object) -> None:
     begin_without_pandas()
     from risingpy.server import serve as run_server
 
-    sys.exit(run_server(settings))
+    sys.exit(run_server(settings, started=started))
 
 
 @main.command()
@@ -70,20 +72,11 @@ def serve(config: Path | None, **flags: object) -> None:
 @click.option("--user", default="root", show_default=True)
 @click.argument("files", nargs=-1, type=click.File("r", encoding="utf-8"))
 def sql(commands: tuple[str, ...], host: str, port: int, dbname: str, user: str, files: tuple[click.File, ...]) -> None:
-    """Run statements, files of them (- for standard input), and print the results."""
-    import psycopg
-
-    from risingpy.sql_command import error_lines, run_sql
+    """Run statements, files of them (- for standard input), in one session, and print the results."""
 
     if not commands and not files:
         raise click.UsageError("give a statement with -c, or a file (- for standard input)")
-    try:
-        for text in [*commands, *(file.read() for file in files)]:  # type: ignore[attr-defined]
-            run_sql(_conninfo(host, port, dbname, user), text, sys.stdout)
-    except psycopg.Error as error:
-        for line in error_lines(error):
-            click.echo(line, err=True)
-        sys.exit(1)
+    _run_sql(_conninfo(host, port, dbname, user), [*commands, *(file.read() for file in files)])  # type: ignore[attr-defined]
 
 
 @main.command()
@@ -129,18 +122,10 @@ def rescale(data_dir: Path | None, parallelism: int) -> None:
 @click.argument("directory", type=click.Path(path_type=Path))
 def backup(host: str, port: int, dbname: str, user: str, directory: Path) -> None:
     """Copy a running server's database, as it is at one epoch, to a new DIRECTORY of the server's machine."""
-    import psycopg
     from psycopg import sql as composed
 
-    from risingpy.sql_command import error_lines, run_sql
-
     statement = composed.SQL("BACKUP TO {}").format(composed.Literal(str(directory.absolute()))).as_string()
-    try:
-        run_sql(_conninfo(host, port, dbname, user), statement, sys.stdout)
-    except psycopg.Error as error:
-        for line in error_lines(error):
-            click.echo(line, err=True)
-        sys.exit(1)
+    _run_sql(_conninfo(host, port, dbname, user), [statement])
 
 
 @main.command()
@@ -242,6 +227,25 @@ def slt(
     if junit is not None:
         write_junit(results, junit)
     sys.exit(0 if all(result.passed for result in results) else 1)
+
+
+def _run_sql(conninfo: str, texts: Sequence[str]) -> None:
+    """Runs statements and prints their results; exits with 1, and the error, at the first that fails."""
+    import psycopg
+
+    from risingpy.sql_command import StatementFailed, error_lines, run_sql
+
+    try:
+        run_sql(conninfo, texts, sys.stdout)
+        return
+    except StatementFailed as failed:
+        lines = failed.lines
+    except psycopg.Error as error:
+        lines = list(error_lines(error))
+    sys.stdout.flush()
+    for line in lines:
+        click.echo(line, err=True)
+    sys.exit(1)
 
 
 def _data_dir(given: Path | None) -> Path:

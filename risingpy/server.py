@@ -30,9 +30,11 @@ LOG = logging.getLogger("risingpy")
 SWITCH_INTERVAL_SECONDS = 0.0005
 
 
-def serve(config: ServeConfig) -> int:
-    """Runs the server until SIGTERM or Ctrl-C; returns the process's exit code."""
-    started = time.monotonic()
+def serve(config: ServeConfig, *, started: float) -> int:
+    """Runs the server until SIGTERM or Ctrl-C; returns the process's exit code.
+
+    `started`: when the process began, as `time.monotonic` tells it: importing all this is most of a start.
+    """
     logging.basicConfig(level=config.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 import psycopg
@@ -12,25 +12,51 @@ from risingpy.sqllogictest.sql_text import split_statements
 _RIGHT_ALIGNED_OIDS = frozenset({20, 21, 23, 26, 700, 701, 1700})  # whole numbers, floats, numeric
 
 
-def run_sql(conninfo: str, text: str, output: TextIO) -> None:
-    """Runs each statement of a text on one connection, stopping at the first error. Raises psycopg.Error."""
+class StatementFailed(Exception):
+    """A statement got an error from the server: the text's author mends it. `lines` show it as psql does."""
+
+    def __init__(self, statement: str, error: psycopg.Error) -> None:
+        super().__init__(str(error))
+        self.lines = list(error_lines(error, statement))
+
+
+def run_sql(conninfo: str, texts: Iterable[str], output: TextIO) -> None:
+    """Runs each statement of the texts, all on one connection: what one writes, the next one reads.
+
+    Stops at the first error. Raises StatementFailed, or psycopg.Error where there is no connection.
+    """
     with psycopg.connect(conninfo, autocommit=True, prepare_threshold=None, connect_timeout=30) as connection:
         connection.add_notice_handler(lambda said: print(f"{said.severity}:  {said.message_primary}", file=output))
-        for statement in split_statements(text):
+        for statement in (statement for text in texts for statement in split_statements(text)):
             with connection.cursor() as cursor:
-                cursor.execute(statement.encode())
+                try:
+                    cursor.execute(statement.encode())
+                except psycopg.Error as error:
+                    raise StatementFailed(statement, error) from error
                 for line in _result_lines(cursor):
                     output.write(line + "\n")
 
 
-def error_lines(error: psycopg.Error) -> Iterator[str]:
-    """An error as psql shows it: severity, message, detail, hint."""
+def error_lines(error: psycopg.Error, statement: str = "") -> Iterator[str]:
+    """An error as psql shows it: severity, message, the statement's line with a caret, detail, hint."""
     diagnostic = error.diag
     yield f"{diagnostic.severity or 'ERROR'}:  {diagnostic.message_primary or str(error).strip()}"
+    if statement and diagnostic.statement_position:
+        yield from _caret_lines(statement, int(diagnostic.statement_position) - 1)
     if diagnostic.message_detail:
         yield f"DETAIL:  {diagnostic.message_detail}"
     if diagnostic.message_hint:
         yield f"HINT:  {diagnostic.message_hint}"
+
+
+def _caret_lines(statement: str, offset: int) -> Iterator[str]:
+    """`LINE 2: …` and a caret below the character at this offset."""
+    before = statement[:offset]
+    start = before.rfind("\n") + 1
+    line = statement[start:].partition("\n")[0].replace("\t", " ")
+    label = f"LINE {before.count(chr(10)) + 1}: "
+    yield label + line
+    yield " " * (len(label) + offset - start) + "^"
 
 
 def _result_lines(cursor: psycopg.Cursor[tuple[object, ...]]) -> Iterator[str]:

@@ -140,9 +140,11 @@ class ClientSession:
 
     # What statement modules use
 
-    def notice(self, message: str, *, severity: str = "NOTICE", hint: str | None = None) -> None:
+    def notice(
+        self, message: str, *, severity: str = "NOTICE", sqlstate: str = "00000", hint: str | None = None
+    ) -> None:
         """Tells the client something that is no error."""
-        self._notices.append(Notice(message, severity, hint=hint))
+        self._notices.append(Notice(message, severity, sqlstate, hint=hint))
 
     def begin(self, *, read_only: bool) -> None:
         """BEGIN."""

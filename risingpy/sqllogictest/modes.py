@@ -20,4 +20,5 @@ class Mode(Enum):
 
     @property
     def labels(self) -> frozenset[str]:
-        return frozenset({self.engine, self.value})
+        # sqllogictest-rs's name for PostgreSQL is the short one: files from elsewhere say that.
+        return frozenset({self.engine, self.value, *(["postgres"] if self is Mode.ORACLE else [])})

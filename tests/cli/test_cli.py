@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from risingpy.cli import main
-from risingpy.sql_command import run_sql, table_lines
+from risingpy.sql_command import StatementFailed, run_sql, table_lines
 from risingpy.sqllogictest.oracle import OracleUnavailable, running_postgresql
 
 
@@ -48,12 +48,25 @@ def test_a_wrong_setting_ends_serve_with_its_reason(tmp_path: Path) -> None:
 
 def test_sql_prints_tables_as_psql_does(conninfo: str) -> None:
     output = io.StringIO()
-    run_sql(conninfo, "SELECT 1 AS n, 'two' AS s, NULL AS z; SELECT 22 AS n WHERE false; SET timezone = 'UTC'", output)
+    texts = ["SELECT 1 AS n, 'two' AS s, NULL AS z; SELECT 22 AS n WHERE false", "SET timezone = 'UTC'"]
+    run_sql(conninfo, texts, output)
     assert output.getvalue() == (
         " n |  s  | z\n---+-----+---\n 1 | two |\n(1 row)\n\n"
         " n\n---\n(0 rows)\n\n"
         "SET\n"
     )  # fmt: skip
+
+
+def test_sql_runs_everything_in_one_session(conninfo: str) -> None:
+    output = io.StringIO()
+    run_sql(conninfo, ["SET application_name = 'mine'; BEGIN", "SHOW application_name"], output)
+    assert " mine\n(1 row)" in output.getvalue()
+
+
+def test_sql_shows_where_a_statement_is_wrong(conninfo: str) -> None:
+    with pytest.raises(StatementFailed) as caught:
+        run_sql(conninfo, ["SELECT 1;\nSELECT 1,\n\tnope + 1"], io.StringIO())
+    assert caught.value.lines == ['ERROR:  column "nope" does not exist', "LINE 2:  nope + 1", "         ^"]
 
 
 def test_numbers_stand_right_texts_left() -> None:

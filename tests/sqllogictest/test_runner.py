@@ -68,6 +68,7 @@ def test_a_wrong_answer_is_shown_with_its_sql_and_a_diff(postgresql: Connect, tm
 def test_conditions_sort_modes_halt_and_threshold(postgresql: Connect, tmp_path: Path) -> None:
     text = (
         "skipif postgresql\nstatement ok\nNONSENSE\n\nonlyif batch\nstatement ok\nNONSENSE\n\n"
+        "skipif postgres\nstatement ok\nNONSENSE\n\n"
         "control sortmode rowsort\n\nquery I\nVALUES (2), (1)\n----\n1\n2\n\n"
         "hash-threshold 1\n\nquery I\nVALUES (2), (1)\n----\n2 values hashing to 6ddb4095eb719e2a9f0a3f95677d24e0\n\n"
         "halt\n\nstatement ok\nNONSENSE\n"

@@ -176,10 +176,14 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
         elif cursor.accept("DEFAULT"):
             default = cursor.default_expression()
         elif cursor.accept("AS") or cursor.accept("GENERATED", "ALWAYS", "AS"):
+            if cursor.word == "IDENTITY":
+                cursor.unsupported("GENERATED … AS IDENTITY")
             cursor.expect("(")
             generated = cursor.expression()
             cursor.expect(")")
             cursor.accept("STORED")
+        elif cursor.word == "GENERATED":
+            cursor.unsupported("GENERATED … AS IDENTITY")
         elif cursor.word in _OTHER_CONSTRAINTS:
             cursor.unsupported(f"{cursor.word} constraint")
         elif not cursor.accept("NULL"):

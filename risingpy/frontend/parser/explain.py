@@ -61,7 +61,7 @@ def _is_query_in_parentheses(cursor: Cursor) -> bool:
 
 def _parse_option(cursor: Cursor) -> tuple[str, str]:
     if cursor.word not in _OPTIONS:
-        cursor.fail()
+        cursor.fail_with(f'unrecognized EXPLAIN option "{cursor.word.lower()}"', cursor.position)
     name = cursor.any_word().upper()
     position = cursor.position
     value = "TRUE" if cursor.word in (",", ")") else cursor.value().upper()

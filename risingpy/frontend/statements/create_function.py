@@ -51,7 +51,7 @@ def prepare(
             session.database, function, or_replace=statement.or_replace, if_not_exists=statement.if_not_exists
         )
         if not made:
-            session.notice(f'function "{function.name}" already exists, skipping')
+            session.notice(f'function "{function.name}" already exists, skipping', sqlstate="42723")
         return Result("CREATE AGGREGATE" if statement.aggregate else "CREATE FUNCTION")
 
     return PreparedStatement(run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from risingpy.errors import DuplicateRelation
 from risingpy.frontend.binder import bind_index
 from risingpy.frontend.parser.ast import CreateIndex, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
@@ -27,7 +28,7 @@ def prepare(
             index, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         )
         if not created:
-            session.notice(f'relation "{bound.name}" already exists, skipping')
+            session.notice(f'relation "{bound.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)
         return Result("CREATE INDEX")
 
     return PreparedStatement(run)

@@ -19,7 +19,7 @@ def prepare(
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         if not session.database.create_schema(statement.name, if_not_exists=statement.if_not_exists):
-            session.notice(f'schema "{statement.name}" already exists, skipping')
+            session.notice(f'schema "{statement.name}" already exists, skipping', sqlstate="42P06")
         return Result("CREATE SCHEMA")
 
     return PreparedStatement(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from risingpy.errors import InvalidTableDefinition
+from risingpy.errors import DuplicateRelation, InvalidTableDefinition
 from risingpy.frontend.binder import bind_stored_plan, bind_view
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
@@ -89,4 +89,4 @@ def new_schema(session: ClientSession, name: ObjectName) -> str:
 
 def skipped(session: ClientSession, name: ObjectName) -> None:
     """Says what IF NOT EXISTS did."""
-    session.notice(f'relation "{name.name}" already exists, skipping')
+    session.notice(f'relation "{name.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)

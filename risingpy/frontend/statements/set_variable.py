@@ -23,7 +23,7 @@ def prepare(
             session.settings.reset(statement.name)
             return Result("RESET")
         if statement.local and not session.transaction.is_open:
-            session.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING")
+            session.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
             return Result("SET")
         definition = session.settings.set(statement.name, statement.values, local=statement.local)
         if definition is not None and definition.ignored:

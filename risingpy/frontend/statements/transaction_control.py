@@ -24,7 +24,7 @@ def prepare_begin(
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         if session.transaction.status is TransactionStatus.ACTIVE:
-            session.notice("there is already a transaction in progress", severity="WARNING")
+            session.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
         else:
             session.begin(read_only=bool(statement.read_only))
         return Result("BEGIN")
@@ -59,4 +59,4 @@ def prepare_rollback(
 
 def _warn_outside(session: ClientSession) -> None:
     if session.transaction.status is TransactionStatus.IDLE:
-        session.notice("there is no transaction in progress", severity="WARNING")
+        session.notice("there is no transaction in progress", severity="WARNING", sqlstate="25P01")

@@ -17,6 +17,7 @@ import contextlib
 import functools
 import hashlib
 import importlib
+import logging
 import os
 import shutil
 import stat
@@ -29,6 +30,8 @@ from numba import config, njit, typeof, types
 from numba.extending import typeof_impl
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+LOG = logging.getLogger(__name__)
 
 _PACKAGE = Path(__file__).parent
 _MODULES = (
@@ -147,6 +150,9 @@ def _configure() -> None:
     name = f"kernels-{_source_hash()}"
     folder = next(filter(_is_ours_to_write, _cache_folders()), None) or Path(tempfile.mkdtemp(prefix="risingpy-"))
     _copy_built(_PACKAGE / "__pycache__" / name, folder / name)
+    if not (folder / name).exists():
+        # At import, so nobody has set up logging: it goes to stderr, where someone waits for a server to start.
+        LOG.warning("Compiling RisingPy's kernels into %s, once: this takes about 20 s.", folder / name)
     settings.CACHE_DIR = str(folder / name)
 
 

@@ -23,6 +23,7 @@ class Client:
         self.session = session
         self.tags: list[str] = []
         self.notices: list[str] = []
+        self.notice_states: list[str] = []
 
     def run(self, sql: str, *parameters: object, oids: tuple[int, ...] = ()) -> list[tuple[object, ...]]:
         """The rows of the last statement of a text; raises its error after telling the session."""
@@ -40,7 +41,9 @@ class Client:
             self.session.fail()
             raise
         finally:
-            self.notices += [notice.message for notice in self.session.drain_notices()]
+            told = self.session.drain_notices()
+            self.notices += [notice.message for notice in told]
+            self.notice_states += [notice.sqlstate for notice in told]
         return rows
 
     @property

@@ -75,6 +75,7 @@ def test_warnings(table: Any) -> None:
     table.run("BEGIN")
     table.run("ROLLBACK")
     assert table.notices == ["there is no transaction in progress", "there is already a transaction in progress"]
+    assert table.notice_states == ["25P01", "25001"]
 
 
 def test_read_only(table: Any) -> None:

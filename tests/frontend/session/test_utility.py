@@ -34,6 +34,7 @@ def test_if_exists_and_if_not_exists_say_what_they_skip(schema: Any) -> None:
         'relation "t" already exists, skipping',
         'table "nosuch" does not exist, skipping',
     ]
+    assert schema.notice_states == ["42P07", "00000"]  # PostgreSQL's
     for sql, sqlstate in (
         ("CREATE TABLE t (a int)", "42P07"),
         ("DROP TABLE nosuch", "42P01"),

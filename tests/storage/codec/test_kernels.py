@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import config
 
 from risingpy.storage import kernels
 from risingpy.storage.column_buffers import Output
@@ -30,6 +31,20 @@ def test_another_process_compiles_nothing() -> None:
     count, misses = map(int, output.split())
     assert count > 25
     assert misses == 0
+
+
+def test_a_first_start_says_what_it_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", config.CACHE_DIR)  # put back after the test
+    monkeypatch.setattr(compilation, "_source_hash", lambda: "new")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    compilation._configure()
+    assert "Compiling RisingPy's kernels" in caplog.text
+    (tmp_path / "kernels-new").mkdir()  # as Numba does with the first kernel
+    caplog.clear()
+    compilation._configure()
+    assert caplog.text == ""
 
 
 def test_cache_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
