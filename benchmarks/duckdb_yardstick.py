@@ -16,7 +16,7 @@ import duckdb
 
 from benchmarks.epoch_files import read_arrow
 from benchmarks.join import AUCTION_COLUMNS, changes, first_auctions
-from benchmarks.measurement import Meter, epoch_figures, latency_figures, timed_calls
+from benchmarks.measurement import Meter, epoch_figures, latency_figures, slowdown, timed_calls
 from benchmarks.nexmark import BID_COLUMNS
 from benchmarks.queries import CHECKS, JOIN_CHECK, JOIN_QUERY, PER_KEY, QUERIES, SMALL_TABLE, SMALL_VIEW, for_duckdb
 from benchmarks.yardstick_process import answer, seconds_since_start
@@ -85,7 +85,7 @@ def retract(directory: str, loads: int, statements: list[str], rows: int) -> dic
         loading = [timed(f"COPY bid FROM '{directory}/{number:06}.csv' (HEADER false)") for number in range(loads)]
         changing = [timed(for_duckdb(statement)) for statement in statements]
     figures = epoch_figures(rows, loading + changing, meter.usage)
-    figures |= {"load_rows_per_second": rows * len(loading) / sum(loading)}
+    figures |= {"slowdown": slowdown(loading), "load_rows_per_second": rows * len(loading) / sum(loading)}
     figures |= {"change_rows_per_second": rows * len(changing) / sum(changing)}
     return figures | sums("q_agg", "answer", connection)
 

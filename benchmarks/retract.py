@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from benchmarks.measurement import DUCKDB, RISINGPY, Measurement, Meter, epoch_figures
+from benchmarks.measurement import DUCKDB, RISINGPY, Measurement, Meter, epoch_figures, slowdown
 from benchmarks.nexmark import BID_COLUMNS, Generator
 from benchmarks.queries import QUERIES
 from benchmarks.throughput import check_sums, running_server
@@ -84,6 +84,7 @@ def run_server(directory: Path, loads: int, statements: list[str], rows: int) ->
             changing = [_timed(connection, statement) for statement in statements]
         figures = epoch_figures(rows, loading + changing, meter.usage)
         figures |= {
+            "slowdown": slowdown(loading),
             "copy_rows_per_second": rows * len(copying) / sum(copying),
             "load_rows_per_second": rows * len(loading) / sum(loading),
             "change_rows_per_second": rows * len(changing) / sum(changing),

@@ -61,7 +61,7 @@ class ClientSession:
         self.database = database
         self.startup = startup
         self.settings = Settings(startup)
-        self.transaction = Transaction(database)
+        self.transaction = Transaction(database, last_lsn=database.lsn_of_earlier_runs)
         self.cancelled = threading.Event()
         self._notices: list[Notice] = []
         self._runner = BatchRunner(self.transaction, self.cancelled)

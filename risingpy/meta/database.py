@@ -95,6 +95,7 @@ class Database:
             sources=self._sources,
         )
         self._log = DmlLog(log_directory(self.data_dir), self._initial.committed.lsn, self._loop.wake)
+        self._left_behind = self._log.last_lsn
         self._loop.start(self._log)
 
     def close(self) -> None:
@@ -136,6 +137,15 @@ class Database:
     def last_lsn(self) -> int:
         """The position of the last logged change."""
         return self._log.last_lsn
+
+    @property
+    def lsn_of_earlier_runs(self) -> int:
+        """Where the log ended when the server started; 0 once the epochs have it all.
+
+        A client that comes back after a crash must find what was acknowledged to it, so a session's reads wait for this
+        as for its own writes.
+        """
+        return self._left_behind if self.state.committed.lsn < self._left_behind else 0
 
     def snapshot(self) -> Snapshot:
         """The newest catalog together with its view, acquired: the caller releases the view."""

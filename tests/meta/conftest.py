@@ -58,18 +58,19 @@ class Server:
         self.data_dir = data_dir
         self.start()
 
-    def start(self) -> None:
+    def start(self, *faults: Exception) -> None:
         self.database = Database(self.data_dir, parallelism=2)
         self.runner = FaultyRunner(self.data_dir)
+        self.runner.faults = list(faults)
         self.database.start(self.runner)
         self.runner.start()
 
     def stop(self) -> None:
         self.database.close()
 
-    def restart(self) -> None:
+    def restart(self, *faults: Exception) -> None:
         self.stop()
-        self.start()
+        self.start(*faults)
 
     def client(self) -> Client:
         return Client(self.database)

@@ -52,6 +52,17 @@ def test_logged_rows_that_no_epoch_has_taken_are_applied_after_a_restart(server:
     assert server.client().run("FLUSH; SELECT * FROM m") == [(1, 1, 10)]
 
 
+def test_what_was_acknowledged_before_a_restart_is_read_after_it(server: Server) -> None:
+    client = server.client()
+    client.run(TABLE)
+    client.run(VIEW)
+    server.runner.faults = [EpochFailed("no engine")] * 3
+    client.run("INSERT INTO t VALUES (1, 1, 10)")
+    server.restart(EpochFailed("starting"), EpochFailed("starting"))
+    assert server.client().run("SELECT * FROM t") == [(1, 1, 10)]
+    assert server.client().run("SELECT * FROM m") == [(1, 1, 10)]
+
+
 def test_an_epoch_whose_engine_fails_is_tried_again(server: Server) -> None:
     client = server.client()
     client.run(TABLE)

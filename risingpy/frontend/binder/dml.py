@@ -255,17 +255,21 @@ def _source(context: BindContext, statement: Insert, relation: Relation, targets
         return ONE_ROW
     tree = statement.source.tree
     if isinstance(tree, exp.Values) and not any(tree.args.get(key) for key in ("order", "limit", "offset", "with_")):
-        return _values(context, tree, relation, targets, explicit=statement.columns is not None)
+        return _values(context, tree, relation, targets, statement.columns)
     plan = QueryBinder(context).bind(statement.source.tree)
     positions = [begin_of(statement.source.tree)] * len(plan.schema)
     if isinstance(tree, exp.Select) and len(tree.expressions) == len(positions):
         positions = [begin_of(e) for e in tree.expressions]
-    _check_width(len(plan.schema), targets, positions, explicit=statement.columns is not None)
+    _check_width(len(plan.schema), targets, positions, statement.columns)
     return converted(plan, lambda operand, i: _assigned(context, operand, relation, targets[i]), positions)
 
 
 def _values(
-    context: BindContext, tree: exp.Values, relation: Relation, targets: list[int], *, explicit: bool
+    context: BindContext,
+    tree: exp.Values,
+    relation: Relation,
+    targets: list[int],
+    columns: tuple[ColumnName, ...] | None,
 ) -> LogicalPlan:
     """VALUES of an INSERT: each value is cast to its column's type where it stands, and may be DEFAULT."""
     binder = ExpressionBinder(context, Scope(), "VALUES")
@@ -273,7 +277,7 @@ def _values(
     rows: list[tuple[Expr, ...]] = []
     for row in tree.expressions:
         cells = row.expressions if isinstance(row, exp.Tuple) else [row]
-        _check_width(len(cells), targets, [begin_of(cell) for cell in cells], explicit=explicit)
+        _check_width(len(cells), targets, [begin_of(cell) for cell in cells], columns)
         if rows and len(cells) != len(rows[0]):
             raise SyntaxError_("VALUES lists must all be the same length", position=begin_of(cells[0]))
         exprs = []
@@ -291,12 +295,15 @@ def _values(
     return Values(tuple(rows), fields)
 
 
-def _check_width(width: int, targets: list[int], positions: list[int], *, explicit: bool) -> None:
+def _check_width(
+    width: int, targets: list[int], positions: list[int], columns: tuple[ColumnName, ...] | None
+) -> None:
+    """`positions` are the expressions'; `columns` is the list that INSERT names, None if it names none."""
     if width > len(targets):
         message = "INSERT has more expressions than target columns"
         raise SyntaxError_(message, position=positions[len(targets)])
-    if explicit and width < len(targets):
-        raise SyntaxError_("INSERT has more target columns than expressions")
+    if columns is not None and width < len(targets):
+        raise SyntaxError_("INSERT has more target columns than expressions", position=columns[width].position)
 
 
 def _generated_always(message: str, column: ColumnDesc) -> SqlError:

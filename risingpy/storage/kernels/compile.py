@@ -152,7 +152,7 @@ def _configure() -> None:
     _copy_built(_PACKAGE / "__pycache__" / name, folder / name)
     if not (folder / name).exists():
         # At import, so nobody has set up logging: it goes to stderr, where someone waits for a server to start.
-        LOG.warning("Compiling RisingPy's kernels into %s, once: this takes about 20 s.", folder / name)
+        LOG.warning("Compiling RisingPy's kernels into %s, once: the first rows wait 20 s for it.", folder / name)
     settings.CACHE_DIR = str(folder / name)
 
 
