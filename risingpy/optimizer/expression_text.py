@@ -53,6 +53,11 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
             return f"{expression_text(expression.arg, columns)}::{expression.type}"
         case Call(function, (Literal(str(definition)), *given)) if function in PYTHON_CALLS:
             return _call_text(definition_of(definition).name, [expression_text(arg, columns) for arg in given])
+        case Call("lambda_parameter", (Literal(str(name)),)):
+            return name
+        case Call("array_transform" | "map_filter", (value, body, Literal(str(name)))):
+            inside = f"|{name}| {expression_text(body, columns)}"
+            return _call_text(expression.function, [expression_text(value, columns), inside])
         case Call():
             return _call_text(expression.function, [expression_text(arg, columns) for arg in expression.args])
         case Case():

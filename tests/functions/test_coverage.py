@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from risingpy.executors.expression.nodes import Call, Expr
 from risingpy.executors.expression.signature_tables import FUNCTION_TABLES
+from risingpy.executors.expression.signature_tables.maps import MAPS
 from risingpy.executors.expression.signatures import SCALAR_SIGNATURES
 from risingpy.optimizer.rewrite import operands
 from tests.functions.cases_reader import read_cases
@@ -17,6 +18,7 @@ _ALONE = frozenset(
         *("now", "random", "coth", "sha1", "crc32", "to_bin_int4", "to_bin_int8", "to_oct_int4", "to_oct_int8"),
         *("crc32c", "hmac", "encrypt", "decrypt", "secure_compare", "inet_aton", "inet_ntoa", "gamma", "lgamma"),
         *("to_ascii", "gen_random_uuid", "clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"),
+        *(line.split()[1] for line in MAPS.splitlines() if line),
         *("array_distinct", "array_max", "array_min", "array_reverse", "array_sort"),
         *("is_json_array", "is_json_object", "is_json_scalar", "is_json_value"),
         "field",  # an anonymous record has no fields that both know by name

@@ -6,18 +6,14 @@ standard numbers them; chained blocks (CBC) begin from zeros. Tables are argumen
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 
-from risingpy.storage.kernels import compile as _kernel_cache  # noqa: F401  (says where compiled code is kept)
+from risingpy.storage.kernels.compile import compiled
 
 Bytes = npt.NDArray[np.uint8]
 Integers = npt.NDArray[np.int64]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 BLOCK = 16
 _CASTAGNOLI = 0x82F63B78
@@ -25,13 +21,6 @@ _IN = types.Array(types.uint8, 1, "C", readonly=True)
 _OFFSETS = types.Array(types.int64, 1, "C", readonly=True)
 _OUT = types.Array(types.uint8, 1, "C")
 _NUMBERS = types.Array(types.int64, 1, "C")
-
-
-def _compiled(*arguments: Any, result: Any = types.void) -> Callable[[Function], Function]:
-    def decorate(function: Function) -> Function:
-        return cast(Function, njit(result(*arguments), cache=True, nogil=True, error_model="numpy")(function))
-
-    return decorate
 
 
 def _doubled(value: int) -> int:
@@ -86,7 +75,7 @@ def round_keys(key: bytes) -> Bytes:
     return np.array(words, np.uint8).reshape(-1)
 
 
-@_compiled(_OUT, _OFFSETS, _IN, _IN, types.boolean)
+@compiled(_OUT, _OFFSETS, _IN, _IN, types.boolean)
 def encrypt_blocks(data: Bytes, offsets: Integers, keys: Bytes, box: Bytes, chained: bool) -> None:
     """Encrypts the values, whole blocks, in place."""
     rounds = len(keys) // BLOCK - 1
@@ -114,7 +103,7 @@ def encrypt_blocks(data: Bytes, offsets: Integers, keys: Bytes, box: Bytes, chai
                 data[at + k] = state[k]
 
 
-@_compiled(_OUT, _OFFSETS, _IN, _IN, types.boolean)
+@compiled(_OUT, _OFFSETS, _IN, _IN, types.boolean)
 def decrypt_blocks(data: Bytes, offsets: Integers, keys: Bytes, inverse: Bytes, chained: bool) -> None:
     """Decrypts the values, whole blocks, in place: from the last on, which needs the one before as it came."""
     rounds = len(keys) // BLOCK - 1
@@ -149,7 +138,7 @@ def decrypt_blocks(data: Bytes, offsets: Integers, keys: Bytes, inverse: Bytes, 
                 data[at + k] = state[k] ^ before
 
 
-@_compiled(_IN, _OFFSETS, _OFFSETS, _OFFSETS, _NUMBERS)
+@compiled(_IN, _OFFSETS, _OFFSETS, _OFFSETS, _NUMBERS)
 def crc32c(data: Bytes, starts: Integers, lengths: Integers, table: Integers, out: Integers) -> None:
     """The checksum of each value."""
     for i in range(len(starts)):

@@ -58,6 +58,8 @@ class Polymorphic(Enum):
     EVERY = "every"  # each argument keeps its own type
     ARRAY = "anyarray"  # an array of the common type of all ARRAY arguments' elements and all ELEMENT arguments
     ELEMENT = "anyelement"  # that common type
+    MAP = "map"
+    LAMBDA = "lambda"  # a function of the call's own: `|x| x + 1`
     RECORD = "record"  # one common type of all RECORD arguments, a struct
 
 
@@ -130,11 +132,13 @@ _TYPES: dict[str, ArgType] = {
     "array": Polymorphic.ARRAY,
     "elem": Polymorphic.ELEMENT,
     "record": Polymorphic.RECORD,
+    "map": Polymorphic.MAP,
+    "lambda": Polymorphic.LAMBDA,
     "any": Polymorphic.ANY,
     "every": Polymorphic.EVERY,
 }
 
-_NOT_COMPARED = ("any", "every", "jsonb", "elem")
+_NOT_COMPARED = ("any", "every", "jsonb", "elem", "map", "lambda")
 _COMPARED = tuple(name for name in _TYPES if name not in _NOT_COMPARED and not name.endswith("[]"))
 _COMPARISONS = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _MIXED = (("float4", "float8"), ("float8", "float4"), ("date", "timestamp"), ("timestamp", "date"))
@@ -205,6 +209,7 @@ _AGGREGATES = """
 count count = int8 | every = int8
 sum sum int2 = int8 | int4 = int8 | int8 = numeric:sum | numeric = numeric:sum | float4 = float4 | float8 = float8
 sum sum interval = interval
+sum0 sum0 int8 = int8
 avg avg int2 = numeric:average | int4 = numeric:average | int8 = numeric:average | numeric = numeric:average
 avg avg float4 = float8 | float8 = float8 | interval = interval
 bool_and bool_and bool = bool
@@ -223,6 +228,7 @@ arg_max arg_max any every = any
 mode mode any = any
 percentile_cont percentile_cont float8 float8 = float8
 percentile_disc percentile_disc float8 any = any
+approx_percentile percentile_disc float8 float8 = float8 | float8 float8 float8 = float8
 approx_count_distinct count every = int8
 regr_count regr_count float8 float8 = int8
 """

@@ -12,6 +12,7 @@ from risingpy.executors.expression.nodes import Call
 from risingpy.executors.expression.sql_arithmetic import ARITHMETIC
 from risingpy.executors.expression.sql_datetime import DATE_AND_TIME
 from risingpy.executors.expression.sql_json import JSON
+from risingpy.executors.expression.sql_maps import MAPS
 from risingpy.executors.expression.sql_nested import NESTED
 from risingpy.executors.expression.sql_strings import STRINGS
 from risingpy.executors.expression.sql_text import own_call, raised
@@ -75,5 +76,6 @@ SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     **STRINGS,
     **DATE_AND_TIME,
     **NESTED,
+    **MAPS,
     **JSON,
 }

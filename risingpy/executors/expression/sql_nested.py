@@ -1,4 +1,4 @@
-"""Functions and operators on arrays, structs and maps as DuckDB SQL.
+"""Functions and operators on arrays and structs as DuckDB SQL; those on maps are in `sql_maps.py`.
 
 Subscripts count from 1; one that is out of range gives NULL, or an empty slice. Searching and removing take NULL for
 equal to NULL; containment never finds it.
@@ -44,10 +44,6 @@ def _row(call: Call, args: list[str]) -> str:
 
 def _field(call: Call, args: list[str]) -> str:
     return f"struct_extract({args[0]}, {args[1]})"
-
-
-def _map(call: Call, args: list[str]) -> str:
-    return f"CAST(map([{', '.join(args[::2])}], [{', '.join(args[1::2])}]) AS {call.type.duckdb})"
 
 
 # -- joining and changing -----------------------------------------------------------------------------------------
@@ -241,21 +237,12 @@ def _leaves(call: Call, args: list[str]) -> str:
     return flattened(args[0], call.args[0].type)
 
 
-# -- maps ---------------------------------------------------------------------------------------------------------
-
-
-def _map_access(call: Call, args: list[str]) -> str:
-    return f"map_extract_value({args[0]}, {args[1]})"
-
-
 NESTED: dict[str, Compile] = {
     "array": _array,
     "subscript": _subscript,
     "slice": _slice,
     "row": _row,
     "field": _field,
-    "map": _map,
-    "map_access": _map_access,
     "array_cat": _cat,
     "array_append": _append,
     "array_prepend": _prepend,

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, GroupingError, SqlError
-from risingpy.executors.expression.nodes import Call, Expr
-from risingpy.executors.expression.signatures import AGGREGATES, SCALARS
+from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameterValue, SqlError
+from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
+from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, NumericRule, numeric_result
 from risingpy.frontend.binder.aggregates import AggregateCall, OrderKey, make_aggregate
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
@@ -23,9 +23,9 @@ from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.user_functions import chosen_function, definition_text, has_kind
 from risingpy.optimizer.catalog import FunctionKind
 from risingpy.optimizer.logical import PYTHON_AGGREGATE
-from risingpy.types import BOOLEAN, INTEGER
+from risingpy.types import BIGINT, BOOLEAN, INTEGER
 
-ORDERED_SET = frozenset({"mode", "percentile_cont", "percentile_disc"})  # sorted by WITHIN GROUP
+ORDERED_SET = frozenset({"mode", "percentile_cont", "percentile_disc", "approx_percentile"})  # sorted by WITHIN GROUP
 _BY_ORDER = frozenset(
     {PYTHON_AGGREGATE, "string_agg", "array_agg", "jsonb_agg", "jsonb_object_agg", "first_value", "last_value"}
 )
@@ -67,8 +67,18 @@ def bind_aggregate(
     if name == "jsonb_agg":
         array = bind_aggregate(binder, tree, "array_agg", within=within, condition=condition)
         return binder.calls.function("to_jsonb", [Operand(array, position)], position)
+    if name == "sum0":
+        total = Operand(binder.aggregates.add(_added_up(binder, tree, condition)), position)
+        return Cast(binder.calls.form("COALESCE", [total, Operand(Literal(0, BIGINT), position)], "COALESCE"), BIGINT)
     written = _taken_apart(tree, name, within, condition)
     return binder.aggregates.add(_checked(_bound(binder, written), written))
+
+
+def _added_up(binder: ExpressionBinder, tree: exp.Anonymous, condition: exp.Expr | None) -> AggregateCall:
+    """The sum that sum0 makes of nothing 0."""
+    written = _taken_apart(tree, "sum0", None, condition)
+    call = _checked(_bound(binder, written), written)
+    return replace(call, function="sum", type=numeric_result(NumericRule.SUM, (call.args[0].type,)))
 
 
 def _of_the_query_around(binder: ExpressionBinder, call: exp.Expr) -> Expr | None:
@@ -179,6 +189,8 @@ def _checked(call: AggregateCall, written: WrittenCall) -> AggregateCall:
         return _first_by(call, descending=_EXTREME_OF_ANOTHER[written.name])
     if call.function == "regr_count":  # of the pairs without NULL
         return _pair_count(call, written)
+    if written.name == "approx_percentile":
+        return _exact_percentile(call, written)
     if written.name == "approx_count_distinct":
         return replace(call, distinct=True, order_by=())
     if call.function not in _BY_ORDER | ORDERED_SET:
@@ -186,6 +198,17 @@ def _checked(call: AggregateCall, written: WrittenCall) -> AggregateCall:
     if call.function in ("first_value", "last_value"):  # the same with and without duplicates
         return replace(call, distinct=False)
     return call
+
+
+def _exact_percentile(call: AggregateCall, written: WrittenCall) -> AggregateCall:
+    """Exact, whatever relative error the second argument allows."""
+    match call.args:
+        case (_, Literal(float(error)), _) if 0 < error < 1:
+            pass
+        case (_, _, _):
+            message = "relative_error of approx_percentile must be a constant between 0 and 1"
+            raise InvalidParameterValue(message, position=written.position)
+    return replace(call, args=(call.args[0], call.args[-1]))
 
 
 def _wholly_ordered(call: AggregateCall) -> AggregateCall:

@@ -25,6 +25,7 @@ from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.binder.windows import WindowCalls
 from risingpy.frontend.parser.expression_parser import Operator, UnaryPlus
+from risingpy.frontend.parser.nested_parser import LambdaExpression
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.types import (
     BOOLEAN,
@@ -66,6 +67,7 @@ _UNSUPPORTED: dict[type[exp.Expr], str] = {
     exp.BitString: "type bit",
     exp.HexString: "type bit",
     exp.Lambda: "a lambda",
+    LambdaExpression: "a lambda here",
 }
 
 _TESTS = {"TRUE": ("IS_TRUE", "IS_NOT_TRUE"), "FALSE": ("IS_FALSE", "IS_NOT_FALSE")}
@@ -93,6 +95,8 @@ class ExpressionBinder:
         self.clause = clause
         self.aggregates = aggregates
         self.windows = windows
+        self.lambda_parameters: dict[str, Expr] = {}  # within a lambda: what its names stand for
+        self.lambda_depth = 0
         self.sets: dict[int, Expr] = {}  # set-returning calls of a select list, by their trees' ids
         self.calls = Calls(context.coercer)
 
@@ -117,6 +121,8 @@ class ExpressionBinder:
     def _column(self, tree: exp.Column) -> Expr:
         if isinstance(tree.this, exp.Star):
             raise SyntaxError_('row expansion via "*" is not supported here', position=position_of(tree))
+        if not tree.args.get("table") and name_of(tree.this) in self.lambda_parameters:
+            return self.lambda_parameters[name_of(tree.this)]
         try:
             return self._own_column(tree, outer=False)
         except (UndefinedColumn, UndefinedTable) as error:

@@ -10,6 +10,8 @@ from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
+from risingpy.frontend.binder.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
+from risingpy.frontend.binder.map_functions import MAP_FUNCTIONS
 from risingpy.frontend.binder.nested import bind_field
 from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
 from risingpy.frontend.binder.table_functions import is_set_returning
@@ -67,10 +69,12 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
             word = "DISTINCT" if isinstance(argument, exp.Distinct) else "ORDER BY"
             message = f"{word} specified, but {name} is not an aggregate function"
             raise SqlError(message, sqlstate="42809", position=position)
+    if name in LAMBDA_FUNCTIONS:
+        return bind_lambda_call(binder, tree, name)
     args = [binder.bind(argument) for argument in in_order(name, tree.expressions, position)]
     if name == GROUPING:
         return bind_grouping(binder, args, position)
-    special = SPECIAL.get(name)
+    special = SPECIAL.get(name) or MAP_FUNCTIONS.get(name)
     if special is not None:
         return special(binder, name, args, position)
     constants = binder.context.constants

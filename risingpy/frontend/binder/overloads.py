@@ -71,6 +71,10 @@ def _suits(wanted: Polymorphic, given: SqlType) -> bool:
             return given.kind is TypeKind.ARRAY
         case Polymorphic.RECORD:
             return given.kind is TypeKind.STRUCT
+        case Polymorphic.MAP:
+            return given.kind is TypeKind.MAP
+        case Polymorphic.LAMBDA:
+            return False
         case Polymorphic.ANY | Polymorphic.EVERY | Polymorphic.ELEMENT:
             return True
 

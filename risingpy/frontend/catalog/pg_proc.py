@@ -17,7 +17,7 @@ from risingpy.optimizer.catalog import FunctionKind, FunctionLanguage
 
 _ANY_ELEMENT_OID = 2283
 _OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
-_NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record"}
+_NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record", Polymorphic.MAP: "anymap"}
 _FIRST_OID = 10000  # of our own numbering, below the users' range
 _SQL_LANGUAGE_OID = 12
 _PYTHON_LANGUAGE_OID = 13

@@ -1,4 +1,4 @@
-"""Arrays, maps and their subscripts: ARRAY[…], MAP {…}, a[1], a[2:3]; and TRY_CAST, IS JSON.
+"""Arrays, maps and their subscripts: ARRAY[…], MAP {…}, a[1], a[2:3]; lambdas, |x| x + 1; and TRY_CAST, IS JSON.
 
 sqlglot reads other dialects' brackets too (lists without ARRAY, structs in braces) and counts subscripts from 0.
 """
@@ -31,6 +31,12 @@ class MapConstructor(exp.Expression):
     """`MAP {key: value, …}`: `expressions` are keys and values in turn."""
 
     arg_types: ClassVar[dict[str, bool]] = {"expressions": False}
+
+
+class LambdaExpression(exp.Expression):
+    """`|a, b| this`: `expressions` are the names between the bars."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": True}
 
 
 class NestedParser(FunctionParser):
@@ -86,6 +92,17 @@ class NestedParser(FunctionParser):
         upper = None if self._curr.token_type is TokenType.R_BRACKET else self._needed(self._parse_disjunction)
         self._expect(TokenType.R_BRACKET)
         return Subscript(this=this, slice=True, lower=lower, upper=upper)
+
+    def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
+        """An argument of a function. A bar that begins it begins a lambda, unless it is of `|/ a`, the square root."""
+        token = self._curr
+        if token.token_type is not TokenType.PIPE or self._next.token_type is TokenType.SLASH:
+            return super()._parse_lambda(alias)
+        self._advance()
+        names = self._parse_csv(self._parse_id_var)
+        self._expect(TokenType.PIPE)
+        body = self._needed(self._parse_disjunction)
+        return self._at(LambdaExpression(this=body, expressions=names), token)
 
     def _parse_is_json(self, this: exp.Expr) -> exp.Is:
         """What follows IS [NOT] JSON."""

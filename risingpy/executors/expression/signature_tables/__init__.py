@@ -6,6 +6,7 @@ from risingpy.executors.expression.signature_tables.conditional import CONDITION
 from risingpy.executors.expression.signature_tables.date_and_time import DATE_AND_TIME
 from risingpy.executors.expression.signature_tables.formatting import FORMATTING
 from risingpy.executors.expression.signature_tables.jsonb import JSONB
+from risingpy.executors.expression.signature_tables.maps import MAPS
 from risingpy.executors.expression.signature_tables.mathematical import MATHEMATICAL
 from risingpy.executors.expression.signature_tables.text import TEXT
 
@@ -17,6 +18,7 @@ FUNCTION_TABLES: tuple[str, ...] = (
     FORMATTING,
     CONDITIONAL,
     ARRAYS,
+    MAPS,
     JSONB,
 )
 
