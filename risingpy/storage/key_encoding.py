@@ -14,12 +14,13 @@ Each key column is a tag and, unless NULL, its bytes:
 | time, timestamp, timestamptz | 8: likewise; microseconds                       | 00:00:01 01 80000000000f4240    |
 | real                         | 4: IEEE; not negative: sign bit flipped         | 1.5     01 bfc00000             |
 | double precision             | 8: IEEE; negative: all bits flipped             | -2      01 3fffffffffffffff     |
-| numeric                      | 16: unscaled, sign bit flipped; the scale       | 1.00 of numeric(5,2)            |
+| numeric of at most 38 digits | 16: unscaled, sign bit flipped; the scale       | 1.00 of numeric(5,2)            |
 |                              | is the type's                                   | 01 8000000000000000…0064        |
 | varchar, bytea               | the bytes, 00 as 00ff; then 0000                | 'a\\0b'  01 61 00ff 62 0000     |
 | interval                     | 8: days, a month being 30, sign bit flipped;    | 1 mon 2 days                    |
 |                              | 8: nanoseconds of the day;                      | 01 8000000000000020             |
 |                              | 4, 4: months and days, as integers              | 00…00 80000001 80000002         |
+| numeric, no digits declared  | as bytea, its 41 bytes (`types.wide_numeric`)   | 1       01 01 00ff…00ff 01 00ff…|
 | uuid, char                   | as bytea, varchar                               |                                 |
 | array, struct                | as bytea: its elements or fields as ascending   | {1} of int[]                    |
 |                              | key columns with NULLs last; 00; its datum, and | 01 01 80000001 00ff 01 01 00ff… |

@@ -32,6 +32,7 @@ from risingpy.storage.key_scan import (
     read_prefixes,
     read_range,
 )
+from risingpy.storage.key_scan_backward import read_range_backward
 from risingpy.storage.mem_table import MemTable, WriteBatch, is_ascending
 from risingpy.storage.shard_writer import ShardWriter
 from risingpy.storage.table_codec import TableCodec
@@ -169,6 +170,42 @@ class StateTable:
                 break
         rows = self._rows(Page(keys, values, more))
         return rows, keys[-1] if more and keys else None
+
+    def scan_backward(self, vnodes: Sequence[int], before: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
+        """As `scan`, from the last vnode and key to the first: at most `limit` rows in front of the key `before`."""
+        keys: list[bytes] = []
+        values: list[bytes] = []
+        more = False
+        for first, last in reversed(_runs(vnodes)):
+            if len(keys) >= limit:
+                more = True
+                break
+            start = vnode_prefix(self.schema.table_id, first)
+            stop = prefix_end(vnode_prefix(self.schema.table_id, last))
+            if before is not None:
+                stop = min(stop, before)
+            page = read_range_backward(self._newest(), start, stop, limit - len(keys))
+            keys.extend(page.keys)
+            values.extend(page.values)
+            more = page.more
+            if more:
+                break
+        rows = self._rows(Page(keys, values, more))
+        return rows, keys[-1] if more and keys else None
+
+    def scan_prefix_backward(self, prefix: Sequence[object], limit: int = sys.maxsize) -> list[tuple[object, ...]]:
+        """The last `limit` rows of a prefix of the key, as Python values, the last one first.
+
+        ValueError if the prefix does not tell the vnode.
+        """
+        columns = [
+            pa.array([value], self.schema.columns[column.index].type.arrow)
+            for value, column in zip(prefix, self.schema.key, strict=False)
+        ]
+        transaction = self._newest()
+        ((start,), _) = self._prefixes(columns)
+        rows = self._rows(read_range_backward(transaction, start, prefix_end(start), limit))
+        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
     def scan_below(self, bound: pa.Array) -> pa.Table:
         """All rows whose first key column, which ascends, is not NULL and below the one value of `bound`."""

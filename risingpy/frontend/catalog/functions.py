@@ -33,6 +33,8 @@ _OBJECT_OID = "(SELECT rp_named FROM rp_spellings WHERE rp_text = CAST($1 AS VAR
 
 _ANY_OID = f"COALESCE(TRY_CAST($1 AS UINTEGER), {_OBJECT_OID})"
 _NO_RELATION = "ERROR('relation \"' || $1 || '\" does not exist')"
+_NO_ROWS = "ERROR('\"' || $1 || '\" is not a table or materialized view')"
+_DIGEST = "(SELECT rp_digest FROM rp_digests WHERE rp_text = CAST($1 AS VARCHAR))"
 _BYTES = f"(SELECT rp_bytes FROM rp_statistics WHERE rp_oid = {_ANY_OID})"
 
 _SQL = {
@@ -42,9 +44,8 @@ _SQL = {
     **dict.fromkeys(_NULL_NUMBER.split(), "CAST(NULL AS BIGINT)"),
     **dict.fromkeys(("pg_table_size", "pg_relation_size", "pg_total_relation_size"), _BYTES),
     "pg_database_size": "(SELECT CAST(SUM(rp_bytes) AS BIGINT) FROM rp_statistics)",
-    # Of an empty table: nobody has noted it.
-    "rw_digest": f"CASE WHEN {_ANY_OID} IS NULL THEN {_NO_RELATION} ELSE COALESCE("
-    f"(SELECT rp_digest FROM rp_statistics WHERE rp_oid = {_ANY_OID}), '{'0' * 16}') END",
+    "rw_digest": f"CASE WHEN $1 IS NULL THEN NULL WHEN NOT EXISTS {_DIGEST} THEN {_NO_RELATION} "
+    f"ELSE COALESCE({_DIGEST}, {_NO_ROWS}) END",
     "pg_table_is_visible": "(SELECT rp_visible FROM rp_objects WHERE rp_oid = $1)",
     "pg_get_userbyid": "'root'",
     "pg_get_expr": "CAST($1 AS VARCHAR)",

@@ -16,11 +16,23 @@ def key_text(key: IndexKey, indexed: Relation) -> str:
 
 def included_names(index: Relation, indexed: Relation) -> list[str]:
     """The columns that the index has besides its keys."""
+    return [quote_name(indexed.columns[number - 1].name) for number in included_numbers(index, indexed)]
+
+
+def included_numbers(index: Relation, indexed: Relation) -> list[int]:
+    """Which of the relation's columns the index has besides its keys, counted from 1."""
     assert index.index is not None
     keys = {key.expression.index for key in index.index.keys if isinstance(key.expression, InputRef)}
-    there = {column.column_id: column for column in indexed.columns if not column.hidden}
+    there = {column.column_id: number for number, column in enumerate(indexed.columns, 1) if not column.hidden}
     ids = there if index.index.include is None else index.index.include
-    return [quote_name(there[column_id].name) for column_id in ids if column_id in there and column_id not in keys]
+    return [there[column_id] for column_id in ids if column_id in there and column_id not in keys]
+
+
+def index_key_numbers(index: Relation, indexed: Relation) -> list[int]:
+    """Which of the relation's columns each key is, counted from 1; 0 for an expression."""
+    assert index.index is not None
+    numbers = {column.column_id: number for number, column in enumerate(indexed.columns, 1)}
+    return [numbers[k.expression.index] if isinstance(k.expression, InputRef) else 0 for k in index.index.keys]
 
 
 def ordered_text(key: IndexKey, indexed: Relation, *, ascending: str = "") -> str:

@@ -61,12 +61,11 @@ def _spellings(state: SystemState) -> Iterable[Row]:
     from risingpy.frontend.catalog.registry import IMPLICIT_SCHEMAS, RELATIONS
 
     for found in state.relations:
-        oid = relation_oid(found)
-        # Unquoted, as clients write them, and as regclass prints them.
-        texts = {state.full_name(found), f"{found.schema_name}.{found.name}"}
-        if state.is_visible(found):
-            texts |= {quote_name(found.name), found.name, f'"{found.name}"'}
-        yield from ((text, oid) for text in texts)
+        yield from ((text, relation_oid(found)) for text in state.spellings(found))
+        if found.primary_key:
+            yield from ((text, index_oid(found)) for text in state.spellings(found, index_name(found)))
+    for index, _ in state.indexes:
+        yield from ((text, relation_oid(index)) for text in state.spellings(index))
     for system in RELATIONS.values():
         oid = system_relation_oid(system.schema, system.name)
         yield f"{system.schema}.{system.name}", oid

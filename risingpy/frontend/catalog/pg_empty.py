@@ -62,8 +62,6 @@ _RISINGWAVE_COLUMNS = {
     "rw_description": "objoid int4, classoid int4, objsubid int4, description text",
     "rw_functions": "id int4, name text, schema_id int4, owner int4, type text, arg_type_ids _text,"
     "return_type_id int4, language text, link text, acl _text",
-    "rw_indexes": "id int4, name text, primary_table_id int4, key_columns _int2, include_columns _int2, schema_id int4,"
-    "owner int4, definition text, acl _text, initialized_at timestamptz, created_at timestamptz",
     "rw_secrets": "id int4, schema_id int4, name text, owner int4, acl _text",
     "rw_sinks": "id int4, name text, schema_id int4, owner int4, connector text, sink_type text, connection_id int4,"
     "definition text, acl _text, initialized_at timestamptz, created_at timestamptz",

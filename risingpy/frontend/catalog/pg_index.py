@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from risingpy.executors.expression.nodes import InputRef
-from risingpy.frontend.catalog.index_text import index_definition_text
+from risingpy.frontend.catalog.index_text import index_definition_text, index_key_numbers
 from risingpy.frontend.catalog.oids import constraint_oid, index_oid, relation_oid, schema_oid
 from risingpy.frontend.catalog.pg_class import index_name
 from risingpy.frontend.catalog.system_relation import Row, SystemState, quote_name, relation
@@ -40,17 +40,14 @@ def _indexes(state: SystemState) -> Iterable[Row]:
             *(index_oid(found), relation_oid(found), len(key), len(key), True, False, True, False, True, False, True),
             *(False, True, True, False, key, zeros, zeros, zeros, None, None),
         )
-
-
     for index, indexed in state.indexes:
         yield _secondary(index, indexed)
 
 
 def _secondary(index: Relation, indexed: Relation) -> Row:
     assert index.index is not None
-    numbers = {column.column_id: number for number, column in enumerate(indexed.columns, 1)}
     keys = index.index.keys
-    attnums = [numbers[k.expression.index] if isinstance(k.expression, InputRef) else 0 for k in keys]
+    attnums = index_key_numbers(index, indexed)
     options = [k.descending + 2 * k.nulls_first for k in keys]
     zeros = [0] * len(keys)
     expressions = ", ".join(k.text for k in keys if not isinstance(k.expression, InputRef)) or None

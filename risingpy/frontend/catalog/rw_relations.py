@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from risingpy.frontend.catalog.index_text import included_numbers, index_definition_text, index_key_numbers
 from risingpy.frontend.catalog.oids import schema_oid, system_relation_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
@@ -71,6 +72,13 @@ def _relation_info(state: SystemState) -> Iterable[Row]:
         yield found.schema_name, found.name, ROOT_ID, found.definition, kind, found.relation_id, "UTC", None
 
 
+def _indexes(state: SystemState) -> Iterable[Row]:
+    for index, indexed in state.indexes:
+        numbers = index_key_numbers(index, indexed), included_numbers(index, indexed)
+        head = (index.relation_id, index.name, indexed.relation_id, *numbers, schema_oid(index.schema_name), ROOT_ID)
+        yield *head, index_definition_text(index, indexed), None, None, None
+
+
 def _internal_tables(state: SystemState) -> Iterable[Row]:
     for found in state.catalog.internal_tables.values():
         relation_id, name, schema, owner, definition = _head(found)
@@ -117,6 +125,13 @@ RW_RELATION_INFO = relation(
     "schemaname text, relationname text, relationowner int4, definition text, relationtype text, relationid int4,"
     "relationtimezone text, fragments text",
     _relation_info,
+)
+RW_INDEXES = relation(
+    "rw_catalog",
+    "rw_indexes",
+    "id int4, name text, primary_table_id int4, key_columns _int2, include_columns _int2, schema_id int4, owner int4,"
+    "definition text, acl _text, initialized_at timestamptz, created_at timestamptz",
+    _indexes,
 )
 RW_INTERNAL_TABLES = relation(
     "rw_catalog",

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from risingpy.frontend.catalog.oids import relation_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.meta.epochs import milliseconds
+from risingpy.storage.table_statistics import TableStatistics
 
 
 def _table_stats(state: SystemState) -> Iterable[Row]:
@@ -39,12 +40,22 @@ def _compactions(state: SystemState) -> Iterable[Row]:
             yield table_id, found.name, progress.target, status, progress.examined, rows, progress.rewritten
 
 
-def _by_oid(state: SystemState) -> Iterable[Row]:
+def _sizes(state: SystemState) -> Iterable[Row]:
     statistics = state.statistics()
     for found in state.relations:
         table = statistics.get(found.relation_id)
         if table is not None:
-            yield relation_oid(found), table.key_bytes + table.value_bytes, f"{table.digest:016x}"
+            yield relation_oid(found), table.key_bytes + table.value_bytes
+
+
+def _digests(state: SystemState) -> Iterable[Row]:
+    """By every text that means the relation; NULL of what keeps no rows. Nobody has noted an empty table."""
+    statistics = state.statistics()
+    for found in (*state.catalog.relations.values(), *state.catalog.internal_tables.values()):
+        digest = None
+        if found.table is not None:
+            digest = f"{statistics.get(found.relation_id, TableStatistics()).digest:016x}"
+        yield from ((text, digest) for text in {*state.spellings(found), str(relation_oid(found))})
 
 
 RW_TABLE_STATS = relation(
@@ -71,4 +82,5 @@ RW_COMPACTIONS = relation(
     "id int4, name text, target_version int8, status text, examined_rows int8, total_rows int8, rewritten_rows int8",
     _compactions,
 )
-STATISTICS = relation("risingpy", "rp_statistics", "rp_oid oid, rp_bytes int8, rp_digest text", _by_oid)
+STATISTICS = relation("risingpy", "rp_statistics", "rp_oid oid, rp_bytes int8", _sizes)
+DIGESTS = relation("risingpy", "rp_digests", "rp_text text, rp_digest text", _digests)

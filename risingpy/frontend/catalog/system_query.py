@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from risingpy.errors import QueryCanceled, SqlError, SyntaxError_, UndefinedFunction
+from risingpy.errors import QueryCanceled, SqlError, SyntaxError_, UndefinedFunction, WrongObjectType
 from risingpy.frontend.catalog.parameters import ParameterType, parameter_types
 from risingpy.frontend.catalog.registry import RELATIONS
 from risingpy.frontend.catalog.rewrite import Rewritten, parse_system_query, rewrite
@@ -189,6 +189,8 @@ def _translated(error: duckdb.Error) -> SqlError:
         return UndefinedFunction(message)
     if message.startswith("relation ") and message.endswith("does not exist"):
         return SqlError(message, sqlstate="42P01")
+    if message.endswith("is not a table or materialized view"):
+        return WrongObjectType(message)
     if message.startswith("type ") and message.endswith("does not exist"):
         return SqlError(message, sqlstate="42704")
     if isinstance(error, duckdb.BinderException) and "column" in message:

@@ -128,6 +128,12 @@ class SystemState:
     def full_name(self, relation: Relation) -> str:
         return f"{quote_name(relation.schema_name)}.{quote_name(relation.name)}"
 
+    def spellings(self, relation: Relation, name: str | None = None) -> set[str]:
+        """What a function may be given for it, or for its index of this name: as regclass prints it, or unquoted."""
+        schema, name = relation.schema_name, name or relation.name
+        texts = {f"{quote_name(schema)}.{quote_name(name)}", f"{schema}.{name}"}
+        return texts | {quote_name(name), name, f'"{name}"'} if self.is_visible(relation) else texts
+
 
 @dataclass(frozen=True, slots=True)
 class SystemRelation:

@@ -74,7 +74,10 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
     on_conflict = _parse_on_conflict(cursor)
     version_column = None
     if cursor.accept("WITH", "VERSION", "COLUMN"):
-        (version_column,) = cursor.in_parentheses(cursor.name)
+        version_column, *others = cursor.in_parentheses(cursor.name)
+        if others:
+            text = "WITH VERSION COLUMN of several columns is not supported"
+            raise FeatureNotSupported(text, position=others[0].position)
     for word in ("WITH", "INCLUDE", "FORMAT", "FROM", "AS", "ENGINE", "PARTITION", "INHERITS", "TABLESPACE"):
         if cursor.word == word:
             cursor.unsupported(f"CREATE TABLE … {word}")

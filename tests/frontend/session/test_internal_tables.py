@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from risingpy.errors import FeatureNotSupported, SqlError, UndefinedTable
+from risingpy.errors import FeatureNotSupported, SqlError, UndefinedTable, WrongObjectType
 
 
 def state_tables(client: Any) -> list[str]:
@@ -93,6 +93,22 @@ def test_digests_follow_the_rows_and_not_their_order(client: Any) -> None:
     assert client.run("SELECT rw_digest('t'), rw_digest('early')") == empty
     with pytest.raises(SqlError, match='relation "nosuch" does not exist'):
         client.run("SELECT rw_digest('nosuch')")
+    client.run("CREATE VIEW plain AS SELECT n FROM t")
+    with pytest.raises(WrongObjectType, match='"plain" is not a table or materialized view'):
+        client.run("SELECT rw_digest('plain')")
+
+
+def test_digests_of_state_tables_and_indexes(client: Any) -> None:
+    client.run("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    client.run("CREATE MATERIALIZED VIEW m AS SELECT n, sum(id) AS s FROM t GROUP BY n")
+    client.run("CREATE INDEX by_n ON t (n)")
+    client.run("INSERT INTO t VALUES (1, 1), (2, 1), (3, 2)")
+    for name in (*state_tables(client), "by_n"):
+        noted = (
+            f"SELECT digest FROM rw_table_stats WHERE id IN (SELECT id FROM rw_internal_tables WHERE name = '{name}' "
+            f"UNION SELECT id FROM rw_indexes WHERE name = '{name}')"
+        )
+        assert client.run(f"SELECT rw_digest('{name}')") == client.run(noted) != [("0" * 16,)]
 
 
 def test_statistics_of_tables_and_the_store(client: Any) -> None:

@@ -96,6 +96,18 @@ def read_all(table: StateTable, limit: int) -> list[Row]:
             return found
 
 
+def read_all_backward(table: StateTable, limit: int) -> list[Row]:
+    """A scan in pages, from the end."""
+    found: list[Row] = []
+    before: bytes | None = None
+    while True:
+        page, before = table.scan_backward(range(256), before, limit)
+        assert page.num_rows <= limit
+        found += zip(*(column.to_pylist() for column in page.columns), strict=True)
+        if before is None:
+            return found
+
+
 def check_statistics(store: ShardStore) -> None:
     """What the shard has noted of its tables is what their rows add up to."""
     snapshot = store.newest()
@@ -113,6 +125,7 @@ def check(transaction: EpochTransaction, models: list[Model], probe: list[Row], 
         ordered = in_key_order(model)
         assert read_all(table, limit) == ordered
         assert list(table.scan_rows(limit)) == ordered
+        assert read_all_backward(table, limit) == ordered[::-1]
         keys = [row[:2] for row in probe] + list(model)
         key_columns = [pa.array([k[0] for k in keys], pa.int64()), pa.array([k[1] for k in keys], pa.string())]
         found, values = table.get_rows(key_columns)
@@ -122,6 +135,8 @@ def check(transaction: EpochTransaction, models: list[Model], probe: list[Row], 
         groups = [row[0] for row in probe] or [0]
         prefix = [pa.array(groups, pa.int64())]
         by_group = [[row for row in ordered if row[0] == group] for group in groups]
+        for group, expected_rows in zip(groups, by_group, strict=True):
+            assert table.scan_prefix_backward([group], limit) == expected_rows[::-1][:limit]
         found, first = table.first_rows(prefix)
         assert found.tolist() == [bool(members) for members in by_group]
         firsts = [members[0] if members else (None,) * 4 for members in by_group]

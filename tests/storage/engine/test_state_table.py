@@ -43,3 +43,7 @@ def test_scan_of_seed_001_merges_the_store_and_the_mem_table(tmp_path: Path, thr
         assert list(table.scan_rows()) == [(1, 1, 1), (4, 44, 44), (5, 5, 5), (6, 6, 6)]
         rows, _ = table.scan(range(256), None, 10)
         assert rows["c0"].to_pylist() == [1, 4, 5, 6]
+        rows, before = table.scan_backward(range(256), None, 3)
+        assert rows["c0"].to_pylist() == [6, 5, 4] and before is not None
+        rows, before = table.scan_backward(range(256), before, 3)
+        assert rows["c0"].to_pylist() == [1] and before is None
