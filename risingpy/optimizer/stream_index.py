@@ -20,7 +20,8 @@ from risingpy.optimizer.plan import ConflictBehavior, Exchange, Materialize
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import columns_read, remapped
 from risingpy.optimizer.state_tables import relation_table
-from risingpy.optimizer.stream import StreamJobPlan, plan_query
+from risingpy.optimizer.stream import StreamJobPlan
+from risingpy.optimizer.stream_planner import plan_query
 from risingpy.storage.table_schema import KeyColumn
 
 # Ids of key columns that are expressions: they stand in the key only, so their size does not matter.
