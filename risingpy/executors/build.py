@@ -13,17 +13,16 @@ import pyarrow as pa
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.build_join import as_of_join, hash_join, temporal_join
+from risingpy.executors.build_leaves import leaf, received
 from risingpy.executors.build_ordered import dedup, local_top_n, over_window, top_n
 from risingpy.executors.build_watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
-from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
+from risingpy.executors.change_chunk import empty_chunk
 from risingpy.executors.change_log import ChangeLogExecutor
 from risingpy.executors.conflicts import ConflictRule
-from risingpy.executors.dml import DmlExecutor
 from risingpy.executors.dynamic_filter import Comparison, DynamicFilterExecutor
 from risingpy.executors.epoch_input import EpochInput
 from risingpy.executors.expand import ExpandExecutor
-from risingpy.executors.expression.evaluate import Evaluator, evaluate_constants
-from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.filter import FilterExecutor
 from risingpy.executors.hash_agg import HashAggExecutor
 from risingpy.executors.local_agg import LocalAggExecutor
@@ -32,12 +31,10 @@ from risingpy.executors.materialize import (
     MaterializeExecutor,
     OverwriteMaterializeExecutor,
 )
-from risingpy.executors.now import NowExecutor
 from risingpy.executors.operator_tree import (
     Executor,
     FragmentEpoch,
     Operator,
-    always,
     at_start,
     run_operator,
     wakers_of,
@@ -46,10 +43,7 @@ from risingpy.executors.operator_work import OperatorWork
 from risingpy.executors.project import ProjectExecutor, may_cancel
 from risingpy.executors.project_set import ProjectSetExecutor
 from risingpy.executors.simple_agg import SimpleAggExecutor
-from risingpy.executors.source import SourceExecutor
-from risingpy.executors.table_scan import TableScanExecutor
 from risingpy.executors.union import UnionExecutor
-from risingpy.executors.values import ValuesExecutor
 from risingpy.optimizer.graph import Fragment
 from risingpy.optimizer.plan import (
     ChangeLog,
@@ -163,20 +157,9 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
     empty = empty_chunk(_types(plan))
     match plan:
         case Exchange() | Share():
-            receiver = _receiver(next(numbers.exchanges))
-            return Operator(receiver, empty, wakes=receiver.has_rows)
-        case TableScan():
-            return Operator(lambda epoch: _Scan(plan, epoch), empty, wakes=lambda epoch: _scan_wakes(plan, epoch))
-        case Dml():
-            return Operator(
-                lambda epoch: _dml(plan, epoch, empty), empty, wakes=lambda epoch: _is_logged(plan.table_id, epoch)
-            )
-        case Source():
-            return Operator(lambda epoch: _source(plan, epoch, empty), empty, wakes=always)
-        case Values():
-            return Operator(lambda epoch: _values(plan, epoch, empty), empty, wakes=at_start)
-        case Now():
-            return Operator(lambda epoch: _now(epoch, empty), empty, wakes=always)
+            return received(next(numbers.exchanges), empty)
+        case TableScan() | Dml() | Source() | Values() | Now():
+            return leaf(plan, empty)
         case DynamicFilter():
             sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
             return Operator(lambda epoch: _dynamic_filter(plan, epoch), empty, sides)
@@ -223,106 +206,6 @@ def _types(plan: StreamPlan) -> list[SqlType]:
     return [column.type for column in plan.properties.schema]
 
 
-class _Received:
-    """An Exchange leaf: the rows that other tasks sent."""
-
-    def __init__(self, rows: pa.Table) -> None:
-        self._rows = rows
-
-    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
-        return self._rows
-
-
-def _receiver(index: int) -> _Receiver:
-    return _Receiver(index)
-
-
-@dataclass(frozen=True, slots=True)
-class _Receiver:
-    index: int
-
-    def __call__(self, epoch: FragmentEpoch) -> Executor:
-        return _Received(epoch.inputs[self.index])
-
-    def has_rows(self, epoch: FragmentEpoch) -> bool:
-        return bool(epoch.inputs[self.index].num_rows)
-
-
-class _Scan:
-    """Gives a TableScan executor its upstream's changes, and notes how far it has come."""
-
-    def __init__(self, plan: TableScan, epoch: FragmentEpoch) -> None:
-        self._epoch = epoch
-        changes = epoch.upstream.get(plan.upstream.table_id)
-        self._changes = _upstream_empty(plan) if changes is None else changes
-        self._scan = TableScanExecutor(
-            upstream=epoch.transaction.state_table(plan.upstream),
-            schema=plan.upstream,
-            columns=plan.columns,
-            progress=epoch.transaction.state_table(plan.progress),
-            shard=epoch.shard,
-            shards=epoch.shards,
-            is_backfilling=epoch.epoch_input.is_backfilling(epoch.job_id),
-        )
-
-    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
-        output = self._scan.execute([self._changes])
-        rows, finished = self._epoch.backfill or (0, True)
-        self._epoch.backfill = (rows + self._scan.backfill[0], finished and self._scan.backfill[1])
-        return output
-
-
-def _scan_wakes(plan: TableScan, epoch: FragmentEpoch) -> bool:
-    changes = epoch.upstream.get(plan.upstream.table_id)
-    return bool(changes is not None and changes.num_rows) or epoch.epoch_input.is_backfilling(epoch.job_id)
-
-
-def _is_logged(table_id: int, epoch: FragmentEpoch) -> bool:
-    logged = epoch.epoch_input.log_changes(table_id)
-    return logged is not None and bool(logged.num_rows)
-
-
-def _upstream_empty(plan: TableScan) -> pa.Table:
-    return empty_chunk([column.type for column in plan.upstream.columns])
-
-
-def _source(plan: Source, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
-    return SourceExecutor(
-        job_id=epoch.job_id,
-        source_id=plan.source_id,
-        columns=plan.columns,
-        empty=empty,
-        epoch_input=epoch.epoch_input,
-    )
-
-
-def _dml(plan: Dml, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
-    return DmlExecutor(
-        table_id=plan.table_id,
-        distribution=plan.properties.distribution.columns,
-        empty=empty,
-        epoch_input=epoch.epoch_input,
-        shard=epoch.shard,
-        shards=epoch.shards,
-    )
-
-
-def _values(plan: Values, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
-    def rows() -> pa.Table:
-        chunk, errors = _constant_rows(plan.rows, empty)
-        epoch.errors += errors
-        return chunk
-
-    marker = epoch.transaction.state_table(plan.marker)
-    return ValuesExecutor(rows=rows, empty=empty, marker=marker, shard=epoch.shard)
-
-
-def _now(epoch: FragmentEpoch, empty: pa.Table) -> Executor:
-    input = epoch.epoch_input
-    before = None if input.first_epoch_of(epoch.job_id) else input.committed
-    return NowExecutor(before=before, epoch=input.epoch, empty=empty)
-
-
 def _dynamic_filter(plan: DynamicFilter, epoch: FragmentEpoch) -> Executor:
     return DynamicFilterExecutor(
         rows=epoch.transaction.state_table(plan.table),
@@ -333,16 +216,6 @@ def _dynamic_filter(plan: DynamicFilter, epoch: FragmentEpoch) -> Executor:
         shard=epoch.shard,
         shards=epoch.shards,
     )
-
-
-def _constant_rows(rows: tuple[tuple[Expr, ...], ...], empty: pa.Table) -> tuple[pa.Table, int]:
-    """The rows as insertions, and how many expressions failed. One query for all: each costs a millisecond."""
-    if not rows:
-        return empty, 0
-    ops = pa.repeat(pa.scalar(1, pa.int8()), len(rows))
-    width = len(column_names(empty.num_columns - 1))
-    values, errors = evaluate_constants([expr for row in rows for expr in row])
-    return make_chunk(ops, [pa.concat_arrays(values[k::width]) for k in range(width)]), errors
 
 
 def _row_operator(plan: Filter | Project, empty: pa.Table, numbers: _Numbers) -> Operator:
