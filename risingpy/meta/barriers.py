@@ -21,10 +21,11 @@ from risingpy.executors.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner, with_reached
 from risingpy.meta.epochs import next_epoch, unix_milliseconds
+from risingpy.meta.failed_jobs import without_failed
 from risingpy.meta.passing_time import PassingTime
 from risingpy.meta.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import CommittedEpoch, MetaState
-from risingpy.meta.state_store import MetaStateStore, without_job, without_relation
+from risingpy.meta.state_store import MetaStateStore, with_status
 from risingpy.meta.work_since_start import WorkSinceStart
 from risingpy.optimizer.catalog import JobStatus, Relation
 from risingpy.optimizer.plan_codec import encode
@@ -340,17 +341,10 @@ class BarrierLoop:
 
     def _stop_job(self, failure: FragmentFailed) -> None:
         """Takes a job that cannot go on, and what reads it, out of the graph; the others go on."""
-        old = self._state
-        new = old
         LOG.error("job %d failed: %s", failure.job_id, failure.error)
-        for relation in _with_readers(old, failure.job_id):
-            self._failures[relation.relation_id] = _as_sql_error(relation, failure)
-            if relation.status is JobStatus.CREATING:
-                new = without_relation(new, relation)
-            else:
-                new = with_status(without_job(new, relation.relation_id), relation.relation_id, JobStatus.FAILED)
-        fresh = frozenset(job for job in new.fresh_jobs if job in new.jobs)
-        new = replace(new, graph_version=old.graph_version + 1, fresh_jobs=fresh)
+        old = self._state
+        new, failures = without_failed(old, failure)
+        self._failures.update(failures)
         self._commit(old, new)
 
     def _write_graph(self, state: MetaState) -> None:
@@ -384,34 +378,6 @@ def _running(state: MetaState, watermarks: Mapping[int, int]) -> Mapping[int, in
 def _awaits(state: MetaState, moved: set[int]) -> bool:
     """Whether a job holds rows back for one of the watermarks."""
     return bool(moved) and any(moved.intersection(job.awaits) for job in state.jobs.values())
-
-
-def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaState:
-    """`state` with one relation's status changed."""
-    catalog = state.catalog
-    relation = replace(catalog.relations[relation_id], status=status)
-    return replace(
-        state,
-        catalog=replace(catalog, version=catalog.version + 1, relations={**catalog.relations, relation_id: relation}),
-    )
-
-
-def _with_readers(state: MetaState, relation_id: int) -> list[Relation]:
-    """A relation and every job that reads it, directly or not; readers first."""
-    found: list[Relation] = []
-    waiting = [relation_id]
-    while waiting:
-        relation = state.catalog.relations.get(waiting.pop())
-        if relation is not None and relation not in found:
-            found.append(relation)
-            waiting.extend(reader.relation_id for reader in state.catalog.dependents(relation.relation_id))
-    return found[::-1]
-
-
-def _as_sql_error(relation: Relation, failure: FragmentFailed) -> SqlError:
-    if isinstance(failure.error, SqlError):
-        return failure.error
-    return SqlError(f'{relation.kind.value} "{relation.name}" failed: {failure.error}')
 
 
 def _added(counts: Mapping[int, int], more: Mapping[int, int]) -> Mapping[int, int]:

@@ -180,6 +180,16 @@ def without_job(state: MetaState, job_id: int) -> MetaState:
     )
 
 
+def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaState:
+    """`state` with one relation's status changed."""
+    catalog = state.catalog
+    relation = replace(catalog.relations[relation_id], status=status)
+    return replace(
+        state,
+        catalog=replace(catalog, version=catalog.version + 1, relations={**catalog.relations, relation_id: relation}),
+    )
+
+
 def _write_changed(txn: MetaTransaction, kind: str, old: Mapping[int, object], new: Mapping[int, object]) -> None:
     for key in old.keys() - new.keys():
         txn.delete(f"{kind}/{key}")

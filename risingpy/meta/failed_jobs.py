@@ -1,0 +1,47 @@
+"""What becomes of a job that cannot go on, and of those that read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from risingpy.errors import SqlError
+from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.meta.state import MetaState
+from risingpy.meta.state_store import with_status, without_job, without_relation
+from risingpy.optimizer.catalog import JobStatus, Relation
+
+
+def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState, Mapping[int, SqlError]]:
+    """`state` after a job failed, and why each relation that was stopped is.
+
+    A relation that was there stays, with its rows, as failed; one that was being created goes.
+    """
+    new = state
+    failures: dict[int, SqlError] = {}
+    for relation in _with_readers(state, failure.job_id):
+        failures[relation.relation_id] = _as_sql_error(relation, failure)
+        if relation.status is JobStatus.CREATING:
+            new = without_relation(new, relation)
+        else:
+            new = with_status(without_job(new, relation.relation_id), relation.relation_id, JobStatus.FAILED)
+    fresh = frozenset(job for job in new.fresh_jobs if job in new.jobs)
+    return replace(new, graph_version=state.graph_version + 1, fresh_jobs=fresh), failures
+
+
+def _with_readers(state: MetaState, relation_id: int) -> list[Relation]:
+    """A relation and every job that reads it, directly or not; readers first."""
+    found: list[Relation] = []
+    waiting = [relation_id]
+    while waiting:
+        relation = state.catalog.relations.get(waiting.pop())
+        if relation is not None and relation not in found:
+            found.append(relation)
+            waiting.extend(reader.relation_id for reader in state.catalog.dependents(relation.relation_id))
+    return found[::-1]
+
+
+def _as_sql_error(relation: Relation, failure: FragmentFailed) -> SqlError:
+    if isinstance(failure.error, SqlError):
+        return failure.error
+    return SqlError(f'{relation.kind.value} "{relation.name}" failed: {failure.error}')
