@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from risingpy.errors import FeatureNotSupported
 from risingpy.executors.aggregate import REGRESSIONS, SPREADS, partial_types, state_types
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
-from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.executors.python.definition import definition_of
 from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import SINGLE, brings_together, hash_by

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from risingpy.errors import InternalError
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
-from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.executors.expression.sql_text import own_call
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, SqlType, TypeKind
 

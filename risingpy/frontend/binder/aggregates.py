@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.executors.expression.nodes import Expr, InputRef
-from risingpy.executors.expression.signatures import AGGREGATES, NumericRule, Polymorphic, numeric_result
+from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
+from risingpy.executors.expression.signatures import AGGREGATES, Polymorphic
 from risingpy.frontend.binder.calls import fitting, no_function
 from risingpy.frontend.binder.coercion import Coercer, Context, Operand, narrowed
 from risingpy.frontend.binder.overloads import NoMatch, resolve

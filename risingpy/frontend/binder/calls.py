@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
 from risingpy.executors.expression.functions.wide_numbers import COMPUTED
 from risingpy.executors.expression.nodes import Call, Expr, Literal
-from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature, numeric_of, numeric_result
+from risingpy.executors.expression.numeric_results import numeric_of, numeric_result
+from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature
 from risingpy.frontend.binder.coercion import (
     Category,
     Coercer,

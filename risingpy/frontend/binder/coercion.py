@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from risingpy.errors import CannotCoerce, DatatypeMismatch, NumericValueOutOfRange, SqlError
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal, Parameter
-from risingpy.executors.expression.signatures import NumericRule, numeric_of, numeric_result
+from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.frontend.binder.parameters import Parameters
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.optimizer.now import TIME_WORDS

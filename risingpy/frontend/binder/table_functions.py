@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
-from risingpy.executors.expression.signatures import SCALARS, TABLE_FUNCTIONS, NumericRule, numeric_result
+from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
+from risingpy.executors.expression.signatures import SCALARS, TABLE_FUNCTIONS
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import ExpressionBinder
