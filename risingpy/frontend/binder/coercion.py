@@ -7,32 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from enum import IntEnum
 
 from sqlglot import exp
 
-from risingpy.errors import CannotCoerce, DatatypeMismatch, NumericValueOutOfRange, SqlError
+from risingpy.errors import CannotCoerce, DatatypeMismatch
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal, Parameter
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
+from risingpy.frontend.binder.constants import converted_number, typed_literal
 from risingpy.frontend.binder.parameters import Parameters
 from risingpy.frontend.binder.trees import begin_of
-from risingpy.optimizer.now import TIME_WORDS
 from risingpy.types import (
     INTEGER,
-    MAX_PRECISION,
     NARROW_NUMERIC,
     NUMERIC,
     TIMESTAMP,
     TIMESTAMPTZ,
-    UNKNOWN,
     VARCHAR,
     SqlType,
     TypeKind,
-    numeric,
 )
 from risingpy.types.forms import parse_text
-from risingpy.types.wide_numeric import DECIMALS, to_decimal
 
 
 class Context(IntEnum):
@@ -176,7 +172,7 @@ class Coercer:
                 return self._row(operand, target, context)
             return self.coerce(Operand(self.settled(operand), operand.where), target, context)
         if isinstance(expr, Literal):
-            folded = _folded(expr, target)
+            folded = converted_number(expr, target)
             if folded is not None:
                 return folded
         if target.kind is _K.NUMERIC and not target.declared and expr.type.is_numeric and not expr.type.is_float:
@@ -232,7 +228,7 @@ class Coercer:
             case Literal(None):
                 return Literal(None, target)
             case Literal(str(text)):
-                return _literal(text, target, self.time_zone, operand.position)
+                return typed_literal(text, target, self.time_zone, operand.position)
             case Parameter(index):
                 bare = replace(target, length=None) if target.is_text else target
                 parameter = Parameter(index, self._parameters.determine(index, bare, operand.position))
@@ -269,59 +265,8 @@ class Coercer:
         return [self.exactly(operand, target) for operand in operands], target
 
 
-def _literal(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
-    if target.kind is _K.UNKNOWN:
-        return Literal(text, UNKNOWN)
-    if target.kind is _K.VARCHAR:
-        return Literal(text[: target.length], target)
-    if target.kind is _K.CHARACTER:
-        return Literal(text[: target.length].rstrip(" "), target)
-    if target.kind in (_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP) and _depends_on_now(text):
-        return Cast(Literal(text, VARCHAR), target)
-    try:
-        value = parse_text(target, text, time_zone=time_zone)
-        return _of_its_digits(value) if target.is_wide else Literal(value, target)
-    except SqlError as error:
-        error.position = position
-        raise
-
-
-def _of_its_digits(value: object) -> Literal:
-    """A wide numeric as a constant of just the digits that it has, if those are few enough."""
-    assert isinstance(value, bytes)
-    sign, digits, _ = to_decimal(value).as_tuple()
-    shown = "".join(map(str, digits))
-    zeros = len(shown) - len(shown.rstrip("0"))
-    scale = max(DECIMALS - zeros, 0)
-    precision = max(len(shown) - DECIMALS, 1) + scale
-    if precision > MAX_PRECISION:
-        return Literal(value, NUMERIC)
-    unscaled = tuple(digits[: len(digits) - (DECIMALS - scale)]) or (0,)
-    return Literal(Decimal((sign, unscaled, -scale)), numeric(precision, scale))
-
-
 def _has_unknown_fields(sql_type: SqlType) -> bool:
     return sql_type.kind is _K.STRUCT and any(item.kind is _K.UNKNOWN for item in sql_type.items)
-
-
-_LIMITS = {_K.SMALLINT: 1 << 15, _K.INTEGER: 1 << 31, _K.BIGINT: 1 << 63}
-
-
-def _folded(literal: Literal, target: SqlType) -> Literal | None:
-    """A number as a literal of the other type at once, where that is exact or as PostgreSQL rounds."""
-    value = literal.value
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        return None
-    if target.kind in _LIMITS:
-        whole = int(value.to_integral_value(ROUND_HALF_UP)) if isinstance(value, Decimal) else value
-        if not -_LIMITS[target.kind] <= whole < _LIMITS[target.kind]:
-            raise NumericValueOutOfRange(f"{target} out of range")
-        return Literal(whole, target)
-    if target.kind is _K.DOUBLE:
-        return Literal(float(value), target)
-    if target.kind is _K.NUMERIC and not target.declared and isinstance(value, int):
-        return Literal(Decimal(value), numeric_of(literal.type))
-    return None
 
 
 def _finally(expr: Expr, target: SqlType) -> Expr:
@@ -345,10 +290,6 @@ def widened(expr: Expr) -> Expr:
 def narrowed(expr: Expr) -> Expr:
     """A wide numeric as one that every function knows: 22 digits before the point, 16 behind it."""
     return Cast(expr, NARROW_NUMERIC) if expr.type.is_wide else expr
-
-
-def _depends_on_now(text: str) -> bool:
-    return text.strip().lower() in TIME_WORDS
 
 
 def common_type(operands: Sequence[Operand], what: str) -> SqlType:

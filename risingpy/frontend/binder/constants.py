@@ -1,0 +1,72 @@
+"""Constants of a type: of the text of a literal, and of a number that was of another type."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from risingpy.errors import NumericValueOutOfRange, SqlError
+from risingpy.executors.expression.nodes import Cast, Expr, Literal
+from risingpy.executors.expression.numeric_results import numeric_of
+from risingpy.optimizer.now import TIME_WORDS
+from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, numeric
+from risingpy.types.forms import parse_text
+from risingpy.types.wide_numeric import DECIMALS, to_decimal
+
+_K = TypeKind
+_LIMITS = {_K.SMALLINT: 1 << 15, _K.INTEGER: 1 << 31, _K.BIGINT: 1 << 63}
+
+
+def typed_literal(text: str, target: SqlType, time_zone: str, position: int) -> Expr:
+    """The constant that `text` is as a `target`; a cast where it means another time later.
+
+    Raises what the text deserves (22P02, 22003, …), at `position`.
+    """
+    if target.kind is _K.UNKNOWN:
+        return Literal(text, UNKNOWN)
+    if target.kind is _K.VARCHAR:
+        return Literal(text[: target.length], target)
+    if target.kind is _K.CHARACTER:
+        return Literal(text[: target.length].rstrip(" "), target)
+    if target.kind in (_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP) and _depends_on_now(text):
+        return Cast(Literal(text, VARCHAR), target)
+    try:
+        value = parse_text(target, text, time_zone=time_zone)
+        return _of_its_digits(value) if target.is_wide else Literal(value, target)
+    except SqlError as error:
+        error.position = position
+        raise
+
+
+def _depends_on_now(text: str) -> bool:
+    return text.strip().lower() in TIME_WORDS
+
+
+def _of_its_digits(value: object) -> Literal:
+    """A wide numeric as a constant of just the digits that it has, if those are few enough."""
+    assert isinstance(value, bytes)
+    sign, digits, _ = to_decimal(value).as_tuple()
+    shown = "".join(map(str, digits))
+    zeros = len(shown) - len(shown.rstrip("0"))
+    scale = max(DECIMALS - zeros, 0)
+    precision = max(len(shown) - DECIMALS, 1) + scale
+    if precision > MAX_PRECISION:
+        return Literal(value, NUMERIC)
+    unscaled = tuple(digits[: len(digits) - (DECIMALS - scale)]) or (0,)
+    return Literal(Decimal((sign, unscaled, -scale)), numeric(precision, scale))
+
+
+def converted_number(literal: Literal, target: SqlType) -> Literal | None:
+    """A number as a literal of the other type at once, where that is exact or as PostgreSQL rounds."""
+    value = literal.value
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    if target.kind in _LIMITS:
+        whole = int(value.to_integral_value(ROUND_HALF_UP)) if isinstance(value, Decimal) else value
+        if not -_LIMITS[target.kind] <= whole < _LIMITS[target.kind]:
+            raise NumericValueOutOfRange(f"{target} out of range")
+        return Literal(whole, target)
+    if target.kind is _K.DOUBLE:
+        return Literal(float(value), target)
+    if target.kind is _K.NUMERIC and not target.declared and isinstance(value, int):
+        return Literal(Decimal(value), numeric_of(literal.type))
+    return None
