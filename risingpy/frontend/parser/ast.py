@@ -14,6 +14,15 @@ from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
 from risingpy.frontend.parser.ast_alter import AlterSystem as AlterSystem
 from risingpy.frontend.parser.ast_alter import AlterTable as AlterTable
+from risingpy.frontend.parser.ast_create import CreateFunction as CreateFunction
+from risingpy.frontend.parser.ast_create import CreateIndex as CreateIndex
+from risingpy.frontend.parser.ast_create import CreateMaterializedView as CreateMaterializedView
+from risingpy.frontend.parser.ast_create import CreateSchema as CreateSchema
+from risingpy.frontend.parser.ast_create import CreateSource as CreateSource
+from risingpy.frontend.parser.ast_create import CreateTable as CreateTable
+from risingpy.frontend.parser.ast_create import CreateView as CreateView
+from risingpy.frontend.parser.ast_create import FunctionArgument as FunctionArgument
+from risingpy.frontend.parser.ast_create import IndexElement as IndexElement
 from risingpy.frontend.parser.ast_parts import ColumnDefinition as ColumnDefinition
 from risingpy.frontend.parser.ast_parts import ColumnName as ColumnName
 from risingpy.frontend.parser.ast_parts import Expression as Expression
@@ -23,81 +32,6 @@ from risingpy.frontend.parser.ast_parts import TypeName as TypeName
 from risingpy.frontend.parser.ast_parts import WatermarkDefinition as WatermarkDefinition
 from risingpy.optimizer.catalog import RelationKind
 from risingpy.optimizer.explain_tree import ExplainFormat
-from risingpy.optimizer.plan import ConflictBehavior
-
-
-@dataclass(frozen=True, slots=True)
-class CreateTable:
-    """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
-
-    `on_conflict` is None unless said.
-    """
-
-    name: ObjectName
-    columns: tuple[ColumnDefinition, ...]
-    primary_key: tuple[ColumnName, ...] | None = None
-    append_only: bool = False
-    if_not_exists: bool = False
-    on_conflict: ConflictBehavior | None = None
-    version_column: ColumnName | None = None
-    watermark: WatermarkDefinition | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CreateSource:
-    """`options` are those of WITH (…), in order, names in lower case."""
-
-    name: ObjectName
-    columns: tuple[ColumnDefinition, ...]
-    options: tuple[tuple[str, str], ...] = ()
-    if_not_exists: bool = False
-    watermark: WatermarkDefinition | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CreateView:
-    name: ObjectName
-    column_names: tuple[ColumnName, ...]
-    query: Query
-    if_not_exists: bool = False
-    or_replace: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CreateMaterializedView:
-    name: ObjectName
-    column_names: tuple[ColumnName, ...]
-    query: Query
-    if_not_exists: bool = False
-    emit_on_window_close: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class IndexElement:
-    """A key of an index; `nulls_first` is None unless said."""
-
-    expression: Expression
-    descending: bool = False
-    nulls_first: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CreateIndex:
-    """`name` is None where the index is to be named for what it indexes; `include` is None unless said: all columns."""
-
-    name: ObjectName | None
-    table: ObjectName
-    keys: tuple[IndexElement, ...]
-    include: tuple[ColumnName, ...] | None = None
-    distributed_by: tuple[Expression, ...] = ()
-    if_not_exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CreateSchema:
-    name: str
-    if_not_exists: bool = False
-    position: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,37 +49,6 @@ class Drop:
     names: tuple[ObjectName, ...]
     if_exists: bool = False
     cascade: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionArgument:
-    """`name` is empty where only the type is given."""
-
-    name: str
-    type: TypeName
-
-
-@dataclass(frozen=True, slots=True)
-class CreateFunction:
-    """`body` is the text of AS, or of the expression after RETURN (then `returns_expression`).
-
-    `columns` are those of RETURNS TABLE, one without a name for RETURNS SETOF; `returns` is None then.
-    """
-
-    name: ObjectName
-    arguments: tuple[FunctionArgument, ...]
-    returns: TypeName | None
-    language: str
-    body: str
-    body_position: int
-    returns_expression: bool = False
-    immutable: bool = False
-    strict: bool = False
-    batch: bool = False
-    or_replace: bool = False
-    if_not_exists: bool = False
-    columns: tuple[FunctionArgument, ...] = ()
-    aggregate: bool = False
 
 
 @dataclass(frozen=True, slots=True)

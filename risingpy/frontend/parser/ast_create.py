@@ -1,0 +1,121 @@
+"""CREATE as data: one frozen class a kind of object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.frontend.parser.ast_parts import (
+    ColumnDefinition,
+    ColumnName,
+    Expression,
+    ObjectName,
+    Query,
+    TypeName,
+    WatermarkDefinition,
+)
+from risingpy.optimizer.plan import ConflictBehavior
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
+
+    `on_conflict` is None unless said.
+    """
+
+    name: ObjectName
+    columns: tuple[ColumnDefinition, ...]
+    primary_key: tuple[ColumnName, ...] | None = None
+    append_only: bool = False
+    if_not_exists: bool = False
+    on_conflict: ConflictBehavior | None = None
+    version_column: ColumnName | None = None
+    watermark: WatermarkDefinition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSource:
+    """`options` are those of WITH (…), in order, names in lower case."""
+
+    name: ObjectName
+    columns: tuple[ColumnDefinition, ...]
+    options: tuple[tuple[str, str], ...] = ()
+    if_not_exists: bool = False
+    watermark: WatermarkDefinition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    name: ObjectName
+    column_names: tuple[ColumnName, ...]
+    query: Query
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMaterializedView:
+    name: ObjectName
+    column_names: tuple[ColumnName, ...]
+    query: Query
+    if_not_exists: bool = False
+    emit_on_window_close: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexElement:
+    """A key of an index; `nulls_first` is None unless said."""
+
+    expression: Expression
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateIndex:
+    """`name` is None where the index is to be named for what it indexes; `include` is None unless said: all columns."""
+
+    name: ObjectName | None
+    table: ObjectName
+    keys: tuple[IndexElement, ...]
+    include: tuple[ColumnName, ...] | None = None
+    distributed_by: tuple[Expression, ...] = ()
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSchema:
+    name: str
+    if_not_exists: bool = False
+    position: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionArgument:
+    """`name` is empty where only the type is given."""
+
+    name: str
+    type: TypeName
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """`body` is the text of AS, or of the expression after RETURN (then `returns_expression`).
+
+    `columns` are those of RETURNS TABLE, one without a name for RETURNS SETOF; `returns` is None then.
+    """
+
+    name: ObjectName
+    arguments: tuple[FunctionArgument, ...]
+    returns: TypeName | None
+    language: str
+    body: str
+    body_position: int
+    returns_expression: bool = False
+    immutable: bool = False
+    strict: bool = False
+    batch: bool = False
+    or_replace: bool = False
+    if_not_exists: bool = False
+    columns: tuple[FunctionArgument, ...] = ()
+    aggregate: bool = False
