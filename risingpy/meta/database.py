@@ -5,7 +5,6 @@ Everything here may be called from any thread. What blocks takes a `cancelled` e
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -14,7 +13,6 @@ from pathlib import Path
 
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
-from risingpy.executors.epoch_descriptor import run_directory
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.meta import ddl, schema_change
 from risingpy.meta.backup import back_up
@@ -23,22 +21,17 @@ from risingpy.meta.dml_log import DmlLog, TableChange
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.indexes import NewIndex, add_index
 from risingpy.meta.internal_tables import internal_tables
-from risingpy.meta.rescale import remove_other_shards, rescale_opened
+from risingpy.meta.opening import open_directory
 from risingpy.meta.schema_change import NewName, TableReplacement
 from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
-from risingpy.meta.state_store import MetaStateStore, RowIds, without_unfinished_jobs
+from risingpy.meta.state_store import RowIds
 from risingpy.meta.system_parameters import shown_parameters
 from risingpy.meta.table_locks import TableLocks
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
-from risingpy.storage.lmdb_environment import DamagedStore
 from risingpy.storage.log_spill import Spill
-from risingpy.storage.meta_store import MetaStore, meta_directory
-from risingpy.storage.shard_store import shards_directory
-from risingpy.storage.state_store import ReadView, StateStore
+from risingpy.storage.state_store import ReadView
 from risingpy.storage.write_ahead_log import log_directory
-
-LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +51,15 @@ class Database:
         `parallelism` is the number of shards of a new directory; an old one keeps its own.
         Raises DataDirectoryInUse if another server has it, IoError if a file is damaged.
         """
-        data_dir.mkdir(parents=True, exist_ok=True)
-        if shards_directory(data_dir).exists() and not meta_directory(data_dir).exists():
-            raise DamagedStore(f"{data_dir} has shards and no meta store, which says what is in them")
+        opened = open_directory(data_dir, parallelism)
         self.data_dir = data_dir
-        self._meta_store = MetaStore(data_dir)
-        run_directory(data_dir).mkdir(exist_ok=True)
-        states = MetaStateStore(self._meta_store)
-        stored = states.load(parallelism)
-        if stored.wanted_shards:
-            rescale_opened(data_dir, self._meta_store, stored.wanted_shards, LOG.info)
-            stored = states.load(parallelism)
-        else:
-            remove_other_shards(data_dir, stored.shards)
-        state = replace(without_unfinished_jobs(stored), graph_version=stored.graph_version + 1)
-        states.commit(stored, state)
-        self._store = StateStore(data_dir, state.shards)
-        self._store.recover(state.committed.epoch)
+        self._meta_store = opened.meta_store
+        self._states = opened.states
+        self._initial = opened.state
+        self._store = opened.store
         self._row_ids = RowIds(self._meta_store)
         self._row_id_guard = threading.Lock()
         self._locks = TableLocks()
-        self._states = states
-        self._initial = state
         self._sources = SourceOffsets()
         self._loop: BarrierLoop
         self._catalog: tuple[Catalog, Catalog] | None = None  # the state's, and the same with internal tables

@@ -1,0 +1,52 @@
+"""Opens a data directory for writing: at its last commit, with as many shards as are wanted."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from risingpy.executors.epoch_descriptor import run_directory
+from risingpy.meta.rescale import remove_other_shards, rescale_opened
+from risingpy.meta.state import MetaState
+from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
+from risingpy.storage.lmdb_environment import DamagedStore
+from risingpy.storage.meta_store import MetaStore, meta_directory
+from risingpy.storage.shard_store import shards_directory
+from risingpy.storage.state_store import StateStore
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDirectory:
+    """The stores of a data directory, and the state that they hold."""
+
+    meta_store: MetaStore
+    states: MetaStateStore
+    state: MetaState
+    store: StateStore
+
+
+def open_directory(data_dir: Path, parallelism: int) -> OpenedDirectory:
+    """Opens `data_dir`, made with `parallelism` shards if it is new, and undoes what was not committed.
+
+    Raises DataDirectoryInUse if another server has it, DamagedStore or IoError if a file is missing or damaged.
+    """
+    data_dir.mkdir(parents=True, exist_ok=True)
+    if shards_directory(data_dir).exists() and not meta_directory(data_dir).exists():
+        raise DamagedStore(f"{data_dir} has shards and no meta store, which says what is in them")
+    meta_store = MetaStore(data_dir)
+    run_directory(data_dir).mkdir(exist_ok=True)
+    states = MetaStateStore(meta_store)
+    stored = states.load(parallelism)
+    if stored.wanted_shards:
+        rescale_opened(data_dir, meta_store, stored.wanted_shards, LOG.info)
+        stored = states.load(parallelism)
+    else:
+        remove_other_shards(data_dir, stored.shards)
+    state = replace(without_unfinished_jobs(stored), graph_version=stored.graph_version + 1)
+    states.commit(stored, state)
+    store = StateStore(data_dir, state.shards)
+    store.recover(state.committed.epoch)
+    return OpenedDirectory(meta_store, states, state, store)
