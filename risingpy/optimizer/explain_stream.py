@@ -104,20 +104,10 @@ class _Explainer:
 def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
     """The operator's name and parameters."""
     match plan:
-        case TableScan():
-            return "StreamTableScan", {"table": plan.upstream.name, "columns": column_names(plan.properties.schema)}
-        case Dml():
-            return "StreamDml", {"columns": column_names(plan.properties.schema)}
-        case Source():
-            return "StreamSource", {"source": str(plan.source_id), "columns": column_names(plan.properties.schema)}
-        case Values():
-            return "StreamValues", {"rows": [f"[{', '.join(expression_text(e, []) for e in r)}]" for r in plan.rows]}
+        case TableScan() | Dml() | Source() | Values() | Now():
+            return _described_leaf(plan)
         case WatermarkFilter():
-            columns = _input_names(plan)
-            return "StreamWatermarkFilter", {
-                "watermark": columns[plan.column],
-                "expr": expression_text(plan.expression, columns),
-            }
+            return _described_watermark_filter(plan)
         case EowcSort():
             return "StreamEowcSort", {"sort_column": _input_names(plan)[plan.column]}
         case Filter():
@@ -132,9 +122,7 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _described_agg(plan)
         case LocalTopN():
-            order = sort_texts(plan.order, _input_names(plan))
-            ties: dict[str, FieldValue] = {"with_ties": "true"} if plan.with_ties else {}
-            return "StreamLocalTopN [append_only]", {"order": order, "limit": str(plan.reach), **ties}
+            return _described_local_top_n(plan)
         case TopN():
             return _described_top_n(plan)
         case Dedup():
@@ -145,8 +133,6 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamEowcOverWindow" if plan.emit_on_window_close else "StreamOverWindow", fields
         case TemporalJoin():
             return _described_temporal_join(plan)
-        case Now():
-            return "StreamNow", {"output": column_names(plan.properties.schema)}
         case DynamicFilter():
             return _described_dynamic_filter(plan)
         case HashJoin() | AsOfJoin():
@@ -165,6 +151,27 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return "StreamMaterialize", _materialize_fields(plan)
         case _:
             assert_never(plan)
+
+
+def _described_leaf(plan: TableScan | Dml | Source | Values | Now) -> tuple[str, dict[str, FieldValue]]:
+    columns = column_names(plan.properties.schema)
+    match plan:
+        case TableScan():
+            return "StreamTableScan", {"table": plan.upstream.name, "columns": columns}
+        case Dml():
+            return "StreamDml", {"columns": columns}
+        case Source():
+            return "StreamSource", {"source": str(plan.source_id), "columns": columns}
+        case Values():
+            return "StreamValues", {"rows": [f"[{', '.join(expression_text(e, []) for e in r)}]" for r in plan.rows]}
+        case Now():
+            return "StreamNow", {"output": columns}
+
+
+def _described_watermark_filter(plan: WatermarkFilter) -> tuple[str, dict[str, FieldValue]]:
+    columns = _input_names(plan)
+    expression = expression_text(plan.expression, columns)
+    return "StreamWatermarkFilter", {"watermark": columns[plan.column], "expr": expression}
 
 
 def _described_join(plan: HashJoin | AsOfJoin) -> tuple[str, dict[str, FieldValue]]:
@@ -231,6 +238,12 @@ _AGG_NAMES: dict[type[StreamPlan], str] = {
     HashAgg: "StreamHashAgg",
     SimpleAgg: "StreamSimpleAgg",
 }
+
+
+def _described_local_top_n(plan: LocalTopN) -> tuple[str, dict[str, FieldValue]]:
+    order = sort_texts(plan.order, _input_names(plan))
+    ties: dict[str, FieldValue] = {"with_ties": "true"} if plan.with_ties else {}
+    return "StreamLocalTopN [append_only]", {"order": order, "limit": str(plan.reach), **ties}
 
 
 def _described_top_n(plan: TopN) -> tuple[str, dict[str, FieldValue]]:

@@ -77,10 +77,7 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
         case Expand():
             return _prune_expand(plan, needed)
         case Sort():
-            below = _sorted({*needed, *(key.index for key in plan.keys)})
-            positions = _positions(below)
-            keys = tuple(replace(key, index=positions[key.index]) for key in plan.keys)
-            return _exactly(Sort(_prune(plan.input, below), keys), below, needed)
+            return _prune_sort(plan, needed)
         case Limit():
             return _prune_limit(plan, needed)
         case TopN():
@@ -155,6 +152,13 @@ def _prune_project_set(plan: ProjectSet, needed: Needed) -> LogicalPlan:
     have = (*below, *range(width, len(plan.schema)))
     pruned = replace(plan, input=_prune(plan.input, below), lists=lists, schema=_pick(plan.schema, have))
     return _exactly(pruned, have, needed)
+
+
+def _prune_sort(plan: Sort, needed: Needed) -> LogicalPlan:
+    below = _sorted({*needed, *(key.index for key in plan.keys)})
+    positions = _positions(below)
+    keys = tuple(replace(key, index=positions[key.index]) for key in plan.keys)
+    return _exactly(Sort(_prune(plan.input, below), keys), below, needed)
 
 
 def _prune_limit(plan: Limit, needed: Needed) -> LogicalPlan:
