@@ -158,14 +158,7 @@ class _Binder:
             name, table = action.column.name, self.relation.name
             self.notices.append(f'column "{name}" of relation "{table}" does not exist, skipping')
             return
-        if index in self.relation.primary_key:
-            raise FeatureNotSupported(
-                f'cannot drop column "{action.column.name}": it is part of the primary key',
-                position=action.column.position,
-                hint="Create a new table with another key, and INSERT … SELECT the rows.",
-            )
-        self._refuse_version_column(index, "drop column", action.column)
-        self._refuse_watermark(index, "drop column", action.column)
+        self._refuse_special(index, "drop column", action.column)
         self._drop_generated_from(index)
         index = self._existing(action.column)
         if len(visible_columns(self.relation)) == 1:
@@ -180,18 +173,20 @@ class _Binder:
             self.relation = without_column(self.relation, self.relation.columns.index(user))
             self.generated.append((user.name, column.name))
 
-    def _refuse_version_column(self, index: int, what: str, column: ColumnName) -> None:
-        if self.relation.columns[index].column_id == self.relation.version_column:
-            raise FeatureNotSupported(
-                f'cannot {what} "{column.name}": it is the version column of the table', position=column.position
-            )
-
-    def _refuse_watermark(self, index: int, what: str, column: ColumnName) -> None:
-        watermark = self.relation.watermark
-        if watermark is not None and self.relation.columns[index].column_id in watermark.columns_read:
-            raise FeatureNotSupported(
-                f'cannot {what} "{column.name}": the watermark of the table reads it', position=column.position
-            )
+    def _refuse_special(self, index: int, what: str, column: ColumnName) -> None:
+        """Raises FeatureNotSupported for a column that the table's key, its versions or its watermark stand on."""
+        column_id, watermark = self.relation.columns[index].column_id, self.relation.watermark
+        hint = None
+        if index in self.relation.primary_key:
+            reason = "it is part of the primary key"
+            hint = "Create a new table with another key, and INSERT … SELECT the rows."
+        elif column_id == self.relation.version_column:
+            reason = "it is the version column of the table"
+        elif watermark is not None and column_id in watermark.columns_read:
+            reason = "the watermark of the table reads it"
+        else:
+            return
+        raise FeatureNotSupported(f'cannot {what} "{column.name}": {reason}', position=column.position, hint=hint)
 
     def _rename(self, action: RenameColumn) -> None:
         index = self._existing(action.column)
@@ -247,14 +242,7 @@ class _Binder:
         sql_type = resolve_type(action.type.text, action.type.position)
         if sql_type == column.type and action.using is None:
             return
-        if index in self.relation.primary_key:
-            raise FeatureNotSupported(
-                f'cannot alter type of column "{column.name}": it is part of the primary key',
-                position=action.column.position,
-                hint="Create a new table with another key, and INSERT … SELECT the rows.",
-            )
-        self._refuse_version_column(index, "alter type of column", action.column)
-        self._refuse_watermark(index, "alter type of column", action.column)
+        self._refuse_special(index, "alter type of column", action.column)
         self._refuse_generated(column)
         cast = self._cast(action, index, sql_type)
         stored = self._stored_index(column)
