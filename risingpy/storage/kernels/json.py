@@ -117,6 +117,29 @@ def count_parts(data: int, start: int) -> int:
         position += 2
 
 
+@inlined
+def _field(data: int, start: int, keys: int, key_offsets: int, i: int) -> int:
+    """Where the value of row i's key is in the object at `start`; -1 if it lacks the key."""
+    key = load_i32(key_offsets + 4 * i)
+    return find_key(data, start, keys + key, load_i32(key_offsets + 4 * i + 4) - key)
+
+
+@inlined
+def _element(data: int, start: int, index: int) -> int:
+    """Where the element is in the array at `start` (negative: counted from the end), or -1."""
+    if index < 0:
+        index += count_parts(data, start)
+    return find_element(data, start, index) if index >= 0 else -1
+
+
+@inlined
+def _go_to(data: int, found: int, starts: int, lengths: int, i: int) -> None:
+    """Makes the value at `found` row i's; -1 for none."""
+    store_i64(starts + 8 * i, found)
+    if found >= 0:
+        store_i64(lengths + 8 * i, value_end(data, found) - found)
+
+
 @kernel
 def object_fields(data: int, n: int, keys: int, key_offsets: int, starts: int, lengths: int) -> None:
     """Goes from each object to the value of the row's key; what is no object, or lacks the key, becomes -1."""
@@ -124,11 +147,8 @@ def object_fields(data: int, n: int, keys: int, key_offsets: int, starts: int, l
         start = load_i64(starts + 8 * i)
         found = -1
         if start >= 0 and load_u8(data + start) == _OPEN_OBJECT:
-            key = load_i32(key_offsets + 4 * i)
-            found = find_key(data, start, keys + key, load_i32(key_offsets + 4 * i + 4) - key)
-        store_i64(starts + 8 * i, found)
-        if found >= 0:
-            store_i64(lengths + 8 * i, value_end(data, found) - found)
+            found = _field(data, start, keys, key_offsets, i)
+        _go_to(data, found, starts, lengths, i)
 
 
 @kernel
@@ -138,14 +158,8 @@ def array_elements(data: int, n: int, indices: int, starts: int, lengths: int) -
         start = load_i64(starts + 8 * i)
         found = -1
         if start >= 0 and load_u8(data + start) == _OPEN_ARRAY:
-            index = load_i64(indices + 8 * i)
-            if index < 0:
-                index += count_parts(data, start)
-            if index >= 0:
-                found = find_element(data, start, index)
-        store_i64(starts + 8 * i, found)
-        if found >= 0:
-            store_i64(lengths + 8 * i, value_end(data, found) - found)
+            found = _element(data, start, load_i64(indices + 8 * i))
+        _go_to(data, found, starts, lengths, i)
 
 
 @inlined
@@ -183,18 +197,11 @@ def path_steps(
         found = -1
         first = load_u8(data + start)
         if first == _OPEN_OBJECT:
-            key = load_i32(key_offsets + 4 * i)
-            found = find_key(data, start, keys + key, load_i32(key_offsets + 4 * i + 4) - key)
+            found = _field(data, start, keys, key_offsets, i)
         elif first == _OPEN_ARRAY:
             text = load_i32(text_offsets + 4 * i)
-            index = _integer(texts + text, load_i32(text_offsets + 4 * i + 4) - text)
-            if index < 0:
-                index += count_parts(data, start)
-            if index >= 0:
-                found = find_element(data, start, index)
-        store_i64(starts + 8 * i, found)
-        if found >= 0:
-            store_i64(lengths + 8 * i, value_end(data, found) - found)
+            found = _element(data, start, _integer(texts + text, load_i32(text_offsets + 4 * i + 4) - text))
+        _go_to(data, found, starts, lengths, i)
 
 
 @kernel
