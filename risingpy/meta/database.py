@@ -6,7 +6,7 @@ Everything here may be called from any thread. What blocks takes a `cancelled` e
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -290,33 +290,19 @@ class Database:
         cancelled: threading.Event | None = None,
     ) -> tuple[str, ...]:
         """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
-        notices: list[str] = []
         with ExitStack() as locks:
             for relation_id in sorted({relation.relation_id for relation in ddl.drop_targets(self.state, names)}):
                 locks.enter_context(self._locks.of(relation_id).exclusive(cancelled))
-
-            def change(state: MetaState) -> MetaState:
-                after, said = ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade)
-                notices[:] = said
-                return after
-
-            self._loop.change(change)
-        return tuple(notices)
+            return self._notices_of(
+                lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade)
+            )
 
     def replace_table(self, change: TableReplacement) -> tuple[str, ...]:
         """ALTER TABLE: the table in its new form; returns notices. The caller holds `table_lock`, and has waited.
 
         Raises SerializationFailure if the table was altered since the change was planned.
         """
-        notices: list[str] = []
-
-        def swap(state: MetaState) -> MetaState:
-            after, said = schema_change.replace_table(state, change)
-            notices[:] = said
-            return after
-
-        self._loop.change(swap)
-        return tuple(notices)
+        return self._notices_of(lambda state: schema_change.replace_table(state, change))
 
     def rename(self, change: NewName) -> None:
         """Gives a relation another name or schema."""
@@ -344,14 +330,18 @@ class Database:
 
     def drop_schema(self, name: str, *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
         """Drops a schema; returns notices."""
-        notices: list[str] = []
+        return self._notices_of(lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade))
 
-        def change(state: MetaState) -> MetaState:
-            after, said = ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade)
-            notices[:] = said
+    def _notices_of(self, change: Callable[[MetaState], tuple[MetaState, Sequence[str]]]) -> tuple[str, ...]:
+        """Has `change` applied between two epochs, and returns its notices."""
+        notices: Sequence[str] = ()
+
+        def apply(state: MetaState) -> MetaState:
+            nonlocal notices
+            after, notices = change(state)
             return after
 
-        self._loop.change(change)
+        self._loop.change(apply)
         return tuple(notices)
 
     def _create(self, schema_name: str, name: str, if_not_exists: bool, change: GraphChange) -> bool:
