@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
 from risingpy.optimizer.catalog import Catalog, Relation
+from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.logical import Filter, LogicalPlan, Scan
 from risingpy.optimizer.rewrite import conjuncts, plan_inputs
 from risingpy.storage.storage_table import StorageTable
+from risingpy.storage.table_schema import TableSchema
 from risingpy.types import MAX_PRECISION, SqlType, TypeKind
 from risingpy.types.wide_numeric import to_decimal
 
@@ -29,10 +31,14 @@ class KeyLookup:
     key: tuple[Literal, ...]
 
     @property
+    def table(self) -> TableSchema:
+        assert self.relation.table is not None
+        return self.relation.table
+
+    @property
     def is_whole(self) -> bool:
         """Whether at most one row has this key."""
-        assert self.relation.table is not None
-        return len(self.key) == len(self.relation.table.key)
+        return len(self.key) == len(self.table.key)
 
     def rows(self, table: StorageTable, columns: Sequence[int]) -> pa.Table:
         """The rows of that key: the relation's columns at these positions, as c0…"""
@@ -62,6 +68,17 @@ def find_key_lookups(plan: LogicalPlan, catalog: Catalog) -> dict[int, KeyLookup
             if key:
                 lookups[id(scan)] = KeyLookup(relation, key)
     return lookups
+
+
+def scan_ranges(plan: LogicalPlan, catalog: Catalog) -> dict[int, list[str]]:
+    """The lookups as EXPLAIN shows them: by `id` of a Scan, what its leading key columns must be equal to."""
+    return {
+        scan: [
+            f"{lookup.relation.columns[column.index].name} = {expression_text(value, ())}"
+            for column, value in zip(lookup.table.key, lookup.key, strict=False)
+        ]
+        for scan, lookup in find_key_lookups(plan, catalog).items()
+    }
 
 
 def _leading_constants(scan: Scan, relation: Relation, constants: dict[int, Literal]) -> Iterator[Literal]:

@@ -5,8 +5,9 @@ Stream plans are in `explain_stream.py`, how a tree is printed in `explain_tree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import assert_never
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias, assert_never
 
 from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.explain_tree import (
@@ -43,15 +44,23 @@ from risingpy.optimizer.logical import (
 )
 from risingpy.optimizer.rewrite import plan_inputs, subqueries_of
 
+# By `id` of a Scan that reads a part of its table only: the conditions on the leading key columns.
+ScanRanges: TypeAlias = Mapping[int, list[str]]
+
 
 def explain_logical(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
     """The lines of EXPLAIN (LOGICAL)."""
-    return render(_node(plan, "Logical"), explain_format)
+    return render(_node(plan, "Logical", {}), explain_format)
 
 
-def explain_batch(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
+def explain_batch(
+    plan: LogicalPlan,
+    scan_ranges: ScanRanges = MappingProxyType({}),
+    *,
+    explain_format: ExplainFormat = ExplainFormat.TEXT,
+) -> list[str]:
     """The lines of EXPLAIN of a SELECT: DuckDB runs the plan, so this is the logical plan after the rules."""
-    return render(_node(plan, "Batch"), explain_format)
+    return render(_node(plan, "Batch", scan_ranges), explain_format)
 
 
 def _names(plan: LogicalPlan) -> list[str]:
@@ -85,10 +94,12 @@ def _names(plan: LogicalPlan) -> list[str]:
             assert_never(plan)
 
 
-def _node(plan: LogicalPlan, prefix: str) -> ExplainNode:
+def _node(plan: LogicalPlan, prefix: str, scan_ranges: ScanRanges) -> ExplainNode:
     name, fields = _described(plan)
+    if id(plan) in scan_ranges:
+        fields = {**fields, "scan_ranges": scan_ranges[id(plan)]}
     children = (*plan_inputs(plan), *subqueries_of(plan))
-    return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix) for child in children))
+    return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix, scan_ranges) for child in children))
 
 
 def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_table, bind_update, bind_view
 from risingpy.frontend.index_selection import use_indexes
+from risingpy.frontend.key_lookup import scan_ranges
 from risingpy.frontend.parser.ast import (
     CreateMaterializedView,
     CreateTable,
@@ -65,8 +66,14 @@ def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain
     plan = _batch_plan(session, explain)
     if explain.kind is ExplainKind.LOGICAL:
         return explain_logical(plan, explain_format=explain.format)
-    plan = use_indexes(optimize(plan), session.database.catalog)
-    return explain_batch(plan, explain_format=explain.format)
+    return _batch_lines(session, optimize(plan), explain.format)
+
+
+def _batch_lines(session: ClientSession, plan: LogicalPlan, explain_format: ExplainFormat) -> list[str]:
+    """An optimized plan, with the indexes and the keys by which it reads its tables."""
+    catalog = session.database.catalog
+    plan = use_indexes(plan, catalog)
+    return explain_batch(plan, scan_ranges(plan, catalog), explain_format=explain_format)
 
 
 def _prepare_analyze(session: ClientSession, explain: Explain) -> PreparedStatement:
@@ -84,7 +91,7 @@ def _prepare_analyze(session: ClientSession, explain: Explain) -> PreparedStatem
         planned = perf_counter()
         rows = sum(batch.num_rows for batch in session.run_plan(plan, parameters))
         ended = perf_counter()
-        lines = explain_batch(use_indexes(plan, session.database.catalog), explain_format=explain.format)
+        lines = _batch_lines(session, plan, explain.format)
         if explain.format is ExplainFormat.TEXT:
             lines += [
                 f"Planning Time: {(planned - began) * 1000:.3f} ms",
