@@ -85,6 +85,7 @@ def over_window(plan: OverWindow, empty: pa.Table, input: Operator) -> Operator:
             ordered=ordered,
             functions=functions,
             result_types=[call.type for call in plan.calls],
+            awaited=[len(schema) + call for call in plan.awaits],
         ),
         empty,
         (input,),

@@ -26,6 +26,7 @@ class OverWindowExecutor:
     Where the functions look at neighbours only, just these are read: a change costs the same in a large partition.
 
     The table holds the output. `ordered` is the number of its key's columns that partition and order the rows.
+    Rows with NULL in one of the `awaited` output columns are held back.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class OverWindowExecutor:
         ordered: int,
         functions: WindowFunctions,
         result_types: Sequence[SqlType],
+        awaited: Sequence[int] = (),
     ) -> None:
         self._table = table
         self._partition_by = partition_by
@@ -44,6 +46,7 @@ class OverWindowExecutor:
         self._ordered = [column.index for column in table.schema.key][:ordered]
         self._functions = functions
         self._result_types = result_types
+        self._awaited = awaited
         self.errors = 0
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
@@ -56,7 +59,10 @@ class OverWindowExecutor:
         unknown = [pa.nulls(len(ops), type_.arrow) for type_ in self._result_types]
         rows = match_rows(self._table.schema, stored, [*columns, *unknown], ops, groups.codes)
         changed = self._changed(rows, len(columns))
-        self._table.apply_changes(ops_of(changed), columns_of(changed))
+        columns = columns_of(changed)
+        self._table.apply_changes(ops_of(changed), columns)
+        for column in self._awaited:
+            changed = changed.filter(columns_of(changed)[column].is_valid())
         return changed
 
     def _stored(self, groups: Groups, columns: Sequence[pa.Array]) -> pa.Table:

@@ -18,7 +18,7 @@ from risingpy.optimizer.explain_tree import (
     order_text,
     render,
 )
-from risingpy.optimizer.explain_window import sort_texts, window_fields
+from risingpy.optimizer.explain_window import sort_texts, window_call_text, window_fields
 from risingpy.optimizer.expression_text import expression_text
 from risingpy.optimizer.fragments import children
 from risingpy.optimizer.graph import Fragment, Job
@@ -129,7 +129,10 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             columns = _input_names(plan)
             return "StreamDedup [append_only]", {"key": [columns[i] for i in plan.key]}
         case OverWindow():
-            fields = window_fields(plan.partition_by, plan.order_by, plan.calls, _input_names(plan))
+            names = _input_names(plan)
+            fields = window_fields(plan.partition_by, plan.order_by, plan.calls, names)
+            if plan.awaits:
+                fields["awaits"] = [window_call_text(plan.calls[i], names) for i in plan.awaits]
             return "StreamEowcOverWindow" if plan.emit_on_window_close else "StreamOverWindow", fields
         case TemporalJoin():
             return _described_temporal_join(plan)

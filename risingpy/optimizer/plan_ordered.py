@@ -76,8 +76,8 @@ class OverWindow:
     Output: the input's columns, then one per call. Rows that `order_by` does not tell apart are in the order of the
     input's stream key. Stream key: the partition's columns and the input's key. State: the output itself,
     `partition | order | input's stream key → the other columns and the results`, so that what was given out is known.
-    With `emit_on_window_close` the rows come in the order of `order_by`, and no call looks at rows behind its own: a
-    result is final.
+    With `emit_on_window_close` the rows come in the order of `order_by`, and a row is given out when its results are
+    final: at once where no call looks at rows behind its own, else when the calls `awaits` have a value for it.
     """
 
     input: StreamPlan
@@ -87,3 +87,4 @@ class OverWindow:
     table: TableSchema
     properties: Properties
     emit_on_window_close: bool = False
+    awaits: tuple[int, ...] = ()

@@ -78,6 +78,11 @@ def with_operands(expr: Expr, parts: Sequence[Expr]) -> Expr:
             assert_never(expr)
 
 
+def column_references(plan: LogicalPlan) -> list[InputRef]:
+    """A reference to every column of the plan's output."""
+    return [InputRef(i, field.type) for i, field in enumerate(plan.schema)]
+
+
 def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
     """Rewrites top-down: what `change` returns stands (None: go inside)."""
     changed = change(expr)

@@ -2,33 +2,40 @@
 
     OverWindow(partition, order; input)  =>  OverWindow(Exchange(partition; input))
 
+With EMIT ON WINDOW CLOSE a row comes once, when its results are final (`stream_window_close.py`).
 No exchange where a partition's rows are together already; without PARTITION BY everything goes to one shard.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from risingpy.errors import InvalidTableDefinition
 from risingpy.executors.expression.evaluate import evaluate_constants
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal, Parameter
+from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Parameter
 from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.executors.expression.window_sql import check_window_call
 from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.explain_tree import column_names
 from risingpy.optimizer.explain_window import window_call_text
-from risingpy.optimizer.logical import Field
-from risingpy.optimizer.plan import StreamPlan
+from risingpy.optimizer.logical import Field, SortKey
+from risingpy.optimizer.plan import Filter, StreamPlan
 from risingpy.optimizer.plan_ordered import OverWindow
 from risingpy.optimizer.projection import projected, references
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import map_window_call, moved_window, walk
+from risingpy.optimizer.rewrite import map_window_call, walk
 from risingpy.optimizer.state_tables import ordered_rows
 from risingpy.optimizer.stream_agg import exchange
-from risingpy.optimizer.stream_window_close import check_looks_back, check_window_order, sorted_by_watermark
+from risingpy.optimizer.stream_window_close import (
+    awaited_calls,
+    check_window_order,
+    looks_by_distance,
+    sorted_by_watermark,
+)
 from risingpy.optimizer.watermarks import watermarks_first
+from risingpy.types import BOOLEAN
 
 
 def plan_over_window(
@@ -40,21 +47,59 @@ def plan_over_window(
     emit_on_window_close: bool = False,
 ) -> StreamPlan:
     """The operator that keeps the results of `query`'s calls over `input`."""
-    width = len(query.input.schema)
-    partition_by = watermarks_first(input, tuple(dict.fromkeys(query.partition_by)))
-    # A partition that has an end needs no order of its rows.
-    in_order = emit_on_window_close and not (partition_by and input.properties.watermark_of(partition_by[0]))
-    if in_order:
-        names = column_names(input.properties.schema)
-        time = check_window_order(input, query.order_by, names)
-        check_looks_back(query.calls, [window_call_text(call, names) for call in query.calls])
-        input = sorted_by_watermark(input, time, job, allocate)
-    if not brings_together(input.properties.distribution, partition_by):
-        input = exchange(input, partition_by)
-    columns = {i: i for i in range(width)}
-    calls = tuple(map_window_call(moved_window(call, columns), _constant) for call in query.calls)
+    calls = tuple(map_window_call(call, _constant) for call in query.calls)
     for call in calls:
         check_window_call(call)
+    query = replace(query, calls=calls)
+    partition_by = watermarks_first(input, query.partition_by)
+    # A partition that has an end needs no order of its rows.
+    if emit_on_window_close and not (partition_by and input.properties.watermark_of(partition_by[0])):
+        return _final_results(query, input, job, allocate)
+    return _in_order(query, _operator(query, calls, input, job, allocate), range(len(calls)))
+
+
+def _final_results(
+    query: logical.OverWindow, input: StreamPlan, job: str, allocate: Callable[[], int]
+) -> StreamPlan:
+    """Each row once, when its results are final.
+
+    First the calls that look ahead by a distance of time, whose results change as long as the watermark is not so far
+    on; then all others, over rows that come in order.
+    """
+    names = column_names(input.properties.schema)
+    time = check_window_order(input, query.order_by, names)
+    type_ = input.properties.schema[time].type
+    texts = [window_call_text(call, names) for call in query.calls]
+    awaited = awaited_calls(query.calls, texts, time, type_)
+    distant = [i for i, text in enumerate(texts) if looks_by_distance(query.calls[i], text)]
+    others = [i for i in range(len(texts)) if i not in distant]
+    if distant:
+        known = Call("is_not_null", (InputRef(time, type_),), BOOLEAN)  # what has no time is never final
+        input = derived(Filter(input, known, underived(input.properties.schema)))
+        query = replace(query, order_by=(SortKey(time),))
+        input = _operator(query, [query.calls[i] for i in distant], input, job, allocate)
+    input = sorted_by_watermark(input, time, job, allocate)
+    if others:
+        calls = [*(query.calls[i] for i in others), *awaited]
+        awaits = range(len(others), len(calls))
+        input = _operator(query, calls, input, job, allocate, emit_on_window_close=True, awaits=tuple(awaits))
+    return _in_order(query, input, [*distant, *others], len(awaited))
+
+
+def _operator(
+    query: logical.OverWindow,
+    calls: Sequence[WindowCall],
+    input: StreamPlan,
+    job: str,
+    allocate: Callable[[], int],
+    *,
+    emit_on_window_close: bool = False,
+    awaits: tuple[int, ...] = (),
+) -> OverWindow:
+    """The operator that adds the results of `calls` to the columns of `input`."""
+    partition_by = watermarks_first(input, tuple(dict.fromkeys(query.partition_by)))
+    if not brings_together(input.properties.distribution, partition_by):
+        input = exchange(input, partition_by)
     schema = (*input.properties.schema, *_results(input, calls))
     table = ordered_rows(
         allocate(),
@@ -66,15 +111,27 @@ def plan_over_window(
         input.properties.distribution.columns,
     )
     properties = underived(schema)
-    operator = derived(OverWindow(input, partition_by, query.order_by, calls, table, properties, in_order))
-    # The query's columns first, then the hidden ones that the input's key needs.
-    hidden = len(input.properties.schema) - width
-    columns_of = references(operator)
-    visible = [*columns_of[:width], *columns_of[width + hidden :]]
-    return projected(operator, [*visible, *columns_of[width : width + hidden]])
+    return derived(
+        OverWindow(
+            input, partition_by, query.order_by, tuple(calls), table, properties, emit_on_window_close, awaits
+        )
+    )
 
 
-def _results(input: StreamPlan, calls: tuple[WindowCall, ...]) -> list[Field]:
+def _in_order(
+    query: logical.OverWindow, operator: StreamPlan, given: Sequence[int], dropped: int = 0
+) -> StreamPlan:
+    """The query's columns first, then the hidden ones that the input's key needs.
+
+    The columns of `operator` are the input's, then the results of the query's calls `given`, then `dropped` others.
+    """
+    columns, width = references(operator), len(query.input.schema)
+    first = len(columns) - dropped - len(given)
+    results = sorted(zip(given, columns[first:], strict=False))
+    return projected(operator, [*columns[:width], *(column for _, column in results), *columns[width:first]])
+
+
+def _results(input: StreamPlan, calls: Sequence[WindowCall]) -> list[Field]:
     names = column_names(input.properties.schema)
     return [Field(window_call_text(call, names), call.type) for call in calls]
 

@@ -34,9 +34,16 @@ from risingpy.optimizer.stream_union import plan_union
 from risingpy.types import BIGINT
 
 
-def plan_query(query: logical.LogicalPlan, catalog: Catalog, allocate: Callable[[], int], name: str) -> StreamPlan:
+def plan_query(
+    query: logical.LogicalPlan,
+    catalog: Catalog,
+    allocate: Callable[[], int],
+    name: str,
+    *,
+    emit_on_window_close: bool = False,
+) -> StreamPlan:
     """The operators that keep a query's answer, for the job called `name`; nothing stores it."""
-    return StreamPlanner(catalog, allocate, name).stream(optimize_for_stream(query))
+    return StreamPlanner(catalog, allocate, name, emit_on_window_close).stream(optimize_for_stream(query))
 
 
 @dataclass(frozen=True, slots=True)

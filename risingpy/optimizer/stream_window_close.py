@@ -2,6 +2,8 @@
 
     HashAgg(window_start, …)      =>  HashAgg(eowc)            a group comes when its window is closed
     OverWindow(order by ts)       =>  OverWindow(EowcSort)     rows come in order, once the watermark has passed them
+    … 2 FOLLOWING                 =>  the same, with a call that has a value when the rows behind are there
+    … RANGE '1 hour' FOLLOWING    =>  EowcSort(OverWindow)     its watermark is as much behind
     anything else                 =>  EowcSort(anything else)  by the first column that has a watermark
 
 (The rules and messages are RisingWave's; a sort over an input that retracts is ours.)
@@ -12,17 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import pyarrow as pa
+
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import Literal
-from risingpy.executors.expression.window_calls import BoundKind, WindowCall
+from risingpy.executors.expression.nodes import InputRef, Literal
+from risingpy.executors.expression.window_calls import BoundKind, Frame, FrameBound, FrameUnits, WindowCall
 from risingpy.optimizer.distribution import brings_together, hash_by
 from risingpy.optimizer.logical import SortKey
+from risingpy.optimizer.look_ahead import LookAhead, look_ahead
 from risingpy.optimizer.plan import EowcSort, Exchange, Expand, Filter, Project, ProjectSet, StreamPlan
 from risingpy.optimizer.plan_aggregates import HashAgg
 from risingpy.optimizer.plan_ordered import OverWindow
 from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.state_tables import held_rows
+from risingpy.types import BIGINT, INTEGER, SqlType
 
 
 def check_window_close(input: StreamPlan, group_key: Sequence[ColumnIndex]) -> None:
@@ -45,7 +51,7 @@ def check_window_close(input: StreamPlan, group_key: Sequence[ColumnIndex]) -> N
 
 def closed_rows(input: StreamPlan, job: str, allocate: Callable[[], int]) -> StreamPlan:
     """`input`, held back until it is final; only `input` if an operator below does so."""
-    if _is_closed(input):
+    if is_closed(input):
         return input
     if not input.properties.watermarks:
         raise FeatureNotSupported(
@@ -75,34 +81,58 @@ def check_window_order(input: StreamPlan, order_by: Sequence[SortKey], names: Se
     return column
 
 
-def check_looks_back(calls: Sequence[WindowCall], texts: Sequence[str]) -> None:
-    """Raises FeatureNotSupported for a call that looks at rows that come later."""
-    for call, text in zip(calls, texts, strict=True):
-        if not _looks_back(call):
-            raise FeatureNotSupported(
-                f"{text} with EMIT ON WINDOW CLOSE is not supported: it looks at rows behind its own",
-                hint="Use a frame that ends with the current row, or leave EMIT ON WINDOW CLOSE out.",
-            )
+def awaited_calls(
+    calls: Sequence[WindowCall], texts: Sequence[str], time: ColumnIndex, type_: SqlType
+) -> tuple[WindowCall, ...]:
+    """Calls that have a value for a row only when all rows are there at which `calls` look from it, in ROWS or GROUPS.
+
+    `time` is the column that orders the rows, which come in this order. Raises FeatureNotSupported for a call that
+    looks at the end of its partition.
+    """
+    looks = [_ahead(call, text) for call, text in zip(calls, texts, strict=True)]
+    rows, groups = max((each.rows for each in looks), default=0), max((each.groups for each in looks), default=0)
+    value = InputRef(time, type_)
+    awaited = []
+    if rows:
+        awaited.append(WindowCall("lead", (value, Literal(rows, INTEGER)), type_))
+    if groups:
+        there = FrameBound(BoundKind.FOLLOWING, Literal(groups, BIGINT))
+        awaited.append(WindowCall("min", (value,), type_, Frame(FrameUnits.GROUPS, there, there)))
+    return tuple(awaited)
 
 
-def _looks_back(call: WindowCall) -> bool:
-    if call.function in ("row_number", "rank", "dense_rank"):
-        return True
-    if call.function == "lag":
-        return all(isinstance(arg, Literal) and isinstance(arg.value, int) and arg.value >= 0 for arg in call.args[1:2])
-    if call.function in ("percent_rank", "cume_dist", "ntile", "lead"):
-        return False
-    return call.frame.end.kind in (BoundKind.CURRENT_ROW, BoundKind.PRECEDING, BoundKind.UNBOUNDED_PRECEDING)
+def looks_by_distance(call: WindowCall, text: str) -> bool:
+    """Whether the call looks ahead by a distance of the ordering column. Raises FeatureNotSupported for months."""
+    distance = _ahead(call, text).distance
+    if distance is not None and isinstance(distance.value, pa.MonthDayNano) and distance.value.months:
+        raise FeatureNotSupported(
+            f"{text} with EMIT ON WINDOW CLOSE is not supported: months differ in length",
+            hint="Write the distance in days: RANGE BETWEEN CURRENT ROW AND INTERVAL '31 days' FOLLOWING.",
+        )
+    return distance is not None
 
 
-def _is_closed(plan: StreamPlan) -> bool:
+def _ahead(call: WindowCall, text: str) -> LookAhead:
+    found = look_ahead(call)
+    if found is None:
+        raise FeatureNotSupported(
+            f"{text} with EMIT ON WINDOW CLOSE is not supported: it may look as far as the end of its partition, "
+            "which never comes",
+            hint="Use a frame that ends with the current row or a number of rows behind it, PARTITION BY a window's "
+            "start or end, or leave EMIT ON WINDOW CLOSE out.",
+        )
+    return found
+
+
+def is_closed(plan: StreamPlan) -> bool:
+    """Whether all rows of `plan` are final when they come."""
     match plan:
         case EowcSort():
             return True
         case HashAgg() | OverWindow():
             return plan.emit_on_window_close
         case Filter() | Project() | ProjectSet() | Expand() | Exchange():
-            return _is_closed(plan.input)
+            return is_closed(plan.input)
         case _:
             return False
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
 from risingpy.optimizer.logical import Schema
+from risingpy.optimizer.look_ahead import look_ahead, set_back
 from risingpy.optimizer.plan import (
     ChangeLog,
     ConflictBehavior,
@@ -105,8 +106,8 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
             return _moved(plan.input, (plan.column,), (plan.column,))
         case TopN():  # a row that comes changes its group
             return _moved(plan.input, plan.group_key, plan.group_key)
-        case OverWindow():  # a row that comes changes its partition
-            return _moved(plan.input, plan.partition_by, plan.partition_by)
+        case OverWindow():  # a row that comes changes its partition, from as far before it as the functions look ahead
+            return _over_window(plan)
         case HashJoin() | AsOfJoin():
             return _joined(plan)
         case Union():
@@ -175,6 +176,35 @@ def _moved(
         if watermark is not None:
             found[position] = replace(watermark, column=position)
     return tuple(found[position] for position in sorted(found))
+
+
+def _over_window(plan: OverWindow) -> tuple[WatermarkColumn, ...]:
+    """The partition's columns, and the first one that orders it, less what the functions look ahead."""
+    found = {each.column: each for each in _moved(plan.input, plan.partition_by, plan.partition_by)}
+    first = plan.order_by[0] if plan.order_by else None
+    if first is not None and not (first.descending or first.nulls_first or first.index in found):
+        watermark = plan.input.properties.watermark_of(first.index)
+        bounds = None if watermark is None else _looked_ahead(plan, watermark)
+        if bounds:
+            found[first.index] = WatermarkColumn(first.index, bounds)
+    return tuple(found[column] for column in sorted(found))
+
+
+def _looked_ahead(plan: OverWindow, watermark: WatermarkColumn) -> Bounds | None:
+    """None if a change can reach rows however far before it."""
+    bounds: dict[WatermarkBound, None] = dict.fromkeys(watermark.bounds)
+    type_ = plan.input.properties.schema[watermark.column].type
+    for call in plan.calls:
+        ahead = look_ahead(call)
+        if ahead is None or ahead.rows or ahead.groups:
+            return None
+        if ahead.distance is not None:
+            for bound in watermark.bounds:
+                expression = set_back(bound.expression, ahead.distance, type_)
+                if expression is None:
+                    return None
+                bounds[replace(bound, expression=expression)] = None
+    return tuple(bounds)
 
 
 def _joined(plan: HashJoin | AsOfJoin) -> tuple[WatermarkColumn, ...]:

@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
+from risingpy.executors.expression.window_calls import BoundKind, Frame, FrameBound, FrameUnits, WindowCall
 from risingpy.optimizer import plan
 from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.logical import AggCall, Aggregate, Field, Join, JoinKind, Scan, SortKey
+from risingpy.optimizer.logical import AggCall, Aggregate, Field, Join, JoinKind, OverWindow, Scan, SortKey
+from risingpy.optimizer.look_ahead import look_ahead
 from risingpy.optimizer.plan import Exchange, StreamPlan
 from risingpy.optimizer.plan_joins import HashJoin
 from risingpy.optimizer.plan_properties import WatermarkBound, WatermarkColumn
@@ -24,6 +26,7 @@ from risingpy.optimizer.state_tables import state_tables
 from risingpy.optimizer.stream_agg import plan_aggregate
 from risingpy.optimizer.stream_dedup import plan_distinct
 from risingpy.optimizer.stream_join import plan_join
+from risingpy.optimizer.stream_over_window import plan_over_window
 from risingpy.optimizer.stream_top_n import TopRows, plan_top_n
 from risingpy.optimizer.stream_window_close import sorted_by_watermark
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
@@ -248,6 +251,60 @@ def test_sort_lets_final_rows_go(steps: list[Step]) -> None:
         return sorted_by_watermark(inputs[0], TIME, "job", allocate)
 
     Twins(held_back, plain=lambda inputs, allocate: inputs[0]).run(steps, check)
+
+
+def ahead(units: FrameUnits, offset: int) -> WindowCall:
+    end = FrameBound(BoundKind.FOLLOWING, Literal(offset, BIGINT))
+    return WindowCall("sum", (InputRef(VALUE, INTEGER),), BIGINT, Frame(units, FrameBound(BoundKind.CURRENT_ROW), end))
+
+
+WINDOW_CALLS = {
+    "lag": [WindowCall("lag", (InputRef(VALUE, INTEGER),), INTEGER)],
+    "rank": [WindowCall("rank", (), BIGINT)],
+    "lead": [WindowCall("lead", (InputRef(VALUE, INTEGER), Literal(2, INTEGER)), INTEGER)],
+    "rows": [ahead(FrameUnits.ROWS, 1), WindowCall("row_number", (), BIGINT)],
+    "groups": [ahead(FrameUnits.GROUPS, 1)],
+    "range": [ahead(FrameUnits.RANGE, 2)],
+    "mixed": [ahead(FrameUnits.ROWS, 2), ahead(FrameUnits.RANGE, 1), ahead(FrameUnits.RANGE, 3)],
+}
+
+
+def window_functions(calls: list[WindowCall], *, emit: bool) -> Plan:
+    def plan_it(inputs: Sequence[StreamPlan], allocate: Callable[[], int]) -> StreamPlan:
+        schema = (*FIELDS, *(Field(call.function, call.type) for call in calls))
+        query = OverWindow(SCAN, (GROUP,), (SortKey(TIME),), tuple(calls), schema)
+        return plan_over_window(query, inputs[0], "job", allocate, emit_on_window_close=emit)
+
+    return plan_it
+
+
+def is_final(call: WindowCall, row: Row, rows: Sequence[Row], step: Step) -> bool:
+    """By the definition: of the rows that the watermark has passed, so many are behind, or time is so far on."""
+    assert step.watermark is not None
+    reach = look_ahead(call)
+    assert reach is not None
+    behind = [
+        int(str(each[TIME]))
+        for each in rows
+        if each[GROUP] == row[GROUP] and is_passed(step, each[TIME]) and (each[TIME], each[KEY]) > (row[TIME], row[KEY])  # type: ignore[operator]
+    ]
+    groups = set(behind) - {row[TIME]}
+    distance = 0 if reach.distance is None else reach.distance.value
+    return len(behind) >= reach.rows and len(groups) >= reach.groups and is_passed(step, row[TIME] + distance)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("calls", WINDOW_CALLS.values(), ids=WINDOW_CALLS)
+@fewer
+@given(steps=histories(append_only=True))
+def test_window_functions_emitted_when_final(calls: list[WindowCall], steps: list[Step]) -> None:
+    def check(step: Step, closed: Output, plain: Output, benches: list[FragmentBench]) -> None:
+        passed = [row for row in plain.rows if is_passed(step, row[TIME])]  # type: ignore[index]
+        final = [row for row in passed if all(is_final(call, row, list(plain.rows), step) for call in calls)]
+        assert sorted(map(str, closed.rows)) == sorted(map(str, final))
+
+    twins = Twins(window_functions(calls, emit=True), append_only=True, plain=window_functions(calls, emit=False))
+    assert twins.roots[0].properties.append_only
+    twins.run(steps, check)
 
 
 @given(st.lists(st.lists(st.none() | st.integers(-5, 20), max_size=6), max_size=5))

@@ -22,6 +22,7 @@ from risingpy.errors import SqlError
 from risingpy.frontend.binder import bind_query, bind_table, bind_view
 from risingpy.frontend.parser import ast, parse, parse_query
 from risingpy.optimizer.catalog import DEFAULT_SCHEMA, RelationKind
+from risingpy.optimizer.closing_column import optimize_view
 from risingpy.optimizer.explain import explain_batch, explain_fragments, explain_logical, explain_stream
 from risingpy.optimizer.plan_codec import decode, encode
 from risingpy.optimizer.rules import optimize
@@ -116,7 +117,7 @@ def _explained_view(bench, query: str, *, verbose: bool) -> list[str]:
 def planned_view(bench, statement: ast.CreateMaterializedView) -> StreamJobPlan:
     view = bind_view(statement, bench.catalog, SEARCH_PATH)
     return plan_materialized_view(
-        optimize(view.query.plan),
+        optimize_view(view.query.plan, bench.catalog, emit_on_window_close=statement.emit_on_window_close),
         bench.catalog,
         allocate=bench.allocate,
         name=statement.name.name,

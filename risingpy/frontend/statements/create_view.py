@@ -11,7 +11,7 @@ from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, Obj
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import NewMaterializedView, NewView
-from risingpy.optimizer.rules import optimize
+from risingpy.optimizer.closing_column import optimize_view
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def prepare_materialized(
         view = NewMaterializedView(
             schema_name=new_schema(session, statement.name),
             name=statement.name.name,
-            plan=optimize(bound.query.plan),
+            plan=optimize_view(bound.query.plan, catalog, emit_on_window_close=statement.emit_on_window_close),
             column_names=bound.column_names,
             definition=parsed.text,
             query=statement.query.text,

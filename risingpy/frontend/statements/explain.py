@@ -30,6 +30,7 @@ from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import add_table
 from risingpy.meta.state import IdAllocator
+from risingpy.optimizer.closing_column import optimize_view
 from risingpy.optimizer.explain import ExplainFormat, explain_batch, explain_fragments, explain_logical, explain_stream
 from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.graph import Job
@@ -128,7 +129,7 @@ def _explain_view(session: ClientSession, explain: Explain, statement: CreateMat
         return explain_logical(bound.query.plan, explain_format=explain.format)
     allocate = IdAllocator(state.next_id)
     planned = plan_materialized_view(
-        optimize(bound.query.plan),
+        optimize_view(bound.query.plan, state.catalog, emit_on_window_close=statement.emit_on_window_close),
         state.catalog,
         allocate=allocate,
         name=statement.name.name,
