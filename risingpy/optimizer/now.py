@@ -18,7 +18,7 @@ import pyarrow as pa
 from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
 from risingpy.optimizer.plan import Now, Project, StreamPlan
 from risingpy.optimizer.rewrite import substituted, walk
-from risingpy.types import TIMESTAMPTZ, TypeKind
+from risingpy.types import INTERVAL, TIMESTAMPTZ, VARCHAR, TypeKind
 
 NOW = Call("now", (), TIMESTAMPTZ)
 TIME_WORDS = frozenset({"now", "today", "tomorrow", "yesterday"})  # times as texts that mean another one each time
@@ -76,6 +76,29 @@ def motion(expr: Expr) -> Motion | None:
             return _at_zone(moment, zone)
         case _:
             return None
+
+
+def now_alone(comparison: Expr) -> Expr:
+    """A comparison of a difference with a constant interval, with now() alone on its side: ts > now() - i.
+
+        now() - ts < interval '1 hour'  =>  now() - interval '1 hour' < ts
+
+    Intervals are compared by days of 24 hours and months of 30 days, so `i` is as many days.
+    """
+    match comparison:
+        case Call(function, (Call("difference", (later, earlier)), Literal(pa.MonthDayNano() as length))):
+            return Call(function, (_back(later, length), earlier), comparison.type)
+        case Call(function, (Literal(pa.MonthDayNano() as length), Call("difference", (later, earlier)))):
+            return Call(function, (earlier, _back(later, length)), comparison.type)
+        case _:
+            return comparison
+
+
+def _back(moment: Expr, length: pa.MonthDayNano) -> Expr:
+    days = Literal(pa.MonthDayNano((0, 30 * length.months + length.days, length.nanoseconds)), INTERVAL)
+    if moment.type.kind is TypeKind.TIMESTAMPTZ:  # by UTC: a day has 24 hours
+        return Call("timestamptz_minus", (moment, days, Literal(_UTC, VARCHAR)), moment.type)
+    return Call("timestamp_minus", (moment, days), moment.type)
 
 
 def _shifted(moment: Expr, amount: Literal, zone: list[Expr]) -> Motion | None:

@@ -137,6 +137,14 @@ def conjunction(parts: Sequence[Expr]) -> Expr | None:
     return Call("and", (left, right), BOOLEAN)
 
 
+def disjunction(parts: Sequence[Expr]) -> Expr | None:
+    """The OR of `parts`. None of nothing."""
+    joined = None
+    for part in parts:
+        joined = part if joined is None else Call("or", (joined, part), BOOLEAN)
+    return joined
+
+
 def conjuncts(expr: Expr) -> list[Expr]:
     """The parts of a conjunction."""
     match expr:

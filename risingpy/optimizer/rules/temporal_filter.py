@@ -2,9 +2,11 @@
 
     Filter(ts > now() - i AND p; t)  =>  LeftSemi(ts > b; Filter(p; t), Values(now() - i AS b))
     Filter(ts > now() OR p; t)       =>  Union(Filter(p; t), LeftSemi(ts > b; Filter(p IS NOT TRUE; t), Values(…)))
+    Filter(a < now() OR b > now())   =>  Union(a < now(), a >= now() AND b > now(), a IS NULL AND b > now())
     Inner(ts > now() AND p; t, u)    =>  LeftSemi(ts > b; Inner(p; t, u), Values(now() AS b))
 
-A comparison must have columns on one side, and now() with constants on the other. An equality is two comparisons.
+A comparison must have columns on one side, and now() with constants on the other; `now() - ts < i` is turned round
+(`now_alone`). An equality is two comparisons, both true, an inequality two of which one is.
 What has now() in another way is refused here, or where it is planned.
 """
 
@@ -16,16 +18,18 @@ from dataclasses import replace
 from risingpy.errors import FeatureNotSupported
 from risingpy.executors.expression.nodes import Call, Expr, InputRef
 from risingpy.optimizer.logical import Field, Filter, Join, JoinKind, LogicalPlan, Union, Values
-from risingpy.optimizer.now import motion, reads_now
-from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, rewrite_plan, shifted
+from risingpy.optimizer.now import motion, now_alone, reads_now
+from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, disjunction, rewrite_plan, shifted
 from risingpy.optimizer.rules.positive_conditions import disjuncts, positive
 from risingpy.types import BOOLEAN
 
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
+_OTHERWISE = {"lt": ("ge",), "le": ("gt",), "gt": ("le",), "ge": ("lt",), "eq": ("lt", "gt")}
+MOST_BRANCHES = 32  # each is an operator with a state of its own
 _HINT = (
     "Compare columns by <, <=, >, >= or BETWEEN with now() and constants: WHERE ts > now() - interval '1 hour', "
-    "or WHERE ts + interval '5 minutes' < now(). Of an OR, one side may do so."
+    "or WHERE ts + interval '5 minutes' < now(). Conditions may be joined by AND, OR and NOT, but not be inside CASE."
 )
 
 
@@ -58,39 +62,87 @@ def _filtered(input: LogicalPlan, parts: Sequence[Expr]) -> LogicalPlan:
     plan = input if timeless is None else Filter(input, timeless)
     temporal = [part for part in parts if reads_now(part)]
     for part in sorted(temporal, key=_is_disjunction):  # what doubles the plan stands on top
-        plan = _either(plan, disjuncts(part)) if _is_disjunction(part) else _compared(plan, part)
+        match part:
+            case Call("or"):
+                plan = _either(plan, disjuncts(part))
+            case Call("ne"):  # of its sides one is true at most
+                plan = Union(tuple(_compared(plan, side) for side in _alternatives(part)), plan.schema)
+            case _:
+                plan = _compared(plan, part)
     return plan
 
 
 def _is_disjunction(part: Expr) -> bool:
-    return isinstance(part, Call) and part.function == "or"
+    return isinstance(part, Call) and part.function in ("or", "ne")
+
+
+def _alternatives(part: Expr) -> list[Expr]:
+    """The sides of a disjunction; of `a <> b` they exclude each other."""
+    match part:
+        case Call("ne", sides):
+            return [Call("lt", sides, BOOLEAN), Call("gt", sides, BOOLEAN)]
+        case _:
+            return disjuncts(part)
 
 
 def _either(input: LogicalPlan, parts: Sequence[Expr]) -> LogicalPlan:
-    """The rows for which one of `parts` is true; those that need no time, and the others, of which one asks for it."""
+    """The rows for which one of `parts` is true: by a timeless one, else by the first, else by the second, …"""
+    branches: list[LogicalPlan] = []
+    rest: list[LogicalPlan] = [input]
+    timeless = disjunction([part for part in parts if not reads_now(part)])
+    if timeless is not None:
+        branches.append(Filter(input, timeless))
+        rest = [Filter(input, Call("is_not_true", (timeless,), BOOLEAN))]
     temporal = [part for part in parts if reads_now(part)]
-    timeless = [part for part in parts if not reads_now(part)]
-    if len(temporal) != 1 or not timeless:
-        raise _refused()
-    condition = timeless[0]
-    for part in timeless[1:]:
-        condition = Call("or", (condition, part), BOOLEAN)
-    others = Filter(input, Call("is_not_true", (condition,), BOOLEAN))
-    return Union((Filter(input, condition), _filtered(others, conjuncts(temporal[0]))), input.schema)
+    for part in temporal[:-1]:
+        branches += [_filtered(each, conjuncts(part)) for each in rest]
+        rest = [plan for each in rest for plan in _without(each, conjuncts(part))]
+        if len(branches) + len(rest) > MOST_BRANCHES:
+            raise FeatureNotSupported(
+                "a condition with so many ORs of conditions on now() in a materialized view is not supported",
+                hint="Make a column of it: WHERE greatest(a, b) > now() is WHERE a > now() OR b > now().",
+            )
+    branches += [_filtered(each, conjuncts(temporal[-1])) for each in rest]
+    return Union(tuple(branches), input.schema)
+
+
+def _without(input: LogicalPlan, parts: Sequence[Expr]) -> list[LogicalPlan]:
+    """The rows for which not all `parts` are true, in plans of which no two have a row in common."""
+    first, *others = parts
+    if not others:
+        return _without_one(input, first)
+    return [*_without_one(input, first), *_without(_filtered(input, [first]), others)]
+
+
+def _without_one(input: LogicalPlan, part: Expr) -> list[LogicalPlan]:
+    if not reads_now(part):
+        return [Filter(input, Call("is_not_true", (part,), BOOLEAN))]
+    if _is_disjunction(part):
+        plans = [input]
+        for side in _alternatives(part):
+            plans = [plan for each in plans for plan in _without(each, conjuncts(side))]
+        return plans
+    function, left, time = _comparison(part)
+    unknown = Filter(input, Call("is_null", (left,), BOOLEAN))
+    return [*(_joined(input, left, other, time) for other in _OTHERWISE[function]), unknown]
 
 
 def _compared(input: LogicalPlan, part: Expr) -> LogicalPlan:
-    match part:
+    function, left, time = _comparison(part)
+    for comparison in ("ge", "le") if function == "eq" else (function,):
+        input = _joined(input, left, comparison, time)
+    return input
+
+
+def _comparison(part: Expr) -> tuple[str, Expr, Expr]:
+    """The comparison, its columns, and its time. Raises FeatureNotSupported for what is none."""
+    match now_alone(part):
         case Call(function, (left, right)) if function in _MIRRORED:
             if reads_now(left) and not reads_now(right):
                 function, left, right = _MIRRORED[function], right, left
-            if reads_now(left) or columns_read(right) or motion(right) is None:
-                raise _refused()
-            for comparison in ("ge", "le") if function == "eq" else (function,):
-                input = _joined(input, left, comparison, right)
-            return input
-        case _:
-            raise _refused()
+            if not (reads_now(left) or columns_read(right) or motion(right) is None):
+                return function, left, right
+    raise FeatureNotSupported("this condition on now() in a materialized view is not supported", hint=_HINT)
 
 
 def _joined(input: LogicalPlan, left: Expr, comparison: str, time: Expr) -> LogicalPlan:
@@ -98,7 +150,3 @@ def _joined(input: LogicalPlan, left: Expr, comparison: str, time: Expr) -> Logi
     condition = Call(comparison, (left, shifted(bound, len(input.schema))), BOOLEAN)
     times = Values(((time,),), (Field("now", time.type),))
     return Join(input, times, JoinKind.LEFT_SEMI, condition, input.schema)
-
-
-def _refused() -> FeatureNotSupported:
-    return FeatureNotSupported("this condition on now() in a materialized view is not supported", hint=_HINT)
