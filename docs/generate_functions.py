@@ -26,13 +26,14 @@ SYMBOLS_BY_SUBJECT = {
     "Arithmetic": "+ - * / % ^ |/ ||/ @",
     "Comparison": "= <> != < <= > >=",
     "Bits": "& | # << >>",
-    "jsonb and arrays": "-> ->> #> #>> @> <@ && ? ?| ?& #-",
+    "jsonb and arrays": "-> ->> #> #>> @> <@ && ? ?| ?& #- @? @@",
     "Text and bytes": "|| ~~ ~~* !~~ !~~* ~ ~* !~ !~* ^@",
 }
 MEANINGS = {
     "->": "field or element", "->>": "field or element, as text", "#>": "value at a path", "#>>": "its text",
     "@>": "contains", "<@": "is contained in", "&&": "have elements in common", "?": "has a key or string",
     "?|": "has any of them", "?&": "has all of them", "#-": "without what is at a path",
+    "@?": "a jsonpath leads to something", "@@": "a jsonpath predicate holds",
     "~~": "LIKE", "~~*": "ILIKE", "!~~": "NOT LIKE", "!~~*": "NOT ILIKE",
     "~": "matches a regular expression; before an integer: its bits inverted", "~*": "matches, any case",
     "!~": "does not match", "!~*": "does not match, any case", "^": "power", "#": "exclusive or", "|/": "square root",

@@ -98,6 +98,7 @@ _TYPES: dict[str, ArgType] = {
     "uuid": UUID,
     "jsonb": JSONB,
     "text[]": array_of(VARCHAR),
+    "text[][]": array_of(array_of(VARCHAR)),
     "int4[]": array_of(INTEGER),
     "int8[]": array_of(BIGINT),
     "numeric[]": array_of(NUMERIC),

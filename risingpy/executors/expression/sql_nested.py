@@ -194,7 +194,8 @@ def _to_string(call: Call, args: list[str]) -> str:
 def _from_string(call: Call, args: list[str]) -> str:
     text, separator = args[:2]
     pieces = (
-        f"CASE WHEN {text} = '' THEN CAST([] AS VARCHAR[]) WHEN {separator} IS NULL THEN string_split({text}, '')"
+        f"CASE WHEN {text} IS NULL THEN NULL WHEN {text} = '' THEN CAST([] AS VARCHAR[])"
+        f" WHEN {separator} IS NULL THEN string_split({text}, '')"
         f" WHEN {separator} = '' THEN [{text}] ELSE string_split({text}, {separator}) END"
     )
     if len(args) == 2:

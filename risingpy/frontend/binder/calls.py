@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
+from risingpy.executors.expression.functions.jsonpath_parser import parse_jsonpath
 from risingpy.executors.expression.functions.wide_numbers import COMPUTED
 from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.numeric_results import numeric_of, numeric_result
@@ -120,6 +121,8 @@ class Calls:
         if signature.rule is not None:
             result = numeric_result(signature.rule, tuple(e.type for e in exprs[: len(args)]))
         assert isinstance(result, SqlType)
+        if signature.function.startswith("jsonb_path_"):
+            _check_jsonpath(exprs[1], args[1])
         if result.is_wide or any(expr.type.is_wide for expr in exprs):
             exprs = [widened(expr) if expr.type.kind is TypeKind.NUMERIC else expr for expr in exprs]
         return Call(signature.function, tuple(exprs), result)
@@ -140,6 +143,16 @@ class Calls:
         if TypeKind.JSONB in [a.type.kind for a in args] and Category.UNKNOWN in kinds:
             return args
         return [Operand(self._coercer.coerce(a, VARCHAR, Context.EXPLICIT), a.position) for a in args]
+
+
+def _check_jsonpath(path: Expr, where: Operand) -> None:
+    """A constant path is read when the query is bound, so that a view is refused rather than full of NULLs."""
+    if isinstance(path, Literal) and isinstance(path.value, str):
+        try:
+            parse_jsonpath(path.value)
+        except SqlError as error:
+            error.position = where.position
+            raise
 
 
 def _of_depths(signatures: Sequence[Signature], types: Sequence[SqlType]) -> Sequence[Signature]:

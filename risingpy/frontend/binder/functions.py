@@ -14,7 +14,7 @@ from risingpy.frontend.binder.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
 from risingpy.frontend.binder.map_functions import MAP_FUNCTIONS
 from risingpy.frontend.binder.nested import bind_field
 from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
-from risingpy.frontend.binder.table_functions import is_set_returning
+from risingpy.frontend.binder.table_functions import EXPAND_ARRAY, is_set_returning
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.user_functions import bind_user_function, has_kind
 from risingpy.optimizer.catalog import FunctionKind
@@ -26,7 +26,7 @@ _UNSUPPORTED = frozenset(
     age cume_dist
     current_setting date_bin dense_rank encode decode format json_agg
     json_build_object lag lead ntile nth_value percent_rank
-    rank regexp_count regexp_match regexp_matches
+    rank regexp_count
     regexp_split_to_array regexp_split_to_table row_number set_config
     to_char to_date to_json
     current_time localtime tumble hop
@@ -44,7 +44,7 @@ def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
     if not isinstance(inner, exp.Anonymous):
         return bind_field(binder, tree)
     schema = name_of(tree.this.this if isinstance(tree.this, exp.Column) else tree.this)
-    if schema != "pg_catalog":
+    if schema != "pg_catalog" and (schema, name_of(inner.this)) != ("information_schema", EXPAND_ARRAY):
         args = [binder.bind(a) for a in inner.expressions]
         return bind_user_function(binder, schema, name_of(inner.this), args, position_of(tree))
     return _function(binder, inner)

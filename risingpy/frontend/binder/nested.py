@@ -19,7 +19,7 @@ from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.frontend.binder.coercion import Context, Operand
 from risingpy.frontend.binder.expressions import BINARY, BINDERS, ExpressionBinder
 from risingpy.frontend.binder.trees import name_of, position_of
-from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.binder.types import internal_name, resolve_type
 from risingpy.frontend.parser.nested_parser import MapConstructor, Subscript
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.types import BOOLEAN, INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
@@ -43,7 +43,9 @@ def _constructed(function: str, exprs: Sequence[Expr], result: SqlType) -> Expr:
 
 
 def _cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
-    """A cast; of ARRAY[…], of its items."""
+    """A cast; of ARRAY[…], of its items. A jsonpath is a text, as in RisingWave; the cast checks it."""
+    if internal_name(str(tree.args["to"].meta[TYPE_TEXT])) == "jsonpath":
+        return binder.calls.function("jsonpath", [binder.bind(tree.this)], position_of(tree))
     if isinstance(tree.this, exp.Array):
         to = tree.args["to"]
         target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to))

@@ -25,7 +25,7 @@ from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.user_functions import chosen_function, has_kind, python_call
 from risingpy.optimizer.catalog import FunctionDesc, FunctionKind
 from risingpy.optimizer.logical import Field, LogicalPlan, ProjectSet
-from risingpy.types import BIGINT, VARCHAR, TypeKind, array_of, struct_of
+from risingpy.types import BIGINT, INTEGER, VARCHAR, TypeKind, array_of, struct_of
 
 ROW_NUMBER = "projected_row_id"
 
@@ -37,6 +37,7 @@ _COLUMNS = {
 # Functions whose only column has a name of its own, and those that are a set of an array function's elements.
 _COLUMN_NAME = {"jsonb_array_elements": "value", "jsonb_array_elements_text": "value"}
 _OF_ARRAY = {"regexp_split_to_table": "regexp_split_to_array"}
+EXPAND_ARRAY = "_pg_expandarray"  # of information_schema, which clients ask the columns of keys with
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def is_set_returning(binder: ExpressionBinder, tree: exp.Expr) -> bool:
 
 
 def _is_name_of_set(name: str) -> bool:
-    return name in TABLE_FUNCTIONS or name in _COLUMNS or name in _OF_ARRAY or name == "unnest"
+    return name in TABLE_FUNCTIONS or name in _COLUMNS or name in _OF_ARRAY or name in ("unnest", EXPAND_ARRAY)
 
 
 def bind_lists(binder: ExpressionBinder, call: exp.Expr) -> Lists:
@@ -86,6 +87,8 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr) -> Lists:
         return _unnest(binder, call)
     args = [binder.bind(argument) for argument in call.expressions]
     position = position_of(call)
+    if name == EXPAND_ARRAY:
+        return _expanded_array(binder, args, position)
     if name in _COLUMNS:
         columns = _COLUMNS[name]
         exprs = tuple(_list(binder, function, args, position, name) for _, function in columns)
@@ -126,6 +129,15 @@ def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
     if not exprs:
         raise no_function("unnest", [], position_of(call))
     return Lists(tuple(exprs), ("unnest",) * len(exprs), False, "unnest")
+
+
+def _expanded_array(binder: ExpressionBinder, args: Sequence[Operand], position: int) -> Lists:
+    """An array's elements x and their subscripts n."""
+    if len(args) != 1 or args[0].type.kind is not TypeKind.ARRAY:
+        raise no_function(EXPAND_ARRAY, args, position)
+    dimension = Operand(Literal(1, INTEGER), position)
+    subscripts = _list(binder, "generate_subscripts", [args[0], dimension], position, EXPAND_ARRAY)
+    return Lists((args[0].expr, subscripts), ("x", "n"), True, EXPAND_ARRAY)
 
 
 def _flat(array: Expr) -> Expr:

@@ -30,6 +30,7 @@ _NAMES = frozenset(name for schema, name in RELATIONS if schema != "information_
 # The others (current_user, version()) are the binder's, which takes them together with any relation.
 _OF_SESSION = frozenset(("pg_backend_pid", "current_setting", "set_config", "current_schemas"))
 _BINDERS = frozenset(("pg_backend_pid", "current_setting"))  # of these, where a query reads relations
+_BINDERS_IN_SCHEMAS = frozenset(("_pg_expandarray",))  # the binder's, although a schema stands in front
 _FUNCTIONS = SYSTEM_FUNCTIONS | _OF_SESSION | frozenset(TABLE_FUNCTIONS)
 _TYPES = frozenset(("regclass", "regtype", "regproc", "regnamespace", "regrole", "oid"))
 
@@ -103,8 +104,9 @@ def _system_tokens(tokens: list[Token]) -> Iterator[Token]:
         word = token.text.lower()
         following = tokens[i + 1].token_type if i + 1 < len(tokens) else None
         before = tokens[i - 1].token_type if i else None
-        if word in _SCHEMAS and following is TokenType.DOT and i + 2 < len(tokens):
-            yield tokens[i + 2]
+        named = tokens[i + 2] if following is TokenType.DOT and i + 2 < len(tokens) else None
+        if word in _SCHEMAS and named is not None and named.text.lower() not in _BINDERS_IN_SCHEMAS:
+            yield named
         if word in _NAMES and before in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.DOT):
             yield token
         if word in _FUNCTIONS and following is TokenType.L_PAREN:

@@ -16,6 +16,7 @@ from risingpy.executors.expression.functions.datetime_output import DATETIME_OUT
 from risingpy.executors.expression.functions.intervals import INTERVALS
 from risingpy.executors.expression.functions.jsonb import JSONB
 from risingpy.executors.expression.functions.jsonb_changes import JSONB_CHANGES
+from risingpy.executors.expression.functions.jsonb_paths import JSONB_PATHS
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
 from risingpy.executors.expression.functions.networks import NETWORKS
 from risingpy.executors.expression.functions.number_input import NUMBER_INPUT
@@ -47,6 +48,7 @@ FUNCTIONS: dict[str, Function] = {
     **JSONB,
     **JSONB_CHANGES,
     **WAITING,
+    **JSONB_PATHS,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]

@@ -125,10 +125,13 @@ def _width_bucket(operand: pa.Array, first: pa.Array, last: pa.Array, count: pa.
     fail_where(low == high, _BUCKETS, "lower bound cannot equal upper bound")
     sign = np.where(low < high, 1.0, -1.0)
     inside = (sign * x >= sign * low) & (sign * x < sign * high)
-    # Halved, so that bounds at both ends of the range do not overflow; a share that rounds to 1 is of the last bucket.
+    # PostgreSQL's order of operations decides where a quotient falls on an edge; halves do not overflow where it would.
+    # What rounds beyond the last bucket is of the last bucket.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        share = np.where(inside, (x / 2 - low / 2) / (high / 2 - low / 2), 0.0)
-    within = np.minimum((buckets * share).astype(np.int64), buckets - 1) + 1
+        places = buckets * (x - low) / (high - low)
+        halved = buckets * ((x / 2 - low / 2) / (high / 2 - low / 2))
+    places = np.where(inside, np.where(np.isfinite(places) & np.isfinite(high - low), places, halved), 0.0)
+    within = np.minimum(places.astype(np.int64), buckets - 1) + 1
     bucket = np.where(sign * x < sign * low, 0, np.where(sign * x >= sign * high, buckets + 1, within))
     fail_where(bucket > _MAX_INTEGER, NumericValueOutOfRange, "integer out of range")
     return pa.array(bucket.astype(np.int32))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +16,7 @@ from risingpy.executors.expression.functions.patterns import Extent, Pattern, co
 from risingpy.executors.expression.functions.similar import similar_pattern
 
 Span = tuple[int, int]
+_TEXTS = pa.list_(pa.string())
 _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
 
 
@@ -70,9 +73,9 @@ def _like(pattern: str, flags: str = "") -> Compute:
     return _matches(pattern, _without_global(flags, "regexp_like()"))
 
 
-def _without_global(flags: str, function: str) -> str:
+def _without_global(flags: str, function: str, hint: str | None = None) -> str:
     if "g" in flags:
-        raise SqlError(f'{function} does not support the "global" option', sqlstate="22023")
+        raise SqlError(f'{function} does not support the "global" option', sqlstate="22023", hint=hint)
     return flags
 
 
@@ -154,6 +157,41 @@ def _replace_from(pattern: str, replacement: str, start: int, which: int, flags:
         return by_row(one, pa.string())(texts)
 
     return computed
+
+
+def _groups_of(found: re.Match[str]) -> list[str | None]:
+    """What a match gives: its groups, or all of it where the pattern has none."""
+    return list(found.groups()) or [found[0]]
+
+
+def _match(pattern: str, flags: str = "") -> Compute:
+    hint = "Use the regexp_matches function instead."
+    compiled = compile_pattern(pattern, _without_global(flags, "regexp_match()", hint))
+
+    def one(text: str) -> list[str | None] | None:
+        found = first_match(compiled, text)
+        return None if found is None else _groups_of(found)
+
+    def computed(texts: pa.Array) -> pa.Array:
+        if compiled.groups or not uses_re2(compiled, texts) or compiled.extent is not Extent.FIRST:
+            return by_row(one, _TEXTS)(texts)
+        wholes = _extracted(compiled, 0)(texts)
+        matched = wholes.is_valid()
+        offsets = np.concatenate([[0], np.cumsum(matched.to_numpy(zero_copy_only=False))])
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), wholes.drop_null(), mask=pc.invert(matched))
+
+    return computed
+
+
+def _all(pattern: str, flags: str = "") -> Compute:
+    """regexp_matches: the groups of the first match, or of all."""
+    every = "g" in flags
+    compiled = compile_pattern(pattern, flags.replace("g", ""))
+
+    def one(text: str) -> list[list[str | None]]:
+        return [_groups_of(found) for found in islice(all_matches(compiled, text), None if every else 1)]
+
+    return by_row(one, pa.list_(_TEXTS))
 
 
 def _positive(value: int, name: str) -> None:
@@ -244,6 +282,8 @@ REGULAR_EXPRESSIONS: dict[str, Function] = {
     "similar_escape": _with(_similar, 2),
     "similar_substring": _with(_similar_substring, 2),
     **{f"regexp_like_{n}": _with(_like, n) for n in (1, 2)},
+    **{f"regexp_match_{n}": _with(_match, n) for n in (1, 2)},
+    **{f"regexp_matches_{n}": _with(_all, n) for n in (1, 2)},
     **{f"regexp_replace_{n}": _with(_replace, n) for n in (2, 3)},
     **{f"regexp_replace_from_{n}": _with(_replace_from, n) for n in (4, 5)},
     "regexp_replace_from_3": _with(lambda pattern, text, start: _replace_from(pattern, text, start, 1), 3),

@@ -14,6 +14,8 @@ JSONB = """
 ?|  jsonb_exists_any jsonb text[] = bool
 ?&  jsonb_exists_all jsonb text[] = bool
 ||  jsonb_concat     jsonb jsonb = jsonb
+@?  jsonb_path_exists_op jsonb text = bool
+@@  jsonb_path_match_op  jsonb text = bool
 -   jsonb_delete_keys    jsonb text = jsonb | jsonb text[] = jsonb
 -   jsonb_delete_element jsonb int4 = jsonb
 #-  jsonb_delete_path    jsonb text[] = jsonb
@@ -47,6 +49,19 @@ jsonb_strip_nulls jsonb_strip_nulls jsonb = jsonb
 jsonb_pretty jsonb_pretty jsonb = text
 jsonb_object jsonb_object text[] = jsonb | text[] text[] = jsonb
 to_jsonb to_jsonb every = jsonb
+jsonpath jsonpath text = text
+jsonb_path_exists jsonb_path_exists_1 jsonb text = bool
+jsonb_path_exists jsonb_path_exists_2 jsonb text jsonb = bool
+jsonb_path_exists jsonb_path_exists_3 jsonb text jsonb bool = bool
+jsonb_path_match jsonb_path_match_1 jsonb text = bool
+jsonb_path_match jsonb_path_match_2 jsonb text jsonb = bool
+jsonb_path_match jsonb_path_match_3 jsonb text jsonb bool = bool
+jsonb_path_query_array jsonb_path_query_array_1 jsonb text = jsonb
+jsonb_path_query_array jsonb_path_query_array_2 jsonb text jsonb = jsonb
+jsonb_path_query_array jsonb_path_query_array_3 jsonb text jsonb bool = jsonb
+jsonb_path_query_first jsonb_path_query_first_1 jsonb text = jsonb
+jsonb_path_query_first jsonb_path_query_first_2 jsonb text jsonb = jsonb
+jsonb_path_query_first jsonb_path_query_first_3 jsonb text jsonb bool = jsonb
 jsonb_build_array jsonb_build_array = jsonb | every… = jsonb
 jsonb_build_object jsonb_build_object = jsonb | every every every… = jsonb | every every = jsonb
 """

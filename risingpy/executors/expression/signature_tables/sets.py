@@ -14,6 +14,11 @@ jsonb_array_elements_text jsonb_array_elements_text jsonb = text[]
 jsonb_object_keys jsonb_object_keys jsonb = text[]
 jsonb_object_values jsonb_object_values jsonb = jsonb[]
 jsonb_object_texts jsonb_object_texts jsonb = text[]
+jsonb_path_query jsonb_path_query_1 jsonb text = jsonb[]
+jsonb_path_query jsonb_path_query_2 jsonb text jsonb = jsonb[]
+jsonb_path_query jsonb_path_query_3 jsonb text jsonb bool = jsonb[]
 string_to_table string_to_array text text = text[] | text text text = text[]
+regexp_matches regexp_matches_1 text text = text[][]
+regexp_matches regexp_matches_2 text text text = text[][]
 """
 # fmt: on
