@@ -15,6 +15,7 @@ from risingpy.frontend.binder.coercion import Context, Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.nested import bound_row
 from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.frontend.binder.populate import no_record_here, populate_record
 from risingpy.frontend.binder.trees import position_of
 from risingpy.types import BOOLEAN, DATE, DOUBLE, INTEGER, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, TypeKind
 
@@ -162,6 +163,10 @@ def _overlaps(binder: ExpressionBinder, tree: exp.Overlaps) -> Expr:
     return binder.calls.apply(chosen, ends)
 
 
+def _record_of_no_type(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    raise no_record_here(position)
+
+
 SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
     "coalesce": _coalesce,
     "greatest": _coalesce,
@@ -173,6 +178,8 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "pg_backend_pid": _pg_backend_pid,
     "pg_typeof": _pg_typeof,
     "proctime": _proctime,
+    "jsonb_populate_record": populate_record,
+    "jsonb_to_record": _record_of_no_type,
     "row": lambda binder, name, args, position: bound_row(binder, args),
     **dict.fromkeys(
         (

@@ -6,12 +6,12 @@ SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, SqlError
+from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
 from risingpy.executors.expression.signatures import SCALARS, TABLE_FUNCTIONS
@@ -19,13 +19,16 @@ from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.frontend.binder.populate import base_and_json, json_argument, members, no_record_here, root_object
 from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.binder.time_windows import TIME_WINDOWS
 from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.binder.user_functions import chosen_function, has_kind, python_call
+from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.optimizer.catalog import FunctionDesc, FunctionKind
 from risingpy.optimizer.logical import Field, LogicalPlan, ProjectSet
-from risingpy.types import BIGINT, INTEGER, VARCHAR, TypeKind, array_of, struct_of
+from risingpy.types import BIGINT, INTEGER, JSONB, VARCHAR, SqlType, TypeKind, array_of, struct_of
 
 ROW_NUMBER = "projected_row_id"
 
@@ -36,15 +39,20 @@ _COLUMNS = {
 }
 # Functions whose only column has a name of its own, and those that are a set of an array function's elements.
 _COLUMN_NAME = {"jsonb_array_elements": "value", "jsonb_array_elements_text": "value"}
+# Functions whose rows are made of jsonb objects: those of a column definition list, and those of a row's type.
+_OF_DEFINITIONS = ("jsonb_to_record", "jsonb_to_recordset")
+_OF_ROW = ("jsonb_populate_record", "jsonb_populate_recordset")
 _OF_ARRAY = {"regexp_split_to_table": "regexp_split_to_array"}
 EXPAND_ARRAY = "_pg_expandarray"  # of information_schema, which clients ask the columns of keys with
+_SETS = ("unnest", EXPAND_ARRAY, "jsonb_to_recordset", "jsonb_populate_recordset")
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
     """What a call gives: a list per column, and the columns' names, `named` if they are more than the function's.
 
-    `function` is the function's name. With `of_rows` there is one list, of structs, whose fields are the columns.
+    `function` is the function's name. With `of_rows` there is one list, of structs, whose fields are the columns; with
+    `members` too, one of what the columns are computed of.
     """
 
     exprs: tuple[Expr, ...]
@@ -52,6 +60,7 @@ class Lists:
     named: bool
     function: str
     of_rows: bool = False
+    members: Callable[[Expr], tuple[Expr, ...]] | None = None
 
 
 def function_of(tree: exp.Expr | None) -> exp.Expr | None:
@@ -77,16 +86,21 @@ def is_set_returning(binder: ExpressionBinder, tree: exp.Expr) -> bool:
 
 
 def _is_name_of_set(name: str) -> bool:
-    return name in TABLE_FUNCTIONS or name in _COLUMNS or name in _OF_ARRAY or name in ("unnest", EXPAND_ARRAY)
+    return name in TABLE_FUNCTIONS or name in _COLUMNS or name in _OF_ARRAY or name in _SETS
 
 
-def bind_lists(binder: ExpressionBinder, call: exp.Expr) -> Lists:
-    """The lists of a call. Any other function is a set of one row."""
+def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None = None) -> Lists:
+    """The lists of a call. Any other function is a set of one row. `definitions` is a column definition list's row."""
     name = "unnest" if isinstance(call, exp.Unnest) else name_of(call.this)
     if name == "unnest":
         return _unnest(binder, call)
     args = [binder.bind(argument) for argument in call.expressions]
     position = position_of(call)
+    if name in _OF_DEFINITIONS:
+        return _of_objects(binder, name, _defined(definitions, position), args, position)
+    if name in _OF_ROW:
+        base, _ = base_and_json(binder, name, args, position)
+        return _of_objects(binder, name, base, args[1:], position)
     if name == EXPAND_ARRAY:
         return _expanded_array(binder, args, position)
     if name in _COLUMNS:
@@ -131,6 +145,21 @@ def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
     return Lists(tuple(exprs), ("unnest",) * len(exprs), False, "unnest")
 
 
+def _defined(definitions: SqlType | None, position: int) -> Expr:
+    """The empty row of a column definition list."""
+    if definitions is None:
+        raise no_record_here(position)
+    return Literal(None, definitions)
+
+
+def _of_objects(binder: ExpressionBinder, name: str, base: Expr, args: Sequence[Operand], position: int) -> Lists:
+    """Rows like `base` made of an object, or of each of an array."""
+    value, coercer = json_argument(binder, name, args, position), binder.context.coercer
+    is_set = name.endswith("set")
+    listed = Call(name if is_set else "array", (value if is_set else root_object(value),), array_of(JSONB))
+    return Lists((listed,), base.type.names, True, name, True, lambda element: members(coercer, element, base))
+
+
 def _expanded_array(binder: ExpressionBinder, args: Sequence[Operand], position: int) -> Lists:
     """An array's elements x and their subscripts n."""
     if len(args) != 1 or args[0].type.kind is not TypeKind.ARRAY:
@@ -167,7 +196,7 @@ def expanded(
     """`left` with the rows of a call for each of its rows, and the names of the call's columns alone."""
     call = function_of(tree)
     assert call is not None
-    lists = bind_lists(binder, call)
+    lists = bind_lists(binder, call, _definitions(tree, call))
     plan, number = project_set(left[0], lists.exprs, _list_names(lists), outer=outer)
     alias = tree.args.get("alias")
     shown = name_of(alias.this) if alias is not None and alias.this is not None else ""
@@ -192,6 +221,20 @@ def expanded(
     return plan, Scope((ScopeTable(shown or lists.function, None, found, whole=whole),), found)
 
 
+def _definitions(tree: exp.Expr, call: exp.Expr) -> SqlType | None:
+    """The row type of a column definition list: `AS r(a int, b text)`."""
+    columns = [c for c in _alias_columns(tree.args.get("alias")) if isinstance(c, exp.ColumnDef) and c.args.get("kind")]
+    needed = isinstance(call, exp.Anonymous) and name_of(call.this) in _OF_DEFINITIONS
+    if needed == bool(columns):
+        kinds = [column.args["kind"] for column in columns]
+        types = [resolve_type(str(kind.meta[TYPE_TEXT]), position_of(kind)) for kind in kinds]
+        return struct_of([name_of(column.this) for column in columns], types) if columns else None
+    message = 'a column definition list is required for functions returning "record"'
+    if not needed:
+        message = 'a column definition list is only allowed for functions returning "record"'
+    raise SyntaxError_(message, position=position_of(call))
+
+
 def _list_names(lists: Lists) -> Sequence[str]:
     return (lists.function,) if lists.of_rows else lists.names
 
@@ -202,6 +245,8 @@ def _columns(lists: Lists, plan: LogicalPlan, at: int) -> list[Expr]:
     if not lists.of_rows:
         return [*elements]
     (row,) = elements
+    if lists.members is not None:
+        return [*lists.members(row)]
     named = zip(row.type.names, row.type.items, strict=True)
     return [Call("field", (row, Literal(name, VARCHAR)), type_) for name, type_ in named]
 
@@ -246,9 +291,10 @@ def place_sets(
     for call, each in zip(calls, lists, strict=True):
         fields = tuple(InputRef(at + k, placed.schema[at + k].type) for k in range(len(each.exprs)))
         at += len(fields)
-        values[id(call)] = fields[0] if len(fields) == 1 else _row_of(fields, each.names)
+        parts = fields if each.members is None else each.members(fields[0])
+        values[id(call)] = parts[0] if len(parts) == 1 and each.members is None else _row_of(parts, each.names)
     return placed, values
 
 
-def _row_of(fields: tuple[InputRef, ...], names: Sequence[str]) -> Expr:
+def _row_of(fields: tuple[Expr, ...], names: Sequence[str]) -> Expr:
     return Call("row", fields, struct_of(names, [field.type for field in fields]))

@@ -17,6 +17,7 @@ from risingpy.executors.expression.functions.intervals import INTERVALS
 from risingpy.executors.expression.functions.jsonb import JSONB
 from risingpy.executors.expression.functions.jsonb_changes import JSONB_CHANGES
 from risingpy.executors.expression.functions.jsonb_paths import JSONB_PATHS
+from risingpy.executors.expression.functions.jsonb_records import JSONB_RECORDS
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
 from risingpy.executors.expression.functions.networks import NETWORKS
 from risingpy.executors.expression.functions.number_input import NUMBER_INPUT
@@ -49,6 +50,7 @@ FUNCTIONS: dict[str, Function] = {
     **JSONB_CHANGES,
     **WAITING,
     **JSONB_PATHS,
+    **JSONB_RECORDS,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]
