@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from risingpy.types import MAX_PRECISION, NARROW_NUMERIC, NUMERIC, UNDECLARED_SCALE, SqlType, TypeKind, numeric
+from risingpy.types import MAX_PRECISION, NARROW_NUMERIC, NUMERIC, SqlType, TypeKind, numeric
 
 
 class NumericRule(Enum):
@@ -23,7 +23,7 @@ class NumericRule(Enum):
     WHOLE = "whole"  # scale 0, as many digits as there can be
     ROOT = "root"  # 20 decimals, fewer where the digits before the point need the room
     LOGARITHM = "logarithm"  # 20 decimals
-    POWER = "power"  # at least 16 decimals
+    POWER = "power"  # wide: it grows beyond all declared digits
 
 
 _INTEGER_DIGITS = {TypeKind.SMALLINT: 5, TypeKind.INTEGER: 10, TypeKind.BIGINT: 19}
@@ -32,7 +32,7 @@ _PRODUCT_SCALE = 6
 _WIDE_IF_ARGUMENTS_ARE = frozenset(
     {
         *(NumericRule.ADD, NumericRule.MULTIPLY, NumericRule.LARGER, NumericRule.FIRST),
-        *(NumericRule.INTEGRAL, NumericRule.SUM),
+        *(NumericRule.INTEGRAL, NumericRule.SUM, NumericRule.ROOT, NumericRule.LOGARITHM, NumericRule.WHOLE),
     }
 )
 
@@ -61,7 +61,7 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
             room = MAX_PRECISION - sum(wholes)
             kept = min(sum(scales), max(room, _PRODUCT_SCALE, *scales))
             return NUMERIC if kept < sum(scales) else _clamped(sum(wholes), kept)
-        case NumericRule.DIVIDE | NumericRule.AVERAGE:
+        case NumericRule.DIVIDE | NumericRule.AVERAGE | NumericRule.POWER:
             return NUMERIC
         case NumericRule.LARGER:
             return _widest(max(wholes), max(scales))
@@ -81,8 +81,6 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
             return numeric(MAX_PRECISION, max(scales[0], min(_LONG_SCALE, MAX_PRECISION - (wholes[0] + 1) // 2)))
         case NumericRule.LOGARITHM:
             return numeric(MAX_PRECISION, _LONG_SCALE)
-        case NumericRule.POWER:
-            return numeric(MAX_PRECISION, max(UNDECLARED_SCALE, *scales))
 
 
 def _scale(sql_type: SqlType) -> int:

@@ -14,12 +14,16 @@ import pyarrow as pa
 
 from risingpy.errors import NumericValueOutOfRange, SqlError
 from risingpy.executors.expression.functions.calling import Function, by_row
+from risingpy.types import NUMERIC
+from risingpy.types.forms import parse_column
+from risingpy.types.wide_numeric import to_decimal
 
 _DIGITS = 16  # NUMERIC_MIN_SIG_DIGITS
 _EXACT = Context(prec=120, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
-_ANALYTIC = Context(prec=64, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)  # more than any result shows
+_ANALYTIC = Context(prec=100, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)  # more than any result shows
 _LOG10_E = 0.434294481903252
 _LARGEST_EXPONENT = 6000.0
+_MOST_DIGITS = 46  # before the point: a numeric has 45, and the weight is an estimate
 _MAX_FACTORIAL = 33  # 34! has more than 38 digits
 _ONE = Decimal(1)
 
@@ -115,7 +119,7 @@ def _power(base: Decimal, exponent: Decimal) -> str:
     weight = float(exponent) * (
         _log10_of_leading(base) if whole and abs(exponent) < 2**31 else float(_ANALYTIC.ln(abs(base))) * _LOG10_E
     )
-    if weight > 40:  # beyond 38 digits
+    if weight > _MOST_DIGITS:
         raise NumericValueOutOfRange("value overflows numeric format")
     if weight < -1001:
         return "0"
@@ -180,16 +184,26 @@ def _texts(one: Callable[..., str]) -> Function:
     return Function(by_row(one, pa.string()))
 
 
+def _of_wide(one: Callable[..., str]) -> Function:
+    """The same function of wide numerics, which are byte strings, and with such a result."""
+    texts = by_row(lambda *given: one(*map(to_decimal, given)), pa.string())
+    return Function(lambda *columns: parse_column(NUMERIC, texts(*columns)))
+
+
+_ANALYTIC_FUNCTIONS: dict[str, Callable[..., str]] = {
+    "sqrt_numeric": _sqrt,
+    "exp_numeric": _exp,
+    "ln_numeric": _ln,
+    "log_numeric": _log,
+    "log10_numeric": lambda x: _log(Decimal(10), x),
+    "power_numeric": _power,
+    "div": _div,
+}
 NUMERIC_ANALYSIS: dict[str, Function] = {
-    "sqrt_numeric": _texts(_sqrt),
-    "exp_numeric": _texts(_exp),
-    "ln_numeric": _texts(_ln),
-    "log_numeric": _texts(_log),
-    "log10_numeric": _texts(lambda x: _log(Decimal(10), x)),
-    "power_numeric": _texts(_power),
+    **{name: _texts(one) for name, one in _ANALYTIC_FUNCTIONS.items()},
+    **{f"wide_{name}": _of_wide(one) for name, one in _ANALYTIC_FUNCTIONS.items()},
     "factorial": _texts(_factorial),
     "gcd_numeric": _texts(_gcd),
     "lcm_numeric": _texts(_lcm),
-    "div": _texts(_div),
     "width_bucket_numeric": Function(by_row(_width_bucket, pa.int32())),
 }

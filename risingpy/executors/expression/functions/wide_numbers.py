@@ -30,6 +30,7 @@ COMPUTED = frozenset(
     {
         *("add", "subtract", "multiply", "divide", "modulo", "negate", "abs", "sign", "ceil", "floor", "round"),
         *("trunc", "round_to", "trunc_to", "scale", "min_scale"),
+        *("sqrt_numeric", "exp_numeric", "ln_numeric", "log_numeric", "log10_numeric", "power_numeric", "div"),
     }
 )
 """Functions of the signature table that are computed here when an argument or the result is wide."""
