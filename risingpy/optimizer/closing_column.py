@@ -17,7 +17,7 @@ from risingpy.optimizer.logical import Filter, Join, JoinKind, LogicalPlan, Proj
 from risingpy.optimizer.plan import StreamPlan
 from risingpy.optimizer.rewrite import column_references, remapped
 from risingpy.optimizer.rules import optimize
-from risingpy.optimizer.stream import plan_query
+from risingpy.optimizer.stream_planner import plan_query
 from risingpy.optimizer.stream_window_close import is_closed
 
 _SEMI = frozenset({JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})

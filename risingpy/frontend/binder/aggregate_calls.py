@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameterValue, SqlError
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
-from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, NumericRule, numeric_result
+from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
+from risingpy.executors.expression.signatures import AGGREGATES, SCALARS
 from risingpy.frontend.binder.aggregates import AggregateCall, OrderKey, make_aggregate
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
