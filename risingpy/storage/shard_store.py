@@ -18,6 +18,7 @@ from risingpy.storage.compaction import CompactionProgress, compact_rows, note_k
 from risingpy.storage.fault_points import reach
 from risingpy.storage.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
 from risingpy.storage.key_scan import prefix_end
+from risingpy.storage.known_keys import KnownKeys
 from risingpy.storage.lmdb_environment import MAP_BYTES, DamagedStore, Environment, Snapshot, open_environment
 from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.shard_writer import ShardWriter, StaleEpoch
@@ -163,6 +164,7 @@ class EpochTransaction:
         self._turn = ExitStack()
         self._writer = ShardWriter(environment, epoch=epoch, stage=stage, committed=committed)
         self._tables: dict[int, StateTable] = {}
+        self._known_keys = KnownKeys()
 
     def __enter__(self) -> EpochTransaction:
         self._turn.enter_context(self._environment.writing())
@@ -183,7 +185,7 @@ class EpochTransaction:
         """The table; the same object for everybody in this transaction."""
         table = self._tables.get(schema.table_id)
         if table is None:
-            table = self._tables[schema.table_id] = StateTable(schema, self._writer)
+            table = self._tables[schema.table_id] = StateTable(schema, self._writer, self._known_keys)
         elif table.schema != schema:
             raise InternalError(f"table {schema.name} is used with two schemas in one epoch")
         return table

@@ -33,6 +33,7 @@ from risingpy.storage.key_scan import (
     read_range,
 )
 from risingpy.storage.key_scan_backward import read_range_backward
+from risingpy.storage.known_keys import KnownKeys
 from risingpy.storage.mem_table import MemTable, WriteBatch, is_ascending
 from risingpy.storage.shard_writer import ShardWriter
 from risingpy.storage.table_codec import TableCodec
@@ -48,9 +49,9 @@ class StateTable:
     Keys, and prefixes of keys, are columns in the order of the schema's key, of exactly its Arrow types.
     """
 
-    def __init__(self, schema: TableSchema, writer: ShardWriter) -> None:
+    def __init__(self, schema: TableSchema, writer: ShardWriter, known_keys: KnownKeys | None = None) -> None:
         self.schema = schema
-        self._codec = TableCodec(schema)
+        self._codec = TableCodec(schema, known_keys)
         self._writer = writer
         self._written = MemTable()
         # What the last `get_rows` found, so that writing the same keys need not look again.

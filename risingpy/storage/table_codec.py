@@ -24,6 +24,7 @@ from risingpy.storage.key_encoding import (
     encode_keys,
     long_key_form,
 )
+from risingpy.storage.known_keys import KnownKeys
 from risingpy.storage.plain_columns import datum_width
 from risingpy.storage.row_encoding import decode_rows, encode_rows
 from risingpy.storage.table_schema import TableSchema, ValueFormat
@@ -33,10 +34,11 @@ _LENGTH = struct.Struct(">I")
 
 
 class TableCodec:
-    """Encodes and decodes rows of one schema."""
+    """Encodes and decodes rows of one schema. Codecs that are used together may share their `known` keys."""
 
-    def __init__(self, schema: TableSchema) -> None:
+    def __init__(self, schema: TableSchema, known: KnownKeys | None = None) -> None:
         self.schema = schema
+        self._known = known
         self.types = [column.type for column in schema.columns]
         self._key = [column.index for column in schema.key]
         missing = set(range(len(schema.columns))) - {*self._key, *schema.value_columns}
@@ -48,7 +50,9 @@ class TableCodec:
             if column.history is not None and index in schema.value_columns
         ]
         # Where in the key the distribution columns stand.
-        self._distribution = [self._key.index(column) for column in schema.distribution]
+        self._distribution = tuple(self._key.index(column) for column in schema.distribution)
+        key_types = tuple(self.types[column] for column in self._key)
+        self._key_shape = schema.key, key_types, self._distribution
         self.has_long_keys = any(
             datum_width(self.types[column].arrow) == 0 for column in self._key
         )
@@ -71,13 +75,14 @@ class TableCodec:
 
     def encode_keys(self, key: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16] | None = None) -> pa.BinaryArray:
         """Whole keys, or prefixes of keys, from the leading columns of the key; one if the key has no columns."""
+        if vnodes is None and len(key) == len(self._key):
+            return self._whole_keys(key, len(key[0]) if key else 1)
         return encode_keys(self.schema, key, self.vnodes(key) if vnodes is None else vnodes)
 
     def encode(self, rows: Sequence[pa.Array], n: int) -> tuple[pa.BinaryArray, pa.BinaryArray]:
         """Keys and values, as they are stored, of n rows with all columns in schema order."""
         key = [whole(rows[column]) for column in self._key]
-        vnodes = compute_vnodes([key[position] for position in self._distribution], n)
-        keys = encode_keys(self.schema, key, vnodes)
+        keys = self._whole_keys(key, n)
         columns = [rows[column] for column in self.schema.value_columns]
         if self.schema.value_format is ValueFormat.ROW:
             ids = [self.schema.columns[column].column_id for column in self.schema.value_columns]
@@ -94,6 +99,16 @@ class TableCodec:
         if is_long.any():
             values = _with_long_keys(keys, values, is_long)
         return stored, values
+
+    def _whole_keys(self, key: Sequence[pa.Array], n: int) -> pa.BinaryArray:
+        table_id, shape = self.schema.table_id, self._key_shape
+        keys = self._known.find(table_id, shape, key) if self._known else None
+        if keys is None:
+            vnodes = compute_vnodes([key[position] for position in self._distribution], n)
+            keys = encode_keys(self.schema, key, vnodes)
+            if self._known and key:
+                self._known.remember(table_id, shape, key, keys)
+        return keys
 
     def decode_values(self, values: pa.BinaryArray) -> list[pa.Array]:
         """The value columns; NULL where the value is NULL."""

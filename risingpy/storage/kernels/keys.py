@@ -46,6 +46,14 @@ def write_prefixes(out: int, n: int, table_id: int, vnodes: int, positions: int)
 
 
 @kernel
+def write_table_ids(out: int, n: int, table_id: int, offsets: int) -> None:
+    """table_id as u32, big-endian, over the first bytes of n keys that begin at the int32 `offsets`."""
+    table = swap_bytes(table_id << 32)
+    for i in range(n):
+        store_u32(out + load_i32(offsets + 4 * i), table)
+
+
+@kernel
 def write_integers(
     source: int, width: int, validity: int, bit_offset: int, n: int, null_tag: int, flip: int, out: int, positions: int
 ) -> None:
