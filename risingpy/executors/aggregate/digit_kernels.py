@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from risingpy.executors.aggregate.digits import (
+from risingpy.executors.aggregate.digit_kernel_parts import (
     MASK,
     OUT,
     SUM_BIAS,

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from risingpy.executors.aggregate import digit_kernels as kernels
 from risingpy.executors.aggregate import moment_kernels
-from risingpy.executors.aggregate.digits import PRODUCT_BIAS, SUM_BIAS
+from risingpy.executors.aggregate.digit_kernel_parts import PRODUCT_BIAS, SUM_BIAS
 from risingpy.storage.column_buffers import Bytes, Integers, whole
 
 Floats = npt.NDArray[np.float64]

@@ -5,8 +5,9 @@ server that starts does behind its first connections (`load`). Kernels release t
 generic CPU of the architecture: it runs as fast here (measured: within noise) and a cache that was built into an
 image serves every host.
 
-The cache lies in the first of these folders that can be written, in a folder named by a hash of this
-package's sources, because Numba itself only notices changes of the file that a kernel stands in:
+The cache lies in the first of these folders that can be written, in a folder named by a hash of the sources of
+kernels and of what is compiled into them, because Numba itself only notices changes of the file that a kernel
+stands in. Those are this package's, and the files with `kernel` in their name wherever they are:
 `$NUMBA_CACHE_DIR`, `__pycache__` beside this file, the user's cache folder, a private temporary folder. A
 cache that an image or a package was built with, and that cannot be written, is copied there first.
 """
@@ -121,9 +122,14 @@ def _is_ours_to_write(folder: Path) -> bool:
     return status.st_uid in (os.getuid(), 0) and not status.st_mode & stat.S_IWOTH
 
 
+def sources() -> list[Path]:
+    """The files that decide which machine code a kernel has."""
+    return sorted({*_PACKAGE.glob("*.py"), *_PACKAGE.parent.parent.rglob("*kernel*.py")})
+
+
 def _source_hash() -> str:
     digest = hashlib.blake2b(digest_size=8)
-    for source in sorted(_PACKAGE.glob("*.py")):
+    for source in sources():
         digest.update(source.read_bytes())
     return digest.hexdigest()
 

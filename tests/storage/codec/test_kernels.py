@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from numba import config
 
+import risingpy
 from risingpy.storage import kernels
 from risingpy.storage.column_buffers import Output
 from risingpy.storage.kernels import compile as compilation
 
 COUNT_MISSES = """
+import risingpy
 from risingpy.storage import kernels
 kernels.load()
 from risingpy.storage.kernels import datums, grouping, key_reading, keys, rows, sizing, sorting
@@ -88,3 +90,11 @@ def test_a_built_cache_is_copied_and_can_be_written(tmp_path: Path) -> None:
 def test_a_batch_of_more_than_2_gib_is_refused() -> None:
     with pytest.raises(OverflowError, match="2 rows"):
         Output(np.array([2**30, 2**30], np.int64))
+
+
+def test_a_change_of_any_kernel_makes_a_new_cache() -> None:
+    """Of this package's files, those that define kernels, or parts of them, are in the cache's name."""
+    root = Path(risingpy.__file__).parent
+    users = {path for path in root.rglob("*.py") if "from risingpy.storage.kernels.compile import" in path.read_text()}
+    assert len(users) > 10
+    assert users <= {*compilation.sources()}
