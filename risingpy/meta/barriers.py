@@ -155,6 +155,13 @@ class BarrierLoop:
     # The loop's own thread
 
     def _run(self) -> None:
+        try:
+            self._loop()
+        except Exception as error:
+            LOG.exception("the barrier loop failed")
+            self._give_up(f"{type(error).__name__}: {error}")
+
+    def _loop(self) -> None:
         failures = 0
         while True:
             self._passing_time.look(self._state.jobs, self._state.graph_version, self._view)
@@ -184,10 +191,6 @@ class BarrierLoop:
                     self._give_up(str(error))
                     return
                 self._pause(min(FIRST_PAUSE_SECONDS * 2 ** (failures - 1), LONGEST_PAUSE_SECONDS))
-            except Exception as error:
-                LOG.exception("the barrier loop failed")
-                self._give_up(f"{type(error).__name__}: {error}")
-                return
 
     def _cut_old_views(self) -> float | None:
         """Ends what is read for too long; returns in how many seconds to look again."""

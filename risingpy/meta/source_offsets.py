@@ -5,9 +5,11 @@ Each job has its own offsets: a view over a source begins with the source's firs
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 
 from risingpy.connectors.file_source import FileSourceOptions, count_rows, list_files
+from risingpy.errors import IoError
 from risingpy.executors.epoch_descriptor import SplitRange
 from risingpy.meta.state import MetaState
 from risingpy.optimizer.fragments import nodes_of_fragment
@@ -15,6 +17,8 @@ from risingpy.optimizer.graph import Job
 from risingpy.optimizer.plan import Source
 
 POLL_SECONDS = 0.05  # how often directories are looked at while a view reads a source
+
+LOG = logging.getLogger(__name__)
 
 Offsets = Mapping[int, Mapping[int, Mapping[str, int]]]  # by job, source, split
 
@@ -25,6 +29,7 @@ class SourceOffsets:
     def __init__(self) -> None:
         # (jobs, by job the sources it reads), of the jobs that were asked for last: every epoch asks several times.
         self._known: tuple[Mapping[int, Job], list[tuple[int, int]]] = ({}, [])
+        self._unreadable: set[str] = set()
 
     def poll_seconds(self, state: MetaState) -> float | None:
         """How long the loop may sleep: without end if no job reads a source."""
@@ -75,9 +80,21 @@ class SourceOffsets:
             options = FileSourceOptions.parse(dict(relation.options))
             known = committed.get(job_id, {}).get(source_id, {})
             for path in list_files(options):
-                start, end = known.get(path, 0), count_rows(path, options.format)
+                start, end = known.get(path, 0), self._rows_of(path, options.format)
                 if start < end:
                     yield job_id, source_id, path, start, end
+
+    def _rows_of(self, path: str, file_format: str) -> int:
+        """Rows of a file; 0 as long as it cannot be read: whoever writes it may not be through."""
+        try:
+            rows = count_rows(path, file_format)
+        except IoError as error:
+            if path not in self._unreadable:
+                self._unreadable.add(path)
+                LOG.warning("%s; it is left out until it can be", error)
+            return 0
+        self._unreadable.discard(path)
+        return rows
 
 
 def reached(committed: Offsets, target: Offsets) -> bool:

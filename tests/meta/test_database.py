@@ -241,6 +241,37 @@ def test_every_view_of_a_source_has_all_of_its_rows(server: Server, tmp_path: Pa
     assert client.run("SELECT n, total FROM third") == [(3, 13)]
 
 
+def test_a_source_file_that_is_being_written(server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is left out until it is whole, and neither other files nor other views wait for it."""
+    client = server.client()
+    client.run(TABLE)
+    client.run(
+        f"CREATE SOURCE bid (auction BIGINT, price BIGINT) WITH (connector = 'file', path = '{tmp_path}/*.arrow')"
+    )
+    client.run("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM bid")
+    (tmp_path / "1.arrow").write_bytes(b"ARROW1")
+    write_bids(tmp_path, "2.arrow", [1, 2])
+    client.run("INSERT INTO t VALUES (1, 1, 1)")
+    assert client.run("FLUSH; SELECT n FROM v") == [(2,)]
+    assert caplog.text.count("could not read source file") == 1
+    write_bids(tmp_path, "1.arrow", [3])
+    assert client.run("FLUSH; SELECT n FROM v") == [(3,)]
+
+
+def test_a_loop_that_breaks_down_says_so(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for ever for an engine that is no more."""
+
+    def broken(*_: object) -> bool:
+        raise RuntimeError("the wheel came off")
+
+    client = server.client()
+    client.run(TABLE)
+    monkeypatch.setattr("risingpy.meta.source_offsets.SourceOffsets.available", broken)
+    with pytest.raises(SqlError, match="the engine has stopped: RuntimeError: the wheel came off"):
+        for number in range(1000):  # it looks at the sources when there is nothing else to do
+            client.run(f"INSERT INTO t VALUES ({number}, 1, 1); FLUSH")
+
+
 def test_a_stopped_table_refuses_rows(server: Server) -> None:
     client = server.client()
     client.run(TABLE)

@@ -147,6 +147,8 @@ class DelimitedDecoder:
         names = [f"c{index}" for index in range(len(self._fields))]
         options = self._options
         is_csv = options.format is CopyFormat.CSV
+        if not block.endswith(b"\n"):
+            block += b"\n"  # without it pyarrow.csv takes an empty last value for a quoted one if the one before it is
         table = csv.read_csv(
             io.BytesIO(block),
             read_options=csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),

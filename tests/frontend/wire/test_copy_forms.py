@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from risingpy.errors import SqlError
@@ -152,6 +152,7 @@ def test_what_goes_out_comes_back(values: list[tuple[str | None, str | None]], o
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from('a1\\\t\n",'), max_size=30).map(str.encode), st.sampled_from(_MADE))
+@example(b'"",', CSV)
 def test_both_paths_agree_on_anything(data: bytes, options: CopyOptions) -> None:
     fields = (Field("a", VARCHAR), Field("b", VARCHAR))
     try:
