@@ -125,7 +125,12 @@ class ExpressionParser(NestedParser):
                 this = self._parse_is_test(this, token)
             else:
                 break
+            this = self._cast_if_asked(this)
         return this
+
+    def _cast_if_asked(self, this: exp.Expr) -> exp.Expr:
+        """Nothing of what ends in a keyword or a parenthesis can be the cast's alone: `x IS NULL::int` casts the test."""
+        return self._needed(lambda: self._parse_column_ops(this)) if self._curr.token_type is TokenType.DCOLON else this
 
     def _parse_is_test(self, this: exp.Expr, token: Token) -> exp.Expr:
         negated = self._match(TokenType.NOT)
@@ -179,6 +184,7 @@ class ExpressionParser(NestedParser):
             self._advance(2 if negated else 1)
             left = self._parse_predicate(left, kind, token)
             left = self._at(exp.Not(this=left), token) if negated else left
+            left = self._cast_if_asked(left) if kind is TokenType.IN else left
         return left
 
     def _parse_predicate(self, left: exp.Expr, kind: TokenType, token: Token) -> exp.Expr:
