@@ -129,7 +129,7 @@ class ExpressionParser(NestedParser):
         return this
 
     def _cast_if_asked(self, this: exp.Expr) -> exp.Expr:
-        """Nothing of what ends in a keyword or a parenthesis can be the cast's alone: `x IS NULL::int` casts the test."""
+        """What ends in a keyword or a parenthesis is cast as a whole: `x IS NULL::int` is `(x IS NULL)::int`."""
         return self._needed(lambda: self._parse_column_ops(this)) if self._curr.token_type is TokenType.DCOLON else this
 
     def _parse_is_test(self, this: exp.Expr, token: Token) -> exp.Expr:
