@@ -14,7 +14,7 @@ import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads 
 from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.build_join import as_of_join, hash_join, temporal_join
 from risingpy.executors.build_leaves import leaf, received
-from risingpy.executors.build_ordered import dedup, local_top_n, over_window, top_n
+from risingpy.executors.build_ordered import dedup, first_of_key, local_top_n, over_window, top_n
 from risingpy.executors.build_watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
 from risingpy.executors.change_chunk import empty_chunk
 from risingpy.executors.change_log import ChangeLogExecutor
@@ -299,6 +299,8 @@ def _conflict_rule(plan: Materialize) -> ConflictRule:
 def _materialize(plan: Materialize, epoch: FragmentEpoch) -> Executor:
     table = epoch.transaction.state_table(plan.table)
     match plan.conflict:
+        case ConflictBehavior.NO_CHECK if plan.first_by is not None:
+            return first_of_key(plan, table)
         case ConflictBehavior.NO_CHECK:
             return MaterializeExecutor(table=table)
         case ConflictBehavior.OVERWRITE if plan.version is None:

@@ -11,8 +11,10 @@ from risingpy.executors.operator_tree import Operator
 from risingpy.executors.over_window import OverWindowExecutor
 from risingpy.executors.top_n import TopNExecutor, Window
 from risingpy.executors.window_functions import WindowFunctions
+from risingpy.optimizer.plan import Materialize
 from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.optimizer.state_tables import ordered_rows
+from risingpy.storage.state_table import StateTable
 
 
 def top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
@@ -43,6 +45,17 @@ def top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
         ),
         empty,
         (input,),
+    )
+
+
+def first_of_key(plan: Materialize, table: StateTable) -> FirstOfGroupExecutor:
+    """What keeps the first row of each key in the relation itself."""
+    key = [column.index for column in plan.table.key]
+    return FirstOfGroupExecutor(
+        table=table,
+        group_key=key,
+        group_types=[plan.table.columns[k].type for k in key],
+        order=ordered_rows(0, "", "", plan.input.properties, (), plan.first_by or (), ()),
     )
 
 

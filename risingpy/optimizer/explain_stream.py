@@ -271,6 +271,7 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
         "pk_columns": [names[key.index] for key in plan.table.key],
         "pk_conflict": plan.conflict.value,
         **({} if plan.version is None else {"version_column": names[plan.version]}),
+        **({} if plan.first_by is None else {"first_by": sort_texts(plan.first_by, names)}),
     }
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from risingpy.executors.expression.nodes import Expr
+from risingpy.optimizer.logical import SortKey
 from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
@@ -218,6 +219,7 @@ class Materialize:
 
     With OVERWRITE the stored rows are read to turn the log's last write per key into −old and +new; with IGNORE and
     FILL (`executors/conflicts.py`) likewise. `version`: a write with less in that column than the row has is ignored.
+    `first_by`: of an append-only input, the first row of each key in that order, then of the input's stream key, stays.
     Output: the changes of the stored relation, all its columns. State: `table`, the relation itself.
     """
 
@@ -226,6 +228,7 @@ class Materialize:
     conflict: ConflictBehavior
     properties: Properties
     version: ColumnIndex | None = None
+    first_by: tuple[SortKey, ...] | None = None
 
 
 StreamPlan = (

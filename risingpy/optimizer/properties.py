@@ -108,7 +108,7 @@ def append_only(plan: StreamPlan) -> bool:
         case Union():
             return all(each.properties.append_only for each in plan.inputs)
         case Materialize():
-            keeps = plan.conflict in (ConflictBehavior.NO_CHECK, ConflictBehavior.IGNORE)
+            keeps = plan.conflict in (ConflictBehavior.NO_CHECK, ConflictBehavior.IGNORE) and plan.first_by is None
             return plan.input.properties.append_only and keeps
         case _:
             assert_never(plan)

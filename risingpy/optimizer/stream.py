@@ -16,6 +16,7 @@ from risingpy.optimizer import logical
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Watermark
 from risingpy.optimizer.common_subplans import common_subplans
 from risingpy.optimizer.distribution import brings_together, hash_by
+from risingpy.optimizer.first_rows import first_rows_of
 from risingpy.optimizer.logical import Field, Schema, SortKey
 from risingpy.optimizer.plan import ConflictBehavior, Dml, Materialize, StreamPlan
 from risingpy.optimizer.plan_properties import ColumnIndex, Properties, WatermarkColumn
@@ -106,16 +107,22 @@ def plan_materialized_view(
     if emit_on_window_close:
         streamed = closed_rows(streamed, name, allocate)
     input, sort_keys = _stored_columns(streamed, ordered, len(output_names))
-    columns = _column_descs(input.properties.schema, output_names)
-    if not brings_together(input.properties.distribution, input.properties.stream_key):
-        input = exchange(input, input.properties.stream_key)
     stream_key = input.properties.stream_key
     sort_columns = {key.index for key in sort_keys}
+    first = None if emit_on_window_close else first_rows_of(input)
+    if first is not None and sort_columns <= {*first.key}:
+        input, stream_key = first.input, first.key
+    else:
+        first = None
+    columns = _column_descs(input.properties.schema, output_names)
+    if not brings_together(input.properties.distribution, stream_key):
+        input = exchange(input, stream_key)
     key = tuple(KeyColumn(k.index, k.descending, k.nulls_first) for k in sort_keys)
     key += tuple(KeyColumn(i) for i in stream_key if i not in sort_columns)
     table = relation_table(table_id, name, columns, key, input.properties.distribution.columns)
     schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
-    root = derived(Materialize(input, table, ConflictBehavior.NO_CHECK, underived(schema)))
+    first_by = None if first is None else first.order
+    root = derived(Materialize(input, table, ConflictBehavior.NO_CHECK, underived(schema), first_by=first_by))
     notices = (*ordered.notices, *planner.notices)
     return StreamJobPlan(root, table, columns, stream_key, root.properties.append_only, notices)
 

@@ -48,6 +48,8 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return ()
         case DynamicFilter():  # the same rows
             return plan.left.properties.stream_key
+        case Materialize(first_by=tuple()):  # one row of each key
+            return tuple(column.index for column in plan.table.key)
         case Filter() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Materialize():  # the same rows
             return plan.input.properties.stream_key
         case LocalTopN():  # some of them

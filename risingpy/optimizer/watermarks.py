@@ -93,7 +93,8 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
         case LocalTopN():
             return plan.input.properties.watermarks
         case Materialize():  # a write that replaces an old row takes that back
-            kept = plan.conflict is ConflictBehavior.NO_CHECK or plan.properties.append_only
+            unchecked = plan.conflict is ConflictBehavior.NO_CHECK and plan.first_by is None
+            kept = unchecked or plan.properties.append_only
             return plan.input.properties.watermarks if kept or _ignores(plan) else ()
         case Project():
             found = ((i, expression_bounds(expression, plan.input)) for i, expression in enumerate(plan.expressions))

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from risingpy.optimizer.logical import SortKey
+from risingpy.optimizer.plan import ConflictBehavior, Materialize
 from risingpy.optimizer.plan_ordered import LocalTopN, TopN
 from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
@@ -124,14 +125,33 @@ def test_offset_alone(history: list[Relation], shape: Any) -> None:
     check(top_n(group_key, order, None, offset + 1, with_ties=False), history)
 
 
+def grown(history: list[Relation]) -> list[Relation]:
+    """A history in which rows only come."""
+    states: list[Relation] = []
+    for number, state in enumerate(history):
+        added = {(number, key): (number * 100 + int(str(key)), *row[1:]) for key, row in state.items()}
+        states.append({**(states[-1] if states else {}), **added})
+    return states
+
+
 @given(history=rows, shape=shapes, with_ties=st.booleans())
 @settings(max_examples=150)
 def test_append_only(history: list[Relation], shape: Any, with_ties: bool) -> None:
-    grown: list[Relation] = []
-    for number, state in enumerate(history):
-        added = {(number, key): (number * 100 + int(str(key)), *row[1:]) for key, row in state.items()}
-        grown.append({**(grown[-1] if grown else {}), **added})
-    check(top_n(*shape, with_ties=with_ties and bool(shape[1]), append_only=True), grown)
+    check(top_n(*shape, with_ties=with_ties and bool(shape[1]), append_only=True), grown(history))
+
+
+@given(history=rows, order=orders)
+@settings(max_examples=150)
+def test_the_first_row_of_each_group_in_the_view_itself(history: list[Relation], order: tuple[SortKey, ...]) -> None:
+    top = top_n((GROUP,), order, 1, 0, with_ties=False, append_only=True)
+    plan = Materialize(top.input, top.table, ConflictBehavior.NO_CHECK, top.properties, first_by=order)
+    with FragmentBench(plan, [plan.table]) as bench:
+        output = Output(plan.properties.stream_key)
+        for number, (before, after) in enumerate(pairwise([{}, *grown(history)])):
+            output.take(bench.run(delta(before, after, TYPES, random.Random(number))))
+            answer = {comparable(row) for row in expected(after, top)}
+            assert set(output.rows) == answer
+            assert bench.state() == [answer]
 
 
 @given(history=rows, shape=shapes, with_ties=st.booleans())

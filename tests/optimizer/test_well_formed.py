@@ -252,8 +252,10 @@ def check_union(node: plan.Union) -> None:
 def check_materialize(node: plan.Materialize) -> None:
     table, given_ = node.table, node.input.properties
     key = {column.index for column in table.key}
-    assert set(given_.stream_key) <= key
-    assert brings_together(given_.distribution, given_.stream_key)
+    stream_key = given_.stream_key if node.first_by is None else tuple(key)
+    assert set(stream_key) <= key
+    assert brings_together(given_.distribution, stream_key)
+    assert node.first_by is None or given_.append_only
     assert table.distribution == given_.distribution.columns
     assert [column.type for column in table.columns] == [column.type for column in given_.schema]
     assert sorted({*key, *table.value_columns}) == list(range(len(table.columns)))
