@@ -16,6 +16,7 @@ from risingpy.optimizer import logical
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Watermark
 from risingpy.optimizer.common_subplans import common_subplans
 from risingpy.optimizer.distribution import brings_together, hash_by
+from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.logical import Field, Schema, SortKey
 from risingpy.optimizer.plan import ConflictBehavior, Dml, Materialize, StreamPlan
 from risingpy.optimizer.plan_properties import ColumnIndex, Properties, WatermarkColumn
@@ -88,12 +89,13 @@ def plan_materialized_view(
     name: str,
     output_names: Sequence[str],
     emit_on_window_close: bool = False,
+    table_rows: TableRows = no_table_rows,
 ) -> StreamJobPlan:
     """The job of a materialized view of `query`.
 
     `output_names` are the names of the columns that are not hidden. With `emit_on_window_close` the view has only what
-    is final by the watermarks below. Raises FeatureNotSupported, naming the
-    construct, where the query cannot be streamed, and DuplicateColumn where two names are equal.
+    is final by the watermarks below. `table_rows` tells large relations from small ones. Raises FeatureNotSupported,
+    naming the construct, where the query cannot be streamed, and DuplicateColumn where two names are equal.
     """
     _check_names(output_names)
     table_id = allocate()
@@ -101,7 +103,7 @@ def plan_materialized_view(
     query = optimize_for_stream(ordered.query)
     # What closes windows is planned by the operators below it: no parts have readers of their own there.
     common = {} if emit_on_window_close else common_subplans(query)
-    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common)
+    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common, table_rows)
     streamed = planner.stream(query)
     if emit_on_window_close:
         streamed = closed_rows(streamed, name, allocate)

@@ -135,6 +135,7 @@ def _explain_view(session: ClientSession, explain: Explain, statement: CreateMat
         name=statement.name.name,
         output_names=bound.column_names,
         emit_on_window_close=statement.emit_on_window_close,
+        table_rows=session.database.table_rows,
     )
     job = cut(planned.table.table_id, planned, state.graph(), allocate)
     return _job_lines(explain, planned.root, job)
