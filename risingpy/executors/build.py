@@ -44,6 +44,7 @@ from risingpy.executors.project import ProjectExecutor, may_cancel
 from risingpy.executors.project_set import ProjectSetExecutor
 from risingpy.executors.simple_agg import SimpleAggExecutor
 from risingpy.executors.union import UnionExecutor
+from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import Fragment
 from risingpy.optimizer.plan import (
     ChangeLog,
@@ -76,6 +77,7 @@ from risingpy.types import SqlType
 class _Tree:
     root: Operator
     wakers: tuple[Callable[[FragmentEpoch], bool], ...]
+    empty_inputs: tuple[pa.Table, ...]
 
 
 # Trees of fragments that ran lately. A fragment is known by its identity: hashing a plan would cost more than
@@ -98,6 +100,11 @@ class FragmentRun:
         if not any(wakes(self.epoch) for wakes in self.tree.wakers):
             return self.tree.root.empty
         return run_operator(self.tree.root, self.epoch)
+
+    @property
+    def empty_inputs(self) -> tuple[pa.Table, ...]:
+        """What each exchange gives when nothing has come."""
+        return self.tree.empty_inputs
 
     @property
     def errors(self) -> int:
@@ -133,7 +140,8 @@ def _tree_of(fragment: Fragment) -> _Tree:
     if known is not None:
         return known[1]
     root = _operator(fragment.root, _Numbers())
-    tree = _Tree(root, wakers_of(root))
+    leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Exchange | Share)]
+    tree = _Tree(root, wakers_of(root), tuple(empty_chunk(_types(leaf)) for leaf in leaves))
     _trees[id(fragment)] = (fragment, tree)
     if len(_trees) > _MAX_TREES:
         _trees.popitem(last=False)

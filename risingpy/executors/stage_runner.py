@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from risingpy.errors import DiskFailure
 from risingpy.executors.build import build_fragment
-from risingpy.executors.change_chunk import empty_chunk
 from risingpy.executors.epoch_input import EpochInput
 from risingpy.executors.exchange import (
     PORTS_PER_FRAGMENT,
@@ -30,9 +29,8 @@ from risingpy.executors.exchange import (
 )
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.executors.shard_threads import OnShards
-from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import ExchangeSource, Fragment, StreamGraph
-from risingpy.optimizer.plan import Exchange, Materialize, Share
+from risingpy.optimizer.plan import Materialize
 from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.storage.shard_store import EpochTransaction, ShardStore
 
@@ -169,7 +167,6 @@ class _Routes:
     stage_of: Mapping[int, int]
     consumers: Mapping[int, tuple[tuple[int, ExchangeSource], ...]]  # by producing fragment: (port, how to spread rows)
     later_readers: Mapping[int, tuple[int, ...]]  # by table: ports of fragments of later stages that scan it
-    empty_inputs: Mapping[int, tuple[pa.Table, ...]]  # by fragment: an empty chunk per exchange input
 
 
 _last_routes: list[_Routes] = []  # of the graph that ran last: comparing or hashing whole graphs would cost more
@@ -200,7 +197,6 @@ def _make_routes(graph: StreamGraph) -> _Routes:
         stage_of=stage_of,
         consumers={fragment_id: tuple(ports) for fragment_id, ports in consumers.items()},
         later_readers={table: tuple(ports) for table, ports in readers.items()},
-        empty_inputs={fragment.fragment_id: _empty_inputs(fragment) for fragment in every},
     )
 
 
@@ -215,10 +211,6 @@ def _run_fragment(
     report: StageReport,
 ) -> pa.Table:
     """Runs one fragment; notes the changes of the relation that it writes in `changes`."""
-    inputs = [
-        _concatenated(received.get(input_port(fragment.fragment_id, index)), empty)
-        for index, empty in enumerate(routes.empty_inputs[fragment.fragment_id])
-    ]
     upstream: dict[int, pa.Table] = {}
     for index, table_id in enumerate(fragment.upstream_tables):
         passed_on = received.get(table_port(fragment.fragment_id, index))
@@ -228,6 +220,10 @@ def _run_fragment(
             upstream[table_id] = pa.concat_tables(passed_on)
     try:
         executor = build_fragment(fragment, transaction, epoch_input, shard, routes.graph.shards, fragment.job_id)
+        inputs = [
+            _concatenated(received.get(input_port(fragment.fragment_id, index)), empty)
+            for index, empty in enumerate(executor.empty_inputs)
+        ]
         delta = executor.run(inputs, upstream)
     except (OSError, DiskFailure):
         raise  # not the job's fault
@@ -267,14 +263,6 @@ def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int) -> I
     if isinstance(fragment.root, Materialize):
         for port in routes.later_readers.get(fragment.root.table.table_id, ()):
             yield shard, port, delta
-
-
-def _empty_inputs(fragment: Fragment) -> tuple[pa.Table, ...]:
-    return tuple(
-        empty_chunk([column.type for column in node.properties.schema])
-        for node in nodes_of_fragment(fragment.root)
-        if isinstance(node, Exchange | Share)
-    )
 
 
 def _concatenated(tables: list[pa.Table] | None, empty: pa.Table) -> pa.Table:
