@@ -36,6 +36,7 @@ from risingpy.executors.operator_tree import (
     FragmentEpoch,
     Operator,
     at_start,
+    only_rows_wake,
     run_operator,
     wakers_of,
 )
@@ -78,6 +79,7 @@ class _Tree:
     root: Operator
     wakers: tuple[Callable[[FragmentEpoch], bool], ...]
     empty_inputs: tuple[pa.Table, ...]
+    only_rows_wake: bool
 
 
 # Trees of fragments that ran lately. A fragment is known by its identity: hashing a plan would cost more than
@@ -123,6 +125,15 @@ class FragmentRun:
         return self.epoch.reached
 
 
+def waits_for_rows(fragment: Fragment) -> bool:
+    """Whether a fragment has nothing to do when no rows come to it, and its job reads no snapshot.
+
+    Only one that has run lately is known to: the first run, which makes its operators, may fail.
+    """
+    known = _trees.get(id(fragment))
+    return known is not None and known[1].only_rows_wake
+
+
 def build_fragment(
     fragment: Fragment,
     transaction: EpochTransaction,
@@ -141,7 +152,7 @@ def _tree_of(fragment: Fragment) -> _Tree:
         return known[1]
     root = _operator(fragment.root, _Numbers())
     leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Exchange | Share)]
-    tree = _Tree(root, wakers_of(root), tuple(empty_chunk(_types(leaf)) for leaf in leaves))
+    tree = _Tree(root, wakers_of(root), tuple(empty_chunk(_types(leaf)) for leaf in leaves), only_rows_wake(root))
     _trees[id(fragment)] = (fragment, tree)
     if len(_trees) > _MAX_TREES:
         _trees.popitem(last=False)

@@ -1,5 +1,5 @@
-"""EXPLAIN: a plan in, its lines out. `explain_query`: queries; `explain_stream`: jobs; `explain_fragments`: their parts;
-`explain_trace`: what the rules do; `explain_tree`: the layout.
+"""EXPLAIN: a plan in, its lines out. `explain_query`: queries; `explain_stream`: jobs; `explain_fragments`: their
+parts; `explain_trace`: what the rules do; `explain_tree`: the layout.
 
 `explain_analyze`: a running job with what its operators do.
 """
