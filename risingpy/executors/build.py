@@ -36,6 +36,7 @@ from risingpy.executors.operator_tree import (
     FragmentEpoch,
     Operator,
     at_start,
+    only_rows_wake,
     run_operator,
     wakers_of,
 )
@@ -44,6 +45,7 @@ from risingpy.executors.project import ProjectExecutor, may_cancel
 from risingpy.executors.project_set import ProjectSetExecutor
 from risingpy.executors.simple_agg import SimpleAggExecutor
 from risingpy.executors.union import UnionExecutor
+from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import Fragment
 from risingpy.optimizer.plan import (
     ChangeLog,
@@ -76,6 +78,8 @@ from risingpy.types import SqlType
 class _Tree:
     root: Operator
     wakers: tuple[Callable[[FragmentEpoch], bool], ...]
+    empty_inputs: tuple[pa.Table, ...]
+    only_rows_wake: bool
 
 
 # Trees of fragments that ran lately. A fragment is known by its identity: hashing a plan would cost more than
@@ -100,6 +104,11 @@ class FragmentRun:
         return run_operator(self.tree.root, self.epoch)
 
     @property
+    def empty_inputs(self) -> tuple[pa.Table, ...]:
+        """What each exchange gives when nothing has come."""
+        return self.tree.empty_inputs
+
+    @property
     def errors(self) -> int:
         return self.epoch.errors
 
@@ -114,6 +123,15 @@ class FragmentRun:
     @property
     def reached(self) -> dict[int, int]:
         return self.epoch.reached
+
+
+def waits_for_rows(fragment: Fragment) -> bool:
+    """Whether a fragment has nothing to do when no rows come to it, and its job reads no snapshot.
+
+    Only one that has run lately is known to: the first run, which makes its operators, may fail.
+    """
+    known = _trees.get(id(fragment))
+    return known is not None and known[1].only_rows_wake
 
 
 def build_fragment(
@@ -133,7 +151,8 @@ def _tree_of(fragment: Fragment) -> _Tree:
     if known is not None:
         return known[1]
     root = _operator(fragment.root, _Numbers())
-    tree = _Tree(root, wakers_of(root))
+    leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Exchange | Share)]
+    tree = _Tree(root, wakers_of(root), tuple(empty_chunk(_types(leaf)) for leaf in leaves), only_rows_wake(root))
     _trees[id(fragment)] = (fragment, tree)
     if len(_trees) > _MAX_TREES:
         _trees.popitem(last=False)

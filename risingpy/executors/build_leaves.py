@@ -23,14 +23,19 @@ from risingpy.optimizer.plan import Dml, Now, Source, TableScan, Values
 def received(index: int, empty: pa.Table) -> Operator:
     """The operator of the fragment's input with that number, an Exchange or a Share."""
     receiver = _Receiver(index)
-    return Operator(receiver, empty, wakes=receiver.has_rows)
+    return Operator(receiver, empty, wakes=receiver.has_rows, wakes_by_rows=True)
 
 
 def leaf(plan: TableScan | Dml | Source | Values | Now, empty: pa.Table) -> Operator:
     """The operator of a node without inputs."""
     match plan:
         case TableScan():
-            return Operator(lambda epoch: _Scan(plan, epoch), empty, wakes=lambda epoch: _scan_wakes(plan, epoch))
+            return Operator(
+                lambda epoch: _Scan(plan, epoch),
+                empty,
+                wakes=lambda epoch: _scan_wakes(plan, epoch),
+                wakes_by_rows=True,
+            )
         case Dml():
             return Operator(
                 lambda epoch: _dml(plan, epoch, empty), empty, wakes=lambda epoch: _is_logged(plan.table_id, epoch)

@@ -153,7 +153,7 @@ class _Sweep:
             None if self.side.degree is None else tables(self.side.degree),
             bound,
             shard=epoch.shard,
-            vnodes=vnodes_of_shard(epoch.shard, epoch.shards),
+            vnodes=vnodes_of_shard(epoch.shard, epoch.shards) if self.side.table.distribution else range(1),
             input_rows=input_rows,
         )
 

@@ -19,7 +19,7 @@ from risingpy.executors.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.graph import StreamGraph
-from risingpy.optimizer.plan_codec import decode
+from risingpy.optimizer.graph_codec import decode_graph
 from risingpy.storage.log_reader import LogReader
 from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.write_ahead_log import log_directory
@@ -89,9 +89,7 @@ class EpochWorker:
 
     def graph(self, version: int) -> StreamGraph:
         if self._graph is None or self._graph.version != version:
-            graph = decode(graph_path(self.data_dir, version).read_bytes())
-            assert isinstance(graph, StreamGraph)
-            self._graph = graph
+            self._graph = decode_graph(graph_path(self.data_dir, version).read_bytes())
         return self._graph
 
     def source(self, descriptor: EpochDescriptor, source_id: int) -> Relation:

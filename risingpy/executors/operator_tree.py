@@ -74,7 +74,8 @@ class Operator:
     """`make` gives the epoch's executor. Without a row in any input it is not made unless `wakes` says so.
 
     `number` is the plan node's place in the fragment, depth first and left to right; `fused` that of a Filter below
-    which the executor evaluates on the way: its `passed` says how many rows came through.
+    which the executor evaluates on the way: its `passed` says how many rows came through. `wakes_by_rows`: what
+    wakes it are rows that come to the fragment, or a snapshot that its job still reads, and nothing else.
     """
 
     make: Callable[[FragmentEpoch], Executor]
@@ -83,6 +84,13 @@ class Operator:
     wakes: Callable[[FragmentEpoch], bool] = never
     number: int = 0
     fused: int | None = None
+    wakes_by_rows: bool = False
+
+
+def only_rows_wake(operator: Operator) -> bool:
+    """Whether a tree has nothing to do unless rows come to its fragment, or its job reads a snapshot."""
+    own = operator.wakes is never or operator.wakes_by_rows
+    return own and all(only_rows_wake(child) for child in operator.inputs)
 
 
 def wakers_of(operator: Operator) -> tuple[Callable[[FragmentEpoch], bool], ...]:

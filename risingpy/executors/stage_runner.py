@@ -16,8 +16,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from risingpy.errors import DiskFailure
-from risingpy.executors.build import build_fragment
-from risingpy.executors.change_chunk import empty_chunk
+from risingpy.executors.build import build_fragment, waits_for_rows
 from risingpy.executors.epoch_input import EpochInput
 from risingpy.executors.exchange import (
     PORTS_PER_FRAGMENT,
@@ -30,9 +29,8 @@ from risingpy.executors.exchange import (
 )
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.executors.shard_threads import OnShards
-from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import ExchangeSource, Fragment, StreamGraph
-from risingpy.optimizer.plan import Exchange, Materialize, Share
+from risingpy.optimizer.plan import Materialize
 from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.storage.shard_store import EpochTransaction, ShardStore
 
@@ -150,6 +148,8 @@ def _run_fragments(
     """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they come."""
     changes: dict[int, pa.Table] = {}
     for fragment in routes.fragments[stage]:
+        if _is_idle(routes, fragment, epoch_input, received, changes):
+            continue
         delta = _run_fragment(routes, fragment, shard, transaction, epoch_input, received, changes, report)
         if not delta.num_rows:
             continue
@@ -160,6 +160,17 @@ def _run_fragments(
                 yield target, port, rows
 
 
+def _is_idle(
+    routes: _Routes, fragment: Fragment, epoch_input: EpochInput, received: Received, changes: Mapping[int, pa.Table]
+) -> bool:
+    """Whether there is nothing for the fragment to do, as in most epochs for most views: found out in a microsecond."""
+    if any(port in received for port in routes.ports[fragment.fragment_id]):
+        return False
+    if any(table_id in changes for table_id in fragment.upstream_tables):
+        return False
+    return not epoch_input.is_backfilling(fragment.job_id) and waits_for_rows(fragment)
+
+
 @dataclass(frozen=True, slots=True)
 class _Routes:
     """A graph's fragments by stage, in an order in which upstreams come first, and where their output goes."""
@@ -168,8 +179,8 @@ class _Routes:
     fragments: tuple[tuple[Fragment, ...], ...]
     stage_of: Mapping[int, int]
     consumers: Mapping[int, tuple[tuple[int, ExchangeSource], ...]]  # by producing fragment: (port, how to spread rows)
+    ports: Mapping[int, tuple[int, ...]]  # by fragment: where rows come to it
     later_readers: Mapping[int, tuple[int, ...]]  # by table: ports of fragments of later stages that scan it
-    empty_inputs: Mapping[int, tuple[pa.Table, ...]]  # by fragment: an empty chunk per exchange input
 
 
 _last_routes: list[_Routes] = []  # of the graph that ran last: comparing or hashing whole graphs would cost more
@@ -199,9 +210,15 @@ def _make_routes(graph: StreamGraph) -> _Routes:
         fragments=fragments,
         stage_of=stage_of,
         consumers={fragment_id: tuple(ports) for fragment_id, ports in consumers.items()},
+        ports={fragment.fragment_id: _ports_of(fragment) for fragment in every},
         later_readers={table: tuple(ports) for table, ports in readers.items()},
-        empty_inputs={fragment.fragment_id: _empty_inputs(fragment) for fragment in every},
     )
+
+
+def _ports_of(fragment: Fragment) -> tuple[int, ...]:
+    inputs = [input_port(fragment.fragment_id, index) for index in range(len(fragment.inputs))]
+    tables = [table_port(fragment.fragment_id, index) for index in range(len(fragment.upstream_tables))]
+    return (*inputs, *tables)
 
 
 def _run_fragment(
@@ -215,10 +232,6 @@ def _run_fragment(
     report: StageReport,
 ) -> pa.Table:
     """Runs one fragment; notes the changes of the relation that it writes in `changes`."""
-    inputs = [
-        _concatenated(received.get(input_port(fragment.fragment_id, index)), empty)
-        for index, empty in enumerate(routes.empty_inputs[fragment.fragment_id])
-    ]
     upstream: dict[int, pa.Table] = {}
     for index, table_id in enumerate(fragment.upstream_tables):
         passed_on = received.get(table_port(fragment.fragment_id, index))
@@ -228,12 +241,16 @@ def _run_fragment(
             upstream[table_id] = pa.concat_tables(passed_on)
     try:
         executor = build_fragment(fragment, transaction, epoch_input, shard, routes.graph.shards, fragment.job_id)
+        inputs = [
+            _concatenated(received.get(input_port(fragment.fragment_id, index)), empty)
+            for index, empty in enumerate(executor.empty_inputs)
+        ]
         delta = executor.run(inputs, upstream)
     except (OSError, DiskFailure):
         raise  # not the job's fault
     except Exception as error:
         raise FragmentFailed(fragment.job_id, fragment.fragment_id, error) from error
-    if isinstance(fragment.root, Materialize):
+    if isinstance(fragment.root, Materialize) and delta.num_rows:
         changes[fragment.root.table.table_id] = delta
     _note(report, fragment, executor.errors, executor.backfill)
     report.watermarks.update(executor.reached)
@@ -267,14 +284,6 @@ def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int) -> I
     if isinstance(fragment.root, Materialize):
         for port in routes.later_readers.get(fragment.root.table.table_id, ()):
             yield shard, port, delta
-
-
-def _empty_inputs(fragment: Fragment) -> tuple[pa.Table, ...]:
-    return tuple(
-        empty_chunk([column.type for column in node.properties.schema])
-        for node in nodes_of_fragment(fragment.root)
-        if isinstance(node, Exchange | Share)
-    )
 
 
 def _concatenated(tables: list[pa.Table] | None, empty: pa.Table) -> pa.Table:

@@ -28,7 +28,7 @@ from risingpy.meta.state import CommittedEpoch, MetaState
 from risingpy.meta.state_store import MetaStateStore, with_status
 from risingpy.meta.work_since_start import WorkSinceStart
 from risingpy.optimizer.catalog import JobStatus, Relation
-from risingpy.optimizer.plan_codec import encode
+from risingpy.optimizer.graph_codec import encode_graph
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.fault_points import reach
 from risingpy.storage.state_store import ReadView, StateStore
@@ -353,7 +353,7 @@ class BarrierLoop:
     def _write_graph(self, state: MetaState) -> None:
         try:
             reach("graph.write")
-            graph_path(self._data_dir, state.graph_version).write_bytes(encode(state.graph()))
+            graph_path(self._data_dir, state.graph_version).write_bytes(encode_graph(state.graph()))
             graph_path(self._data_dir, state.graph_version - 2).unlink(missing_ok=True)
         except OSError as error:
             raise disk_failure("cannot write the stream graph", error) from error

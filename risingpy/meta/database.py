@@ -140,6 +140,14 @@ class Database:
             self._catalog = known
         return known[1]
 
+    def table_rows(self, table_id: int) -> int:
+        """How many rows a table or view has in the newest committed epoch."""
+        _, view = self._loop.acquire_view()
+        try:
+            return view.rows_of(table_id)
+        finally:
+            view.release()
+
     def wait_for_lsn(self, lsn: int, cancelled: threading.Event | None = None) -> None:
         """Waits until the epoch that holds the log up to `lsn` is committed and readable."""
         self._loop.wait_until(lambda state: state.committed.lsn >= lsn, cancelled)
@@ -239,7 +247,7 @@ class Database:
         made: list[tuple[int, tuple[str, ...]]] = []
 
         def add(state: MetaState) -> MetaState:
-            after, relation_id, notices = ddl.add_materialized_view(state, view)
+            after, relation_id, notices = ddl.add_materialized_view(state, view, self.table_rows)
             made.append((relation_id, notices))
             return after
 

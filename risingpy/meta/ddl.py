@@ -22,6 +22,7 @@ from risingpy.errors import (
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.meta.state_store import without_relation
 from risingpy.optimizer.catalog import ColumnDesc, JobStatus, Relation, RelationKind, Watermark
+from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.plan import ConflictBehavior
@@ -131,8 +132,10 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
     return with_job(state, relation, planned, allocate)
 
 
-def add_materialized_view(state: MetaState, view: NewMaterializedView) -> tuple[MetaState, int, tuple[str, ...]]:
-    """(`state` with the view and its job in creation, its id, notices)."""
+def add_materialized_view(
+    state: MetaState, view: NewMaterializedView, table_rows: TableRows = no_table_rows
+) -> tuple[MetaState, int, tuple[str, ...]]:
+    """(`state` with the view and its job in creation, its id, notices). `table_rows`: what relations hold now."""
     check_new_name(state, view.schema_name, view.name)
     check_unchanged(state, view.depends_on)
     allocate = IdAllocator(state.next_id)
@@ -143,6 +146,7 @@ def add_materialized_view(state: MetaState, view: NewMaterializedView) -> tuple[
         name=view.name,
         output_names=view.column_names,
         emit_on_window_close=view.emit_on_window_close,
+        table_rows=table_rows,
     )
     relation = Relation(
         relation_id=planned.table.table_id,

@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
 from risingpy.optimizer.fragments import nodes_of_fragment
+from risingpy.optimizer.nested_loop_join import side_that_is_everywhere
 from risingpy.optimizer.plan import StreamPlan, TableScan
-from risingpy.optimizer.plan_joins import DynamicFilter
+from risingpy.optimizer.plan_joins import DynamicFilter, HashJoin
 from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.meta_store import MetaStore
 from risingpy.storage.shard_store import ShardStore, shard_directory, shards_directory
@@ -75,7 +76,8 @@ def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
     source = StateStore(data_dir, state.shards)
     targets = [ShardStore(shard_directory(data_dir, k, shards), shard=k, shards=shards) for k in range(shards)]
     progress, bounds = _progress_tables(state), _bound_tables(state)
-    left_out = {*progress, *bounds, *state.purge}
+    copied = _copied_tables(state)
+    left_out = {*progress, *bounds, *copied, *state.purge}
     moved = 0
     try:
         source.recover(state.committed.epoch)
@@ -85,6 +87,11 @@ def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
                 for shard, part in _split(batch, shards):
                     targets[shard].fill(part)
                     moved += len(part.keys)
+        for table_id, batch in stored_rows(view.snapshots[0]):
+            if table_id in copied:
+                for target in targets:
+                    target.fill(batch)
+                moved += len(batch.keys)
         known = [(table, _any_row(StorageTable(table, view))) for table in bounds.values()]
         view.release()
         for shard, target in enumerate(targets):
@@ -118,6 +125,13 @@ def _progress_tables(state: MetaState) -> dict[int, TableSchema]:
 def _bound_tables(state: MetaState) -> dict[int, TableSchema]:
     """The tables that have the same row in every shard: the bound of a filter."""
     return {node.bound.table_id: node.bound for node in _nodes(state) if isinstance(node, DynamicFilter)}
+
+
+def _copied_tables(state: MetaState) -> frozenset[int]:
+    """The tables that are the same in every shard: those of a nested-loop join's side that is on all of them."""
+    joins = ((node, side_that_is_everywhere(node)) for node in _nodes(state) if isinstance(node, HashJoin))
+    sides = ((node.left_side, node.right_side)[number] for node, number in joins if number is not None)
+    return frozenset(side.table.table_id for side in sides)
 
 
 def _any_row(table: StorageTable) -> pa.RecordBatch | None:

@@ -12,6 +12,7 @@ from risingpy.connectors.file_source import FileSourceOptions, count_rows, list_
 from risingpy.errors import IoError
 from risingpy.executors.epoch_descriptor import SplitRange
 from risingpy.meta.state import MetaState
+from risingpy.optimizer.catalog import RelationKind
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.graph import Job
 from risingpy.optimizer.plan import Source
@@ -67,9 +68,11 @@ class SourceOffsets:
 
     def _readers(self, state: MetaState) -> list[tuple[int, int]]:
         """(job, source) of every job that reads a source."""
-        jobs, readers = self._known
-        if jobs is not state.jobs:
-            readers = [(job.job_id, source) for job in state.jobs.values() for source in sorted(_source_ids(job))]
+        known, readers = self._known
+        if known is not state.jobs:
+            there_are = any(relation.kind is RelationKind.SOURCE for relation in state.catalog.relations.values())
+            jobs = state.jobs.values() if there_are else ()  # to look through all of them takes long
+            readers = [(job.job_id, source) for job in jobs for source in sorted(_source_ids(job))]
             self._known = (state.jobs, readers)
         return readers
 

@@ -76,7 +76,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.input.properties.distribution
         case AsOfJoin():
             return plan.left.properties.distribution
-        case HashJoin():  # by the join key of the side whose rows are all there; of a full join there is none
+        case HashJoin():  # by the side whose rows are all there, and not on every shard; of a full join there is none
             return _joined(plan)
         case Union():  # rows stay where they are: usable if they are spread in the same way
             first, *others = (each.properties.distribution for each in plan.inputs)
@@ -95,7 +95,7 @@ def moved(given: Distribution, positions: dict[ColumnIndex, ColumnIndex]) -> Dis
 def _joined(plan: HashJoin) -> Distribution:
     left, right = plan.left.properties.distribution, plan.right.properties.distribution
     match plan.kind:
-        case JoinKind.RIGHT:
+        case _ if plan.kind is JoinKind.RIGHT or left.kind is DistributionKind.BROADCAST:
             width = len(plan.left.properties.schema)
             return Distribution(right.kind, tuple(width + i for i in right.columns))
         case JoinKind.FULL:

@@ -62,15 +62,9 @@ def explain_stream(
     return render(_Explainer(verbose, fragments).tree(root, None), explain_format)
 
 
-def explain_fragments(job: Job, verbose: bool = False) -> list[str]:
-    """The lines of EXPLAIN (DISTSQL): each fragment with its stage, those that the clients read first."""
-    lines: list[str] = []
-    for fragment in reversed(job.fragments):
-        lines.append(f"Fragment {fragment.fragment_id} (stage {fragment.stage})")
-        lines += render(_Explainer(verbose, {}, fragment).tree(fragment.root, None), ExplainFormat.TEXT)
-        lines.append("")
-    tables = (job.table, *job.state_tables)
-    return lines + [f"Table {table.table_id} {table.name} {{ {table_text(table)} }}" for table in tables]
+def fragment_node(fragment: Fragment, *, verbose: bool) -> ExplainNode:
+    """A fragment's operators; an Exchange or a Share, with the fragment that it reads, has nothing below it."""
+    return _Explainer(verbose, {}, fragment).tree(fragment.root, None)
 
 
 def operator_node(plan: StreamPlan) -> ExplainNode:

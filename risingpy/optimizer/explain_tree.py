@@ -44,33 +44,35 @@ class ExplainNode:
 def render(node: ExplainNode, explain_format: ExplainFormat) -> list[str]:
     """The lines of the answer to EXPLAIN."""
     if explain_format is ExplainFormat.JSON:
-        return json.dumps(_json(node), indent=2, ensure_ascii=False).splitlines()
+        return json.dumps(json_document(node), indent=2, ensure_ascii=False).splitlines()
     if explain_format is ExplainFormat.DOT:
-        return ["digraph plan {", '  node [shape=box, fontname="monospace"];', *_dot(node, count(1), None), "}"]
+        return ["digraph plan {", '  node [shape=box, fontname="monospace"];', *dot_lines(node, count(1), None), "}"]
     return _lines(node)
 
 
-def _dot(node: ExplainNode, numbers: Iterator[int], reader: int | None) -> Iterator[str]:
-    """The lines of a node and of all below it."""
+def dot_lines(node: ExplainNode, numbers: Iterator[int], reader: int | None) -> Iterator[str]:
+    """The lines of a node and of all below it, in the order of `numbers`, which become the nodes' names: `n1`."""
     number = next(numbers)
     fields = [f"{name}: [{', '.join(v)}]" if isinstance(v, list) else f"{name}: {v}" for name, v in node.fields.items()]
-    label = "\\l".join(_dot_text(line) for line in (node.name, *fields, *node.details)) + "\\l"
+    label = "\\l".join(dot_text(line) for line in (node.name, *fields, *node.details)) + "\\l"
     yield f'  n{number} [label="{label}"];'
     if reader is not None:
         yield f"  n{number} -> n{reader};"
     for child in node.children:
-        yield from _dot(child, numbers, number)
+        yield from dot_lines(child, numbers, number)
 
 
-def _dot_text(text: str) -> str:
+def dot_text(text: str) -> str:
+    """A text within a label."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _json(node: ExplainNode) -> dict[str, object]:
+def json_document(node: ExplainNode) -> dict[str, object]:
+    """The node and all below it, to be written as JSON."""
     document: dict[str, object] = {"name": node.name, "fields": node.fields}
     if node.details:
         document["details"] = list(node.details)
-    return {**document, "children": [_json(child) for child in node.children]}
+    return {**document, "children": [json_document(child) for child in node.children]}
 
 
 def _lines(node: ExplainNode) -> list[str]:

@@ -18,6 +18,7 @@ from risingpy.executors.expression.window_calls import FRAMELESS, BoundKind, Fra
 from risingpy.types import BIGINT, TIMESTAMP, VARCHAR, SqlType, TypeKind
 
 _LOOK_BACK = frozenset({"row_number", "rank", "dense_rank"})
+_LONGEST_MONTH = 31
 _UTC = Literal("UTC", VARCHAR)
 
 
@@ -67,11 +68,16 @@ def _of_frame(units: FrameUnits, offset: Literal) -> LookAhead | None:
 
 
 def set_back(bound: Expr, distance: Literal, type_: SqlType) -> Expr | None:
-    """`bound - distance` in the type of a column; None where it does not always rise with `bound`: by months."""
+    """`bound - distance` in the type of a column, or somewhat less; None if there is no such number or time.
+
+    Of months, which differ in length, each is 31 days: a difference that always rises with `bound`.
+    """
     if isinstance(distance.value, int) and type_.is_integer:
         return _cast(Call("subtract", (_cast(bound, BIGINT), distance), BIGINT), type_)
-    if not isinstance(distance.value, pa.MonthDayNano) or distance.value.months:
+    if not isinstance(distance.value, pa.MonthDayNano):
         return None
+    months, days, nanoseconds = distance.value
+    distance = Literal(pa.MonthDayNano((0, months * _LONGEST_MONTH + days, nanoseconds)), distance.type)
     if type_.kind is TypeKind.TIMESTAMPTZ:
         return Call("timestamptz_minus", (bound, distance, _UTC), type_)
     return _cast(Call("timestamp_minus", (_cast(bound, TIMESTAMP), distance), TIMESTAMP), type_)

@@ -62,10 +62,10 @@ class DedupState:
 class HashAgg:
     """Groups by `group_key` and keeps one result per call.
 
-    Output: the group key, then one column per call. Stream key: the group key. `calls[row_count]` is a
-    count(*) (added as a last, hidden call if the query has none): a group whose row count falls to 0
-    is deleted. State: one table per call, and one in `dedups` for each list of arguments of distinct calls. If
-    `from_partials`, the input is a LocalAgg's output, and the `args` of a call are the columns there that hold its
+    Output: the group key, then one column per call. Stream key: the group key, or what of it is the input's stream
+    key. `calls[row_count]` is a count(*) (added as a last, hidden call if the query has none): a group whose row count
+    falls to 0 is deleted. State: one table per call, and one in `dedups` for each list of arguments of distinct calls.
+    If `from_partials`, the input is a LocalAgg's output, and the `args` of a call are the columns there that hold its
     partial state changes. With `emit_on_window_close` a group comes out once, when the watermark of the first group
     column has passed it, and is forgotten; nothing of it comes before.
     """

@@ -1,4 +1,4 @@
-"""Plans, graphs and catalog entries as bytes: how they are kept in the meta store and sent to tasks.
+"""Plans, jobs and catalog entries as bytes: how they are kept in the meta store, and sent to tasks (`graph_codec.py`).
 
 The form is JSON, `{"version": 1, "value": …}`:
 
@@ -50,12 +50,6 @@ _MODULES: tuple[ModuleType, ...] = (
 )
 # Stored plans call every operator `plan.…`, in whichever of these files it is now.
 _OPERATOR_MODULES = (plan_aggregates, plan_joins, plan_ordered)
-
-# A graph changes by a job or two at a time. The others are not packed and unpacked again, and stay the same objects,
-# for which their tasks have compiled expressions already.
-_MOST_JOBS = 4096
-_packed_jobs: dict[int, tuple[graph.Job, dict[str, object]]] = {}  # by id()
-_unpacked_jobs: dict[int, tuple[str, graph.Job]] = {}  # by job id, with the text that it was unpacked from
 
 _classes: dict[str, type[Any]] = {}
 _names: dict[type[Any], str] = {}
@@ -113,22 +107,11 @@ def _pack(value: object) -> object:
         case datetime.time():
             return _tagged("time", value.isoformat())
         case _:
-            return _pack_dataclass(value)
+            return _pack_fields(value)
 
 
 def _tagged(tag: str, value: object) -> dict[str, object]:
     return {"$": tag, "=": value}
-
-
-def _pack_dataclass(value: object) -> dict[str, object]:
-    if not isinstance(value, graph.Job):
-        return _pack_fields(value)
-    known = _packed_jobs.get(id(value))
-    if known is None:
-        if len(_packed_jobs) >= _MOST_JOBS:
-            _packed_jobs.clear()
-        known = _packed_jobs[id(value)] = value, _pack_fields(value)  # the job is held: its id stays its own
-    return known[1]
 
 
 def _pack_fields(value: object) -> dict[str, object]:
@@ -177,18 +160,6 @@ def _unpack(value: object) -> Any:
     cls = _classes[tag]
     if issubclass(cls, Enum):
         return cls(value["="])
-    if cls is graph.Job:
-        known = _unpacked_jobs.get(value["job_id"])
-        text = json.dumps(value)  # as values, 1, 1.0 and true would be equal
-        if known is None or known[0] != text:
-            if len(_unpacked_jobs) >= _MOST_JOBS:
-                _unpacked_jobs.clear()
-            known = _unpacked_jobs[value["job_id"]] = text, _unpack_fields(cls, value)
-        return known[1]
-    return _unpack_fields(cls, value)
-
-
-def _unpack_fields(cls: type[Any], value: dict[str, Any]) -> Any:
     return cls(**{name: _unpack(item) for name, item in value.items() if name != "$"})
 
 

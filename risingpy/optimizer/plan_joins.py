@@ -50,7 +50,8 @@ class HashJoin:
     (0 both, 1 left, 2 right): both sides' keys may be NULL, which would make two unmatched rows one.
     Stream key: both inputs', without the key columns of a side that always equal the other's, and the join key.
     State: per side a table and, where it must be known whether a row has a match, a degree table.
-    Without keys everything is on one shard, and each row meets all of the other side: a nested-loop join.
+    Without keys it is a nested-loop join, where each row meets all of the other side: either everything is on one
+    shard, or one side, whose rows do not show whether they have a match, is on every shard, with a copy of its table.
     """
 
     left: StreamPlan

@@ -15,7 +15,7 @@ ColumnIndex = int
 class DistributionKind(Enum):
     SINGLE = "Single"  # everything on the shard of vnode 0
     HASH = "HashShard"  # by the vnode of some columns
-    BROADCAST = "Broadcast"  # every row on every shard: for the right input of a DynamicFilter
+    BROADCAST = "Broadcast"  # every row on every shard: the bound of a DynamicFilter, a side of a join without keys
     SOME_SHARD = "SomeShard"  # spread, by nothing that a plan may use
 
 

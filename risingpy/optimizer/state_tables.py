@@ -266,9 +266,8 @@ def join_table(
     job: str,
     input: Properties,
     join_key: tuple[ColumnIndex, ...],
-    distribution: Sequence[int],
 ) -> TableSchema:
-    """`join key | rest of the stream key → row`: one side of a join. `distribution` are positions in the join key.
+    """`join key | rest of the stream key → row`: one side of a join. Its rows are spread by columns of its key.
 
     A key column whose key does not tell how its value was written (-0.0, 30 days) is in the value too.
     """
@@ -281,13 +280,14 @@ def join_table(
         else:
             key.append(index)
     rest = [i for i in input.stream_key if i not in key]
+    in_table = dict(zip(join_key, key, strict=True))
     written = [i for i in key if columns[i][1].is_float]
     return _internal_table(
         table_id,
         f"{job}_join_{table_id}",
         columns,
         tuple(KeyColumn(i) for i in (*key, *rest)),
-        tuple(key[i] for i in distribution),
+        tuple(in_table.get(i, i) for i in input.distribution.columns),
         read_prefix=len(join_key),
         also_in_value=written,
     )

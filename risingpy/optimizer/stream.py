@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import DuplicateColumn
-from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer import logical
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Watermark
 from risingpy.optimizer.common_subplans import common_subplans
 from risingpy.optimizer.distribution import brings_together, hash_by
+from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.first_rows import first_rows_of
 from risingpy.optimizer.logical import Field, Schema, SortKey
+from risingpy.optimizer.ordered_query import OrderedQuery, split_order
 from risingpy.optimizer.plan import ConflictBehavior, Dml, Materialize, StreamPlan
 from risingpy.optimizer.plan_properties import ColumnIndex, Properties, WatermarkColumn
 from risingpy.optimizer.projection import select_columns
@@ -89,20 +90,21 @@ def plan_materialized_view(
     name: str,
     output_names: Sequence[str],
     emit_on_window_close: bool = False,
+    table_rows: TableRows = no_table_rows,
 ) -> StreamJobPlan:
     """The job of a materialized view of `query`.
 
     `output_names` are the names of the columns that are not hidden. With `emit_on_window_close` the view has only what
-    is final by the watermarks below. Raises FeatureNotSupported, naming the
-    construct, where the query cannot be streamed, and DuplicateColumn where two names are equal.
+    is final by the watermarks below. `table_rows` tells large relations from small ones. Raises FeatureNotSupported,
+    naming the construct, where the query cannot be streamed, and DuplicateColumn where two names are equal.
     """
     _check_names(output_names)
     table_id = allocate()
-    ordered = _split_order(query)
+    ordered = split_order(query)
     query = optimize_for_stream(ordered.query)
     # What closes windows is planned by the operators below it: no parts have readers of their own there.
     common = {} if emit_on_window_close else common_subplans(query)
-    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common)
+    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common, table_rows)
     streamed = planner.stream(query)
     if emit_on_window_close:
         streamed = closed_rows(streamed, name, allocate)
@@ -123,58 +125,18 @@ def plan_materialized_view(
     schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
     first_by = None if first is None else first.order
     root = derived(Materialize(input, table, ConflictBehavior.NO_CHECK, underived(schema), first_by=first_by))
-    notices = (*ordered.notices, *planner.notices)
+    notices = (*_notices(ordered), *planner.notices)
     return StreamJobPlan(root, table, columns, stream_key, root.properties.append_only, notices)
 
 
-@dataclass(frozen=True, slots=True)
-class _OrderedQuery:
-    """A query without its outermost ORDER BY, whose `keys` are positions in the query's output.
-
-    Only the first `width` columns are the query's own: those behind are there for the ORDER BY.
-    """
-
-    query: logical.LogicalPlan
-    width: int
-    keys: tuple[SortKey, ...] = ()
-    decides_rows: bool = False  # the ORDER BY, through a LIMIT
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        if not self.keys or self.decides_rows:
-            return ()
-        return ("ORDER BY in a materialized view only clusters its storage; order the rows where you query it",)
-
-
-def _split_order(query: logical.LogicalPlan) -> _OrderedQuery:
-    """Takes the outermost Sort off, also from under the Project that drops its hidden sort columns.
-
-    Under a LIMIT it stays, and orders the storage too.
-    """
-    width = len(query.schema)
-    match query:
-        case logical.Sort(input, keys):
-            return _OrderedQuery(input, width, keys)
-        case logical.Limit(logical.Sort(_, keys)):
-            return _OrderedQuery(query, width, keys, decides_rows=True)
-        case logical.Project(logical.Sort() | logical.Limit(logical.Sort()) as below, expressions, schema):
-            sort = below.input if isinstance(below, logical.Limit) else below
-            assert isinstance(sort, logical.Sort)
-            keys, decides_rows = sort.keys, below is not sort
-            input = below if decides_rows else sort.input
-            hidden = [InputRef(key.index, input.schema[key.index].type) for key in keys]
-            outputs = [*expressions, *(ref for ref in dict.fromkeys(hidden) if ref not in expressions)]
-            extra = [Field(input.schema[e.index].name, e.type, hidden=True) for e in hidden if e not in expressions]
-            moved = [replace(key, index=outputs.index(ref)) for key, ref in zip(keys, hidden, strict=True)]
-            all_fields = (*schema, *dict.fromkeys(extra))
-            ordered = logical.Project(input, tuple(outputs), all_fields)
-            return _OrderedQuery(ordered, width, tuple(moved), decides_rows)
-        case _:
-            return _OrderedQuery(query, width)
+def _notices(ordered: OrderedQuery) -> tuple[str, ...]:
+    if not ordered.keys or ordered.decides_rows:
+        return ()
+    return ("ORDER BY in a materialized view only clusters its storage; order the rows where you query it",)
 
 
 def _stored_columns(
-    streamed: StreamPlan, ordered: _OrderedQuery, visible: int
+    streamed: StreamPlan, ordered: OrderedQuery, visible: int
 ) -> tuple[StreamPlan, tuple[SortKey, ...]]:
     """Keeps the `visible` columns that the view shows, then what its storage key needs besides.
 

@@ -10,17 +10,16 @@ changes. A time needs no exchange: every shard knows it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.optimizer import logical
-from risingpy.optimizer.distribution import BROADCAST, brings_together
+from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.join_condition import inequality, split_condition
 from risingpy.optimizer.logical import Field, JoinKind, SortKey
+from risingpy.optimizer.nested_loop_join import to_every_shard
 from risingpy.optimizer.now import NOW, Motion, motion, over_now, reads_now
-from risingpy.optimizer.plan import Exchange, Now, StreamPlan
+from risingpy.optimizer.plan import Now, StreamPlan
 from risingpy.optimizer.plan_joins import DynamicFilter
-from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.optimizer.projection import projected, select_columns, with_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rewrite import transform
@@ -73,8 +72,7 @@ def plan_dynamic_filter(
     time = over_now(right)
     if time is not None and motion(time) is None:
         return None
-    if right.properties.distribution.kind is not DistributionKind.BROADCAST:
-        right = derived(Exchange(right, replace(right.properties, distribution=BROADCAST)))
+    right = to_every_shard(right)
     columns = len(left.properties.schema)
     left, (column,) = with_columns(left, [compared.left])
     if not brings_together(left.properties.distribution, left.properties.stream_key):

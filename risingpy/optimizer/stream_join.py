@@ -4,9 +4,9 @@
 
 * Equalities between the two sides are the join key (`join_condition.py`); a key that must be computed becomes a hidden
   column below. Both inputs go to the shards of the join key, unless their rows lie so already.
-* Without an equality all rows of both sides go to one shard, which the client is told.
+* Without an equality every row meets all of the other side, which the client is told: `nested_loop_join.py`.
 * A semi or anti join that asks for equality only needs no more of its right side than the distinct keys, so it gets
-  those: a row more of a key that is there then changes nothing.
+  those: a row more of a key that is there then changes nothing. One that asks for any row at all gets one such row.
 * A degree table only where the join must know whether a row has a match, and there can be several.
 """
 
@@ -17,12 +17,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal
+from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import hash_by
+from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.interval_join import with_passed_rows
-from risingpy.optimizer.join_condition import EquiKey, inequality, key_expressions, split_condition
+from risingpy.optimizer.join_condition import inequality, key_expressions, split_condition
 from risingpy.optimizer.logical import Field, JoinKind
+from risingpy.optimizer.nested_loop_join import met_without_key, notices_of
 from risingpy.optimizer.plan import StreamPlan
 from risingpy.optimizer.plan_joins import AsOfJoin, HashJoin, JoinSide
 from risingpy.optimizer.plan_properties import ColumnIndex, DistributionKind
@@ -50,7 +52,13 @@ class PlannedJoin:
 
 
 def plan_join(
-    join: logical.Join, left: StreamPlan, right: StreamPlan, job: str, allocate: Callable[[], int]
+    join: logical.Join,
+    left: StreamPlan,
+    right: StreamPlan,
+    job: str,
+    allocate: Callable[[], int],
+    *,
+    table_rows: TableRows = no_table_rows,
 ) -> PlannedJoin:
     """The stream plan of `join` over its inputs' plans. `allocate` gives the state tables' ids."""
     if join.kind in (JoinKind.ASOF, JoinKind.ASOF_LEFT):
@@ -58,26 +66,31 @@ def plan_join(
     widths = len(join.left.schema), len(join.right.schema)
     condition = split_condition(join.condition, widths[0])
     keys = condition.keys
-    if join.kind in _SEMI and not keys and condition.rest is None:  # is there any row at all: one constant key
+    any_row = join.kind in _SEMI and not keys and condition.rest is None
+    if any_row:  # one row if there is any
         right, widths = projected(right, [Literal(1, INTEGER), *references(right)]), (widths[0], 1)
-        keys = (EquiKey(Literal(1, INTEGER), InputRef(0, INTEGER), null_safe=False),)
+        right, _ = _distinct(join, right, (0,), job, allocate)
     left_keys, right_keys = key_expressions(keys)
     left, left_key = with_columns(left, left_keys)
     right, right_key = with_columns(right, right_keys)
     order = _watermarks_first(left, left_key, right, right_key)
     keys, left_key, right_key = _ordered(keys, order), _ordered(left_key, order), _ordered(right_key, order)
-    if join.kind in _SEMI and condition.rest is None and not _is_unique(right, right_key):
+    if join.kind in _SEMI and condition.rest is None and not any_row and not _is_unique(right, right_key):
         right, right_key = _distinct(join, right, right_key, job, allocate)
-    left, right, spread = _brought_together(left, left_key, right, right_key)
+    if keys:
+        left, right = _brought_together(left, left_key, right, right_key)
+    else:
+        left, right = met_without_key(join.kind, left, right, table_rows)
     rest = None if condition.rest is None else _moved(condition.rest, left, widths)
     null_safe = tuple(key.null_safe for key in keys)
-    maker = _SideMaker(job, spread, allocate)
-    left_side = maker.side(left, left_key, needs_degree=join.kind in _LEFT_SHOWS and not _is_unique(right, right_key))
+    maker = _SideMaker(job, allocate)
+    left_degree = join.kind in _LEFT_SHOWS and not any_row and not _is_unique(right, right_key)
+    left_side = maker.side(left, left_key, needs_degree=left_degree)
     right_side = maker.side(right, right_key, needs_degree=join.kind in _RIGHT_SHOWS and not _is_unique(left, left_key))
     left_side, right_side = with_passed_rows((left_side, right_side), rest, left, right)
     schema = _schema(join.kind, left, right)
     planned = derived(HashJoin(left, right, join.kind, left_side, right_side, null_safe, rest, underived(schema)))
-    return PlannedJoin(_in_order(planned, join, widths), _notices(planned))
+    return PlannedJoin(_in_order(planned, join, widths), () if any_row else notices_of(planned))
 
 
 def _plan_as_of(
@@ -94,8 +107,8 @@ def _plan_as_of(
     left_keys, right_keys = key_expressions(condition.keys)
     left, (*left_key, left_column) = with_columns(left, [*left_keys, nearest.left])
     right, (*right_key, right_column) = with_columns(right, [*right_keys, nearest.right])
-    left, right, spread = _brought_together(left, tuple(left_key), right, tuple(right_key))
-    maker = _SideMaker(job, spread, allocate)
+    left, right = _brought_together(left, tuple(left_key), right, tuple(right_key))
+    maker = _SideMaker(job, allocate)
     planned = derived(
         AsOfJoin(
             left,
@@ -144,15 +157,15 @@ def _distinct(
 
 def _brought_together(
     left: StreamPlan, left_key: tuple[ColumnIndex, ...], right: StreamPlan, right_key: tuple[ColumnIndex, ...]
-) -> tuple[StreamPlan, StreamPlan, tuple[int, ...]]:
-    """Both inputs on the shards of the join key, and the positions in it that decide which shard."""
+) -> tuple[StreamPlan, StreamPlan]:
+    """Both inputs on the shards of the join key."""
     for one, key in ((left, left_key), (right, right_key)):
         spread = _spread(one, key)
         if spread is not None:
             break
     else:
         spread = tuple(range(len(left_key)))
-    return _sent(left, left_key, spread), _sent(right, right_key, spread), spread
+    return _sent(left, left_key, spread), _sent(right, right_key, spread)
 
 
 def _spread(input: StreamPlan, key: Sequence[ColumnIndex]) -> tuple[int, ...] | None:
@@ -179,11 +192,10 @@ def _moved(rest: Expr, left: StreamPlan, widths: tuple[int, int]) -> Expr:
 @dataclass(frozen=True, slots=True)
 class _SideMaker:
     job: str
-    spread: tuple[int, ...]
     allocate: Callable[[], int]
 
     def side(self, input: StreamPlan, key: tuple[ColumnIndex, ...], *, needs_degree: bool) -> JoinSide:
-        table = join_table(self.allocate(), self.job, input.properties, key, self.spread)
+        table = join_table(self.allocate(), self.job, input.properties, key)
         degree = degree_table(self.allocate(), self.job, table) if needs_degree else None
         return JoinSide(key, table, degree)
 
@@ -208,12 +220,3 @@ def _in_order(planned: HashJoin | AsOfJoin, join: logical.Join, widths: tuple[in
     schema = tuple(f if i in visible else hidden[i] for i, f in enumerate(planned.properties.schema))
     shown = replace(planned, properties=replace(planned.properties, schema=schema))
     return select_columns(shown, kept)
-
-
-def _notices(planned: HashJoin) -> tuple[str, ...]:
-    """A join that compares all rows with all, on one shard. With a single row it need not be told."""
-    inputs = planned.left, planned.right
-    if planned.left_side.key or any(not each.properties.stream_key for each in inputs):
-        return ()
-    what = "a cross join" if planned.condition is None else "a join without an equality between its sides"
-    return (f"{what} compares all rows of both sides, and does so on one shard: it is slow for large tables",)

@@ -64,7 +64,7 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
         case ProjectSet():  # the input's, and the element's number
             return (*plan.input.properties.stream_key, len(plan.input.properties.schema))
         case HashAgg():  # one row per group
-            return tuple(range(len(plan.group_key)))
+            return _group_key(plan)
         case SimpleAgg():  # one row
             return ()
         case LocalAgg():  # differences, not changes: they have no key
@@ -88,6 +88,18 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return (*sorted(keys), len(plan.properties.schema) - 1)
         case _:
             assert_never(plan)
+
+
+def _group_key(plan: HashAgg) -> tuple[ColumnIndex, ...]:
+    """The group key, or the part of it that is the input's stream key: that decides all other columns.
+
+    Not on window close: a row that comes again, in another window, does not take back what is final.
+    """
+    schema, key = plan.input.properties.schema, plan.input.properties.stream_key
+    is_within = all(i in plan.group_key and not has_other_forms(schema[i].type) for i in key)
+    if not key or not is_within or plan.from_partials or plan.emit_on_window_close:
+        return tuple(range(len(plan.group_key)))
+    return tuple(sorted({plan.group_key.index(i) for i in key}))
 
 
 def _position(expressions: tuple[Expr, ...], index: ColumnIndex) -> ColumnIndex:

@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import pyarrow as pa
-
 from risingpy.errors import FeatureNotSupported
 from risingpy.executors.expression.nodes import InputRef, Literal
 from risingpy.executors.expression.window_calls import BoundKind, Frame, FrameBound, FrameUnits, WindowCall
@@ -102,14 +100,8 @@ def awaited_calls(
 
 
 def looks_by_distance(call: WindowCall, text: str) -> bool:
-    """Whether the call looks ahead by a distance of the ordering column. Raises FeatureNotSupported for months."""
-    distance = _ahead(call, text).distance
-    if distance is not None and isinstance(distance.value, pa.MonthDayNano) and distance.value.months:
-        raise FeatureNotSupported(
-            f"{text} with EMIT ON WINDOW CLOSE is not supported: months differ in length",
-            hint="Write the distance in days: RANGE BETWEEN CURRENT ROW AND INTERVAL '31 days' FOLLOWING.",
-        )
-    return distance is not None
+    """Whether the call looks ahead by a distance of the ordering column."""
+    return _ahead(call, text).distance is not None
 
 
 def _ahead(call: WindowCall, text: str) -> LookAhead:

@@ -27,6 +27,10 @@ from risingpy.storage.table_codec import whole_row
 
 _ALL = 1 << 62  # no limit
 _SORT_FROM = 32  # fewer keys are looked up as they come
+# A range is read in steps, each larger than the last one: nobody knows where in the store it ends, and what is read
+# behind its end, of other tables, is in vain.
+_FIRST_STEP = 256
+_STEP_GROWTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +77,12 @@ def read_range(
     values: list[bytes] = []
     with transaction.cursor() as cursor:
         more = bool(cursor.set_range(lower[:LONG_KEY_PREFIX])) and _begins_before(cursor, stop)
+        step = _FIRST_STEP
         while more and len(keys) <= limit:
-            pairs, more = _next_pairs(cursor, limit + 1 - len(keys))
+            pairs, more = _next_pairs(cursor, min(step, limit + 1 - len(keys)))
             more = more and _begins_before(cursor, stop)
             _extend(keys, values, pairs, start, stop, after)
+            step *= _STEP_GROWTH
     return Page(keys[:limit], values[:limit], more or len(keys) > limit)
 
 

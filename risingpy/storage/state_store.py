@@ -13,7 +13,7 @@ from risingpy.storage import compaction
 from risingpy.storage.compaction import CompactionProgress, read_progress
 from risingpy.storage.lmdb_environment import MAP_BYTES, Snapshot, SnapshotTooOld
 from risingpy.storage.shard_store import ShardStore, shard_directory
-from risingpy.storage.table_statistics import TableStatistics, added_up, read_statistics
+from risingpy.storage.table_statistics import TableStatistics, added_up, read_row_count, read_statistics
 
 LOG = logging.getLogger(__name__)
 
@@ -150,6 +150,14 @@ class ReadView:
             with snapshot.use() as transaction:
                 parts.append(read_statistics(snapshot.environment, transaction))
         return added_up(parts)
+
+    def rows_of(self, table_id: int) -> int:
+        """How many rows one table has."""
+        rows = 0
+        for snapshot in self.snapshots:
+            with snapshot.use() as transaction:
+                rows += read_row_count(snapshot.environment, transaction, table_id)
+        return rows
 
     def compactions(self) -> dict[int, CompactionProgress]:
         """How far the compaction of each altered table has come, by its id."""

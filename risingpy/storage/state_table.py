@@ -172,6 +172,21 @@ class StateTable:
         rows = self._rows(Page(keys, values, more))
         return rows, keys[-1] if more and keys else None
 
+    def scan_pages(self, page_rows: int) -> Iterator[tuple[int, list[pa.Array]]]:
+        """All rows of the table on this shard, some `page_rows` at a time: how many, and all columns. In key order.
+
+        Nothing may be written to the table before the last page has been taken.
+        """
+        prefix = table_prefix(self.schema.table_id)
+        after: bytes | None = None
+        while True:
+            page = read_range(self._newest(), prefix, prefix_end(prefix), page_rows, after=after)
+            if page.keys:
+                yield len(page.keys), self._codec.decode(page.keys, page.values, self._all)
+                after = page.keys[-1]
+            if not page.more or not page.keys:
+                return
+
     def scan_backward(self, vnodes: Sequence[int], before: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
         """As `scan`, from the last vnode and key to the first: at most `limit` rows in front of the key `before`."""
         keys: list[bytes] = []

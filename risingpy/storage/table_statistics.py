@@ -108,6 +108,12 @@ def read_statistics(environment: Environment, transaction: lmdb.Transaction) -> 
     return found
 
 
+def read_row_count(environment: Environment, transaction: lmdb.Transaction, table_id: int) -> int:
+    """How many rows of a table the store has noted."""
+    stored = transaction.get(_KEY + table_id.to_bytes(TABLE_ID_BYTES), db=environment.databases[META])
+    return 0 if stored is None else _decoded(bytes(stored)).rows
+
+
 def added_up(parts: Iterable[Mapping[int, TableStatistics]]) -> dict[int, TableStatistics]:
     """The tables of several shards."""
     total: dict[int, TableStatistics] = {}

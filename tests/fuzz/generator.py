@@ -77,7 +77,7 @@ class Generator(Expressions):
             *(self._filter, self._project, self._join, self._join, self._group, self._group),
             *(self._distinct, self._set_operation, self._exists, self._in, self._scalar, self._window),
             *(self._top, self._distinct_on, self._grouping_sets, self._lateral, self._common),
-            *(self._set_returning, self._using, self._neighbours),
+            *(self._set_returning, self._using, self._neighbours, self._unequal_join),
         ]
         return self.random.choice(shapes)(depth - 1)
 
@@ -122,6 +122,29 @@ class Generator(Expressions):
         listed = self._listed(columns[k][0] for k in kept)
         types = "".join(columns[k][1] for k in kept)
         return Relation(f"SELECT {listed} FROM ({left.sql}) {q} {kind} ({right.sql}) {r} ON {condition}", types)
+
+    def _unequal_join(self, depth: int) -> Relation:
+        """All rows with all: by a comparison, by a subquery that reads both sides, or just so."""
+        left, right, third = self._relation(depth), self._base(), self._base()
+        if self.random.random() < 0.5:
+            left, right = right, left
+        q, r, x = self._alias(), self._alias(), self._alias()
+        pairs = [(i, j) for i, a in enumerate(left.types) for j, b in enumerate(right.types) if a == b != "b"]
+        kind = self.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "CROSS JOIN")
+        on = ""
+        if kind != "CROSS JOIN":
+            if pairs and self.random.random() < 0.7:
+                i, j = self.random.choice(pairs)
+                on = f" ON {q}.c{i} {self.pick('<', '>=', '<>')} {r}.c{j}"
+            else:
+                both = f"{self.correlation(left, q, third, x)} AND {self.correlation(right, r, third, x)}"
+                on = f" ON {self.pick('EXISTS', 'NOT EXISTS')} (SELECT 1 FROM ({third.sql}) {x} WHERE {both})"
+        columns = [(f"{q}.c{k}", t) for k, t in enumerate(left.types)]
+        columns += [(f"{r}.c{k}", t) for k, t in enumerate(right.types)]
+        kept = sorted(self.random.sample(range(len(columns)), min(4, len(columns))))
+        listed = self._listed(columns[k][0] for k in kept)
+        types = "".join(columns[k][1] for k in kept)
+        return Relation(f"SELECT {listed} FROM ({left.sql}) {q} {kind} ({right.sql}) {r}{on}", types)
 
     def _group(self, depth: int) -> Relation:
         inner = self._relation(depth)
@@ -199,6 +222,8 @@ class Generator(Expressions):
         where = f" WHERE {self.correlation(outer, q, inner, r)}" if self.random.random() < 0.8 else ""
         kept = self._some_columns(outer, 1, 3)
         subquery = f"(SELECT {call} FROM ({inner.sql}) {r}{where})"
+        if self.random.random() < 0.15:
+            subquery, kind = f"cardinality(ARRAY(SELECT {r}.c0 FROM ({inner.sql}) {r}{where}))", "i"
         listed = self._listed([*(f"{q}.c{k}" for k in kept), subquery])
         return Relation(f"SELECT {listed} FROM ({outer.sql}) {q}", "".join(outer.types[k] for k in kept) + kind)
 
@@ -288,7 +313,11 @@ class Generator(Expressions):
         columns = [f"{q}.c{k}" for k in kept]
         if self.random.random() < 0.4:
             return Relation(f"SELECT {self._listed([*columns, function])} FROM ({inner.sql}) {q}", types)
-        join = self.pick(f"CROSS JOIN LATERAL {function} AS {x}(e)", f"LEFT JOIN LATERAL {function} AS {x}(e) ON true")
+        join = self.pick(
+            f"CROSS JOIN LATERAL {function} AS {x}(e)",
+            f"LEFT JOIN LATERAL {function} AS {x}(e) ON true",
+            f"LEFT JOIN LATERAL {function} AS {x}(e) ON {x}.e > 1",
+        )
         return Relation(f"SELECT {self._listed([*columns, f'{x}.e'])} FROM ({inner.sql}) {q} {join}", types)
 
     def _using(self, depth: int) -> Relation:

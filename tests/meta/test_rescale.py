@@ -23,6 +23,9 @@ QUERIES = (
     "SELECT * FROM m ORDER BY n",
     "SELECT * FROM one",
     "SELECT * FROM constants ORDER BY 1",
+    "SELECT * FROM above ORDER BY 1",
+    "SELECT * FROM pairs ORDER BY 1, 2",
+    "SELECT * FROM alone ORDER BY 1",
 )
 
 
@@ -32,6 +35,9 @@ def fill(client: Client) -> None:
     client.run("CREATE MATERIALIZED VIEW m AS SELECT n, count(*) AS c, max(id) AS last FROM t GROUP BY n")
     client.run("CREATE MATERIALIZED VIEW one AS SELECT sum(c) AS total, max(last) AS last FROM m")
     client.run("CREATE MATERIALIZED VIEW constants AS VALUES (1), (2)")
+    client.run("CREATE MATERIALIZED VIEW above AS SELECT id, (SELECT avg(id) FROM t) AS mean FROM t WHERE n > 2")
+    client.run("CREATE MATERIALIZED VIEW pairs AS SELECT t.id, m.last FROM t JOIN m ON t.id > m.last")
+    client.run("CREATE MATERIALIZED VIEW alone AS SELECT id FROM t LEFT JOIN constants c ON t.id < c.column1 - 3")
     rows = ", ".join(f"({i}, {i % 7}, '{'x' * (i % 900)}')" for i in range(300))
     client.run(f"INSERT INTO t VALUES {rows}")
     client.run("INSERT INTO gone VALUES (1), (2)")

@@ -10,6 +10,7 @@ import pytest
 
 from risingpy.optimizer import logical
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind, Watermark
+from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.graph import Job, StreamGraph
 from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view, plan_table
@@ -63,9 +64,13 @@ class PlannerBench:
         """CREATE MATERIALIZED VIEW, with the query's own column names."""
         return self.add(RelationKind.MATERIALIZED_VIEW, name, self.plan(query, name=name))
 
-    def plan(self, query: logical.LogicalPlan, *, name: str = "mv") -> StreamJobPlan:
+    def plan(
+        self, query: logical.LogicalPlan, *, name: str = "mv", table_rows: TableRows = no_table_rows
+    ) -> StreamJobPlan:
         names = [column.name for column in query.schema if not column.hidden]
-        return plan_materialized_view(query, self.catalog, allocate=self.allocate, name=name, output_names=names)
+        return plan_materialized_view(
+            query, self.catalog, allocate=self.allocate, name=name, output_names=names, table_rows=table_rows
+        )
 
     def cut(self, planned: StreamJobPlan) -> Job:
         return cut(planned.table.table_id, planned, self.graph, self.allocate)

@@ -9,10 +9,12 @@ from decimal import Decimal
 import pytest
 
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
-from risingpy.optimizer.explain import ExplainFormat, explain_batch, explain_fragments, explain_stream
+from risingpy.optimizer import logical
+from risingpy.optimizer.explain import ExplainFormat, explain_batch, explain_fragments, explain_stream, explain_trace
 from risingpy.optimizer.expression_text import expression_text
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, DATE, INTEGER, NUMERIC, VARCHAR
 
+COUNT = logical.AggCall("count", (), BIGINT)
 A, B = InputRef(0, INTEGER), InputRef(1, INTEGER)
 
 TEXTS: dict[str, Expr] = {
@@ -64,6 +66,40 @@ def test_every_table_of_a_job_is_listed(bench) -> None:
     t = bench.table("t", {"a": INTEGER})
     job = bench.cut(bench.plan(bench.scan(t)))
     assert sum(line.startswith("Table ") for line in explain_fragments(job)) == 1 + len(job.state_tables)
+
+
+def test_fragments_as_json(bench) -> None:
+    t = bench.table("t", {"a": INTEGER}, ["a"])
+    job = bench.cut(bench.plan(logical.Aggregate(bench.scan(t), (), (COUNT,), (logical.Field("n", BIGINT),))))
+    document = json.loads("\n".join(explain_fragments(job, explain_format=ExplainFormat.JSON)))
+    reader, source = document["fragments"]
+    assert (reader["stage"], source["stage"]) == (1, 0)
+    exchange = reader["plan"]["children"][0]["children"][0]
+    assert exchange["fields"]["from_fragment"] == str(source["fragment_id"])
+    assert [table["table_id"] for table in document["tables"]] == [
+        table.table_id for table in (job.table, *job.state_tables)
+    ]
+
+
+def test_fragments_as_a_graph(bench) -> None:
+    t = bench.table("t", {"a": INTEGER}, ["a"])
+    job = bench.cut(bench.plan(logical.Aggregate(bench.scan(t), (), (COUNT,), (logical.Field("n", BIGINT),))))
+    lines = explain_fragments(job, explain_format=ExplainFormat.DOT)
+    assert [line for line in lines if "subgraph" in line or "dashed" in line] == [
+        *(f"  subgraph cluster_{fragment.fragment_id} {{" for fragment in reversed(job.fragments)),
+        "  n4 -> n3 [style=dashed];",
+    ]
+    assert lines[-1] == "}"
+
+
+def test_trace_shows_what_each_rule_does(bench) -> None:
+    t = bench.table("t", {"a": INTEGER}, ["a"])
+    lines = list(explain_trace(logical.Filter(bench.scan(t), Literal(True, BOOLEAN)), for_stream=False))
+    assert lines[0] == "Begin:"
+    assert lines[-2:] == ["End:", ""]
+    changes = [line for line in lines if line.startswith("After ")]
+    assert changes
+    assert len(changes) == lines.count("") // 2 - 1
 
 
 def test_dot(bench) -> None:

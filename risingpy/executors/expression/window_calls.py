@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.nodes import Expr
 from risingpy.types import SqlType
 
@@ -77,7 +78,9 @@ FRAMELESS = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume
 # Aggregates that may be called over a window. The separator of string_agg must be a constant.
 WINDOW_AGGREGATES = frozenset(
     {"count", "sum", "avg", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
-    | {"string_agg", "arg_min", "arg_max"}
+    | {"string_agg", "array_agg", "arg_min", "arg_max", "stddev", "variance"}
+    | SPREADS
+    | REGRESSIONS
 )
 # Those that give one row's value, out of the frame.
 VALUE_FUNCTIONS = frozenset({"first_value", "last_value", "nth_value"})

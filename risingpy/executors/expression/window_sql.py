@@ -8,10 +8,12 @@ from decimal import Decimal
 import pyarrow as pa
 
 from risingpy.errors import SqlError
+from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Literal
 from risingpy.executors.expression.sql_casts import cast
+from risingpy.executors.expression.sql_text import own_call
 from risingpy.executors.expression.window_calls import (
     DEFAULT_FRAME,
     FRAMELESS,
@@ -22,7 +24,7 @@ from risingpy.executors.expression.window_calls import (
     FrameUnits,
     WindowCall,
 )
-from risingpy.types import NARROW_NUMERIC, SqlType
+from risingpy.types import NARROW_NUMERIC, SqlType, TypeKind
 
 Column = Callable[[int], str]
 
@@ -42,11 +44,22 @@ def window_sql(
     over = f" OVER ({_window(call, column, partition_by, order_by)})"
     condition = "" if call.filter is None else f" FILTER (WHERE {column(call.filter)})"
     if call.function not in FRAMELESS | VALUE_FUNCTIONS:
+        if call.function in SPREADS | REGRESSIONS | {"array_agg"}:
+            return _of_list(call, args, condition + over)
         types = [arg.type for arg in call.args]
         function = _DUCKDB_NAMES.get(call.function, call.function)
         return plain_aggregate_sql(function, args, types, call.type, suffix=condition + over)
     nulls = " IGNORE NULLS" if call.ignore_nulls else ""
     return f"CAST({call.function}({', '.join(args)}{nulls}){over} AS {call.type.duckdb})"
+
+
+def _of_list(call: WindowCall, args: Sequence[str], suffix: str) -> str:
+    """What a view computes of the list of a group's arguments, of the list of a frame's."""
+    if call.function == "array_agg":
+        return f"list({args[0]}){suffix}"
+    values = args[0] if len(args) == 1 else f"{{{', '.join(f'a{i}: {value}' for i, value in enumerate(args))}}}"
+    numeric = "_numeric" if call.type.kind is TypeKind.NUMERIC else ""
+    return own_call(f"list_{call.function}{numeric}", [f"list({values}){suffix}"], call.type)
 
 
 def _window(

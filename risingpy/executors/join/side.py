@@ -108,7 +108,11 @@ class JoinedSide:
                 yield kept
 
     def _stored_rows(self, numbers: Integers, values: Sequence[pa.Array]) -> Iterator[Rows]:
-        if self.layout.holds_one_row_per_key and values:
+        if not self.layout.key:  # a nested-loop join's: all are met
+            for count, columns in self.table.scan_pages(ROWS_PER_PAGE):
+                yield Rows(columns[: self.layout.width], np.zeros(count, np.int64))
+            return
+        if self.layout.holds_one_row_per_key:
             found, stored = self.table.get_rows(values)
             yield Rows(self._row_columns(values, stored), numbers).take(found)
             return

@@ -20,6 +20,7 @@ from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
+from risingpy.frontend.binder.hypothetical import HYPOTHETICAL, bind_hypothetical
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.user_functions import chosen_function, definition_text, has_kind
 from risingpy.optimizer.catalog import FunctionKind
@@ -268,6 +269,8 @@ def _modified(binder: ExpressionBinder, tree: exp.Expr, condition: exp.Expr | No
     name = name_of(tree.this) if isinstance(tree, exp.Anonymous) else ""
     if isinstance(tree, exp.Anonymous) and (name in AGGREGATES or has_kind(binder, FunctionKind.AGGREGATE, name)):
         return bind_aggregate(binder, tree, name, within=within, condition=condition)
+    if within is not None and isinstance(tree, exp.Anonymous) and name in HYPOTHETICAL:
+        return bind_hypothetical(binder, tree, within, condition)
     if name in SCALARS:
         word = "FILTER" if within is None else "WITHIN GROUP"
         message = f"{word} specified, but {name} is not an aggregate function"

@@ -230,8 +230,7 @@ class FromBinder:
         on = join.args.get("on")
         outer = side == "LEFT"
         if outer and not (isinstance(on, exp.Boolean) and on.this):
-            message = "LEFT JOIN of a function on another condition than TRUE is not supported"
-            raise FeatureNotSupported(message, position=position_of(join))
+            return self._join_lateral(left, _as_lateral(join), side, "")
         plan, own = self._function(left, join.this, outer=outer)
         _check_names(left[1], own)
         scope = Scope(left[1].tables + own.tables, left[1].columns + own.columns)
@@ -277,6 +276,18 @@ class FromBinder:
         assert condition is not None
         rest = [c for c in (*left[1].columns, *moved.columns) if c.name not in names or c.hidden]
         return _joined(left[0], right[0], kind, condition), replace(both, columns=(*merged, *rest))
+
+
+def _as_lateral(join: exp.Join) -> exp.Join:
+    """`JOIN f(x) AS g ON …` as `JOIN LATERAL (SELECT * FROM f(x) AS g) AS g ON …`."""
+    call, alias = function_of(join.this), join.this.args.get("alias")
+    name = alias.this if alias is not None and alias.this is not None else None
+    if name is None:
+        name = exp.to_identifier(name_of(call.this) if isinstance(call, exp.Anonymous) else "unnest", quoted=True)
+    query = exp.Subquery(this=exp.select(exp.Star()).from_(join.this.copy()))
+    lateral = join.copy()
+    lateral.set("this", exp.Lateral(this=query, alias=exp.TableAlias(this=name.copy())))
+    return lateral
 
 
 def _aliased(tree: exp.Subquery, alias: exp.Expr | None) -> exp.Subquery:

@@ -8,6 +8,7 @@ from risingpy.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
+from risingpy.frontend.binder.array_query import array_query, is_array_query
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
 from risingpy.frontend.binder.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
@@ -52,6 +53,8 @@ def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
 
 def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     position = position_of(tree)
+    if is_array_query(tree):
+        return array_query(binder, tree)
     if name in AGGREGATES or has_kind(binder, FunctionKind.AGGREGATE, name):
         return bind_aggregate(binder, tree, name)
     if name in WINDOW_FUNCTIONS:

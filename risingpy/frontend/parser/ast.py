@@ -123,6 +123,7 @@ class Explain:
     analyze: bool = False
     kind: ExplainKind = ExplainKind.PHYSICAL
     format: ExplainFormat = ExplainFormat.TEXT
+    trace: bool = False
 
 
 @dataclass(frozen=True, slots=True)

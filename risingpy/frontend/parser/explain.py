@@ -27,12 +27,16 @@ def parse_explain(cursor: Cursor, parse_statement: Callable[[Cursor], Statement]
         cursor.unsupported("DURATION_SECS of this statement")
     kinds = [kind for kind in ExplainKind if _is_on(options.get(kind.name))]
     kind = ExplainKind(options["TYPE"].lower()) if "TYPE" in options else (kinds or [ExplainKind.PHYSICAL])[0]
+    trace = _is_on(options.get("TRACE"))
+    if trace and options.get("FORMAT", "TEXT") != "TEXT":
+        cursor.unsupported(f"EXPLAIN (TRACE, FORMAT {options['FORMAT']})")
     return Explain(
         parse_statement(cursor),
         verbose=_is_on(options.get("VERBOSE")),
         analyze=_is_on(options.get("ANALYZE")),
         kind=kind,
         format=ExplainFormat(options.get("FORMAT", "TEXT").lower()),
+        trace=trace,
     )
 
 

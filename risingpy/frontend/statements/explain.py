@@ -31,7 +31,14 @@ from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import add_table
 from risingpy.meta.state import IdAllocator
 from risingpy.optimizer.closing_column import optimize_view
-from risingpy.optimizer.explain import ExplainFormat, explain_batch, explain_fragments, explain_logical, explain_stream
+from risingpy.optimizer.explain import (
+    ExplainFormat,
+    explain_batch,
+    explain_fragments,
+    explain_logical,
+    explain_stream,
+    explain_trace,
+)
 from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.graph import Job
 from risingpy.optimizer.logical import LogicalPlan
@@ -67,7 +74,8 @@ def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain
     plan = _batch_plan(session, explain)
     if explain.kind is ExplainKind.LOGICAL:
         return explain_logical(plan, explain_format=explain.format)
-    return _batch_lines(session, optimize(plan), explain.format)
+    traced = explain_trace(plan, for_stream=False) if explain.trace else ()
+    return [*traced, *_batch_lines(session, optimize(plan), explain.format)]
 
 
 def _batch_lines(session: ClientSession, plan: LogicalPlan, explain_format: ExplainFormat) -> list[str]:
@@ -135,9 +143,11 @@ def _explain_view(session: ClientSession, explain: Explain, statement: CreateMat
         name=statement.name.name,
         output_names=bound.column_names,
         emit_on_window_close=statement.emit_on_window_close,
+        table_rows=session.database.table_rows,
     )
     job = cut(planned.table.table_id, planned, state.graph(), allocate)
-    return _job_lines(explain, planned.root, job)
+    traced = explain_trace(bound.query.plan, for_stream=True) if explain.trace else ()
+    return [*traced, *_job_lines(explain, planned.root, job)]
 
 
 def _explain_table(session: ClientSession, explain: Explain, text: str, statement: CreateTable) -> list[str]:
@@ -152,5 +162,5 @@ def _explain_table(session: ClientSession, explain: Explain, text: str, statemen
 
 def _job_lines(explain: Explain, root: StreamPlan, job: Job) -> list[str]:
     if explain.kind is ExplainKind.DISTSQL:
-        return explain_fragments(job, explain.verbose)
+        return explain_fragments(job, explain.verbose, explain_format=explain.format)
     return explain_stream(root, explain.verbose, job=job, explain_format=explain.format)

@@ -8,7 +8,7 @@ statements before a plan is run, explained or streamed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
@@ -28,7 +28,7 @@ from risingpy.optimizer.rules.single_row_join import single_row_join
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.optimizer.rules.temporal_filter import temporal_filter
 
-__all__ = ["PIPELINE", "STREAM_PIPELINE", "optimize", "optimize_for_stream"]
+__all__ = ["PIPELINE", "STREAM_PIPELINE", "optimize", "optimize_for_stream", "steps"]
 
 Rule = Callable[[LogicalPlan], LogicalPlan]
 
@@ -65,3 +65,11 @@ def optimize_for_stream(plan: LogicalPlan) -> LogicalPlan:
     for rule in STREAM_PIPELINE:
         plan = rule(plan)
     return plan
+
+
+def steps(plan: LogicalPlan, *, for_stream: bool) -> Iterator[tuple[str, LogicalPlan]]:
+    """(the rule's name, the plan after it) for each rule that changes something; `for_stream`: those for views too."""
+    for rule in (*PIPELINE, *(STREAM_PIPELINE if for_stream else ())):
+        before, plan = plan, rule(plan)
+        if plan != before:
+            yield rule.__name__, plan

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Subquery, SubqueryKind
+from risingpy.executors.expression.nodes import Call, CorrelatedRef, Expr, InputRef, Literal, Subquery, SubqueryKind
 from risingpy.optimizer.facts import at_most_one_row, exactly_one_row, not_null_columns
 from risingpy.optimizer.logical import (
     AggCall,
@@ -41,6 +41,7 @@ from risingpy.optimizer.rewrite import (
     expressions_of,
     plan_inputs,
     query_of,
+    remapped,
     shifted,
     transform,
     walk,
@@ -145,6 +146,8 @@ def _join(plan: Join | Apply) -> LogicalPlan:
     if plan.kind in (JoinKind.INNER, JoinKind.CROSS):
         return _filter(Filter(replace(plan, kind=JoinKind.CROSS, condition=None), plan.condition))
     split = len(plan.left.schema)
+    if isinstance(plan, Join) and any(_of_both(part, split) for part in walk(plan.condition)):
+        return _row_by_row(plan)
     left, right = _Below(plan.left), _Below(plan.right)
     values = {part: _on_side(plan, part, left, right) for part in walk(plan.condition) if isinstance(part, Subquery)}
     added = len(left.plan.schema) - split
@@ -163,6 +166,46 @@ def _join(plan: Join | Apply) -> LogicalPlan:
     joined = replace(plan, left=left.plan, right=right.plan, condition=condition, schema=schema)
     columns = [i if i < split else i + added for i in range(len(plan.schema))]
     return Project(joined, tuple(InputRef(i, schema[i].type) for i in columns), plan.schema)
+
+
+def _of_both(expr: Expr, split: int) -> bool:
+    """Whether it is a subquery that reads columns of both sides."""
+    read = columns_read(expr) if isinstance(expr, Subquery) else set()
+    return any(i < split for i in read) and any(i >= split for i in read)
+
+
+def _row_by_row(plan: Join) -> LogicalPlan:
+    """An outer join as for each row of the side that stays those of the other that meet the condition.
+
+    Left(EXISTS(q of l.x, r.y); l, r)  =>  Apply(left; l, Filter(EXISTS(q of $x, r.y); r))
+    """
+    split, condition = len(plan.left.schema), plan.condition
+    assert condition is not None
+    if plan.kind is JoinKind.RIGHT:
+        width = len(plan.right.schema)
+        moved = {i: i + width if i < split else i - split for i in range(len(plan.schema))}
+        schema = plan.right.schema + plan.left.schema
+        swapped = Join(plan.right, plan.left, JoinKind.LEFT, remapped(condition, moved), schema)
+        columns = tuple(InputRef(moved[i], field.type) for i, field in enumerate(plan.schema))
+        return Project(_row_by_row(swapped), columns, plan.schema)
+    if plan.kind is not JoinKind.LEFT:
+        raise FeatureNotSupported(
+            "a subquery in ON of a FULL JOIN that reads both sides is not supported",
+            hint="Let it read one side, or have a LEFT JOIN, and add the other side's rows by UNION ALL.",
+        )
+    read = sorted(i for i in columns_read(condition) if i < split)
+    args = tuple(InputRef(i, plan.left.schema[i].type) for i in read)
+
+    def placed(expr: Expr) -> Expr | None:
+        match expr:
+            case InputRef(index, type_) if index < split:
+                return CorrelatedRef(read.index(index), type_)
+            case InputRef(index, type_):
+                return InputRef(index - split, type_)
+        return None
+
+    matching = subqueries_to_apply(Filter(plan.right, transform(condition, placed)))
+    return Apply(plan.left, matching, JoinKind.LEFT, args, None, plan.schema)
 
 
 def _on_side(plan: Join | Apply, subquery: Subquery, left: _Below, right: _Below) -> tuple[bool, Expr]:

@@ -1,0 +1,80 @@
+"""How many rows an operator's output may have, to tell a small input from a large one: no more than that.
+
+A stored relation counts as many rows as it has when the plan is made, and some that may still come: views are often
+created before their tables are filled, and a table without rows is not smaller than a subquery's one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from risingpy.optimizer.logical import JoinKind
+from risingpy.optimizer.plan import (
+    ChangeLog,
+    Dml,
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    Materialize,
+    Now,
+    Project,
+    ProjectSet,
+    Share,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+    WatermarkFilter,
+)
+from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
+
+TableRows = Callable[[int], int]  # how many rows the table with this id has
+
+ROWS_TO_COME = 1000
+ROWS_OF_A_SOURCE = 1_000_000
+
+
+def no_table_rows(table_id: int) -> int:
+    """Where nobody knows: as if the tables were empty."""
+    return 0
+
+
+def estimated_rows(plan: StreamPlan, table_rows: TableRows) -> int:
+    """About the most rows that `plan` gives. Filters and groups are taken to keep every row."""
+
+    def of(input: StreamPlan) -> int:
+        return estimated_rows(input, table_rows)
+
+    match plan:
+        case TableScan():
+            return table_rows(plan.upstream.table_id) + ROWS_TO_COME
+        case Dml() | Source():
+            return ROWS_OF_A_SOURCE
+        case Values():
+            return len(plan.rows)
+        case Now() | SimpleAgg():
+            return 1
+        case TopN(limit=int(limit), group_key=(), with_ties=False):
+            return min(limit, of(plan.input))
+        case Filter() | Project() | ProjectSet() | WatermarkFilter() | EowcSort() | Dedup() | ChangeLog():
+            return of(plan.input)
+        case LocalAgg() | HashAgg() | LocalTopN() | TopN() | OverWindow() | Exchange() | Share() | Materialize():
+            return of(plan.input)
+        case Expand():
+            return plan.copies * of(plan.input)
+        case TemporalJoin():
+            return of(plan.input)
+        case DynamicFilter() | AsOfJoin() | HashJoin(kind=JoinKind.LEFT_SEMI | JoinKind.LEFT_ANTI):
+            return of(plan.left)
+        case HashJoin():
+            sides = of(plan.left), of(plan.right)
+            return max(sides) if plan.left_side.key else sides[0] * sides[1]
+        case Union():
+            return sum(of(each) for each in plan.inputs)
+        case _:
+            assert_never(plan)

@@ -1,0 +1,51 @@
+"""A graph comes back as it was; jobs that stay are the same objects, and are not written or read again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from risingpy.optimizer import graph_codec
+from risingpy.optimizer.graph import StreamGraph
+from risingpy.optimizer.graph_codec import decode_graph, encode_graph
+from risingpy.types import BIGINT
+from tests.optimizer.conftest import PlannerBench
+
+
+def with_views(bench: PlannerBench, views: int) -> StreamGraph:
+    table = next(iter(bench.relations.values())) if bench.relations else bench.table("t", {"a": BIGINT}, ["a"])
+    for number in range(views):
+        bench.view(f"v{number}", bench.scan(table))
+    return bench.graph
+
+
+def test_a_graph_comes_back(bench: PlannerBench) -> None:
+    bench.source("s", {"a": BIGINT})
+    graph = replace(with_views(bench, 3), version=7, sources=tuple(bench.relations.values())[:1])
+    assert decode_graph(encode_graph(graph)) == graph
+    nothing = StreamGraph(1, 2, ())
+    assert decode_graph(encode_graph(nothing)) == nothing
+
+
+def test_jobs_that_stay_are_the_same(bench: PlannerBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = decode_graph(encode_graph(with_views(bench, 2)))
+    written, read = [], []
+    encode, decode = graph_codec.encode, graph_codec.decode
+    monkeypatch.setattr(graph_codec, "encode", lambda value: written.append(value) or encode(value))
+    monkeypatch.setattr(graph_codec, "decode", lambda data: read.append(data) or decode(data))
+    more = with_views(bench, 1)
+    after = decode_graph(encode_graph(more))
+    assert [job.name for job in after.jobs] == ["t", "v0", "v1", "v0"]
+    assert after == more
+    assert all(a is b for a, b in zip(before.jobs, after.jobs, strict=False))
+    assert len(written) == len(read) == 2  # the new job, and the graph without its jobs
+
+
+def test_a_job_that_changed_is_read_again(bench: PlannerBench) -> None:
+    graph = with_views(bench, 1)
+    decode_graph(encode_graph(graph))
+    first, second = graph.jobs
+    other = replace(graph, jobs=(first, replace(second, awaits=(4,))))
+    assert decode_graph(encode_graph(other)) == other
+    assert decode_graph(encode_graph(replace(graph, jobs=(first,)))).jobs == (first,)
