@@ -34,7 +34,7 @@ def value_state(function: str, arguments: tuple[SqlType, ...], result_type: SqlT
         case _ if function in SPREADS and arguments[0].is_float:
             return FloatSpread(function)
         case _ if function in SPREADS:
-            return NumericSpread(function, arguments[0], result_type)
+            return NumericSpread(function, arguments[0])
         case _ if function in REGRESSIONS:
             return Regression(function)
     raise InternalError(f"no value state for the aggregate {function}")

@@ -18,8 +18,12 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from risingpy.errors import NumericValueOutOfRange
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.exact_numeric import fit
+from risingpy.types.forms import format_text
 from risingpy.types.jsonb import canonical
+from risingpy.types.wide_numeric import to_bytes
 
 Convert = Callable[[Any], Any]
 
@@ -45,6 +49,8 @@ def sql_column(values: Sequence[Any], type_: SqlType) -> pa.Array:
 
 def _to_python(type_: SqlType) -> Convert | None:
     match type_.kind:
+        case TypeKind.NUMERIC if type_.is_wide:
+            return lambda value: Decimal(format_text(type_, value))
         case TypeKind.JSONB:
             return json.loads
         case TypeKind.UUID:
@@ -66,6 +72,8 @@ def _converted(convert: Convert | None, value: Any) -> Any:
 
 def _to_sql(type_: SqlType) -> Convert | None:
     match type_.kind:
+        case TypeKind.NUMERIC if type_.is_wide:
+            return lambda value: to_bytes(_fitting(type_, value))
         case TypeKind.NUMERIC:
             unit = Decimal(1).scaleb(-(type_.scale or 0))
             return lambda value: _rounded(value, unit)
@@ -85,11 +93,22 @@ def _to_sql(type_: SqlType) -> Convert | None:
 
 
 def _rounded(value: Any, unit: Decimal) -> Decimal:
+    return _exact(value).quantize(unit, context=_EXACT)
+
+
+def _fitting(type_: SqlType, value: Any) -> Decimal:
+    try:
+        return fit(type_, _exact(value))
+    except NumericValueOutOfRange as error:
+        raise ValueError(error.message) from None
+
+
+def _exact(value: Any) -> Decimal:
     # A float's shortest text is what its author means by it.
     exact = Decimal(repr(float(value))) if isinstance(value, float) else Decimal(value)
     if not exact.is_finite():
         raise ValueError(f"{exact} is no finite number")
-    return exact.quantize(unit, context=_EXACT)
+    return exact
 
 
 def _struct(row: Any, fields: Sequence[tuple[str, Convert | None]]) -> dict[str, Any]:

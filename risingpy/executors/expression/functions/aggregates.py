@@ -17,7 +17,7 @@ from risingpy.executors.aggregate.functions import value_state
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.types import DOUBLE, INTERVAL, MAX_PRECISION, NARROW_NUMERIC, NUMERIC, REAL, SqlType, numeric
+from risingpy.types import DOUBLE, INTERVAL, MAX_PRECISION, NUMERIC, REAL, SqlType, numeric
 
 
 def _aggregate(function: str, result_type: SqlType) -> Compute:
@@ -58,5 +58,5 @@ AGGREGATES: dict[str, Function] = {
     "list_sum_interval": Function(_aggregate("sum", INTERVAL)),
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in REGRESSIONS},
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in SPREADS},
-    **{f"list_{name}_numeric": Function(_aggregate(name, NARROW_NUMERIC)) for name in SPREADS},
+    **{f"list_{name}_numeric": Function(_aggregate(name, NUMERIC)) for name in SPREADS},
 }
