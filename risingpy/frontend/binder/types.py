@@ -87,8 +87,7 @@ _UNSUPPORTED = frozenset(
 
 _SERIAL = frozenset({"smallserial", "serial", "serial2", "serial4", "serial8", "bigserial"})
 _SERIAL_HINT = (
-    "A table without a primary key numbers its rows itself, in the hidden column _row_id. For keys of your own, use "
-    "bigint and give the numbers, or uuid DEFAULT gen_random_uuid()."
+    "It makes a column of CREATE TABLE number its rows; the values are of type smallint, integer or bigint."
 )
 _ARRAY_SUFFIX = re.compile(r"(.*\S)\s*(?:\[\s*\d*\s*\]|\barray(?:\s*\[\s*\d+\s*\])?)", re.IGNORECASE | re.DOTALL)
 _CONSTRUCTED = re.compile(r"(struct|map)\s*[<(](.*)[>)]", re.IGNORECASE | re.DOTALL)
