@@ -123,6 +123,14 @@ def sum_products(codes: Integers, signs: Signs, groups: int, left: Floats, right
     return _encoded(starts, lows, digits)
 
 
+def whole_numbers(sums: pa.BinaryArray, width: int) -> tuple[Integers, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Sums of whole numbers as magnitudes: rows of `width` digits, the lowest first; the negative; those too large."""
+    digits = np.zeros(width * len(sums), np.int64)
+    negative, failed = np.zeros((2, len(sums)), np.uint8)
+    kernels.read_integers(*_parts(sums), width, digits, negative, failed)
+    return digits.reshape(-1, width), negative.astype(np.bool_), failed.astype(np.bool_)
+
+
 def centered(counts: Integers, left: pa.BinaryArray, right: pa.BinaryArray, products: pa.BinaryArray) -> Floats:
     """The double nearest to count · Σxy - Σx · Σy of each group."""
     results: Floats = np.zeros(len(counts), np.float64)

@@ -48,6 +48,8 @@ def plain_aggregate_sql(
 
 
 def _plain_call(function: str, argument: str, result: SqlType, distinct: bool, suffix: str) -> str:
+    if function == "sum" and result.kind is TypeKind.INT256:
+        return own_call("list_sum_int256", [f"list({'DISTINCT ' if distinct else ''}{argument}){suffix}"], result)
     if function == "sum" and result.kind is TypeKind.INTERVAL:
         if distinct:
             return own_call("list_sum_interval", [f"list(DISTINCT {argument}){suffix}"], result)

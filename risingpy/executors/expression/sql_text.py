@@ -15,6 +15,7 @@ from risingpy.types import (
     BYTEA,
     DATE,
     DOUBLE,
+    INT256,
     INTEGER,
     INTERVAL,
     JSONB,
@@ -48,7 +49,7 @@ def raised(sqlstate: str, message: str, type_: SqlType) -> str:
 # fmt: off
 OWN_RESULTS = (
     BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, UUID, JSONB,
-    VARCHAR, array_of(VARCHAR), array_of(JSONB),
+    INT256, VARCHAR, array_of(VARCHAR), array_of(JSONB),
 )
 # fmt: on
 _further_results: dict[SqlType, str] = {}  # those that users' functions have

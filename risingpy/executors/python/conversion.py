@@ -2,6 +2,7 @@
 
 boolean, integers, floats, text, bytea     bool, int, float, str, bytes
 numeric                                    Decimal; a result may be int or float too, and is rounded to its decimals
+rw_int256                                  int
 date, time, timestamp, timestamptz         date, time, datetime (timestamptz: aware)
 interval                                   pyarrow.MonthDayNano
 jsonb, uuid                                what json.loads gives; uuid.UUID, a result may be its text
@@ -19,7 +20,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from risingpy.errors import NumericValueOutOfRange
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import SqlType, TypeKind, int256
 from risingpy.types.exact_numeric import fit
 from risingpy.types.forms import format_text
 from risingpy.types.jsonb import canonical
@@ -53,6 +54,8 @@ def _to_python(type_: SqlType) -> Convert | None:
             return lambda value: Decimal(format_text(type_, value))
         case TypeKind.JSONB:
             return json.loads
+        case TypeKind.INT256:
+            return int256.to_int
         case TypeKind.UUID:
             return lambda value: UUID(bytes=value)
         case TypeKind.ARRAY:
@@ -79,6 +82,8 @@ def _to_sql(type_: SqlType) -> Convert | None:
             return lambda value: _rounded(value, unit)
         case TypeKind.JSONB:
             return lambda value: canonical(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        case TypeKind.INT256:
+            return _large
         case TypeKind.UUID:
             return lambda value: (value if isinstance(value, UUID) else UUID(value)).bytes
         case TypeKind.CHARACTER:
@@ -94,6 +99,13 @@ def _to_sql(type_: SqlType) -> Convert | None:
 
 def _rounded(value: Any, unit: Decimal) -> Decimal:
     return _exact(value).quantize(unit, context=_EXACT)
+
+
+def _large(value: Any) -> bytes:
+    try:
+        return int256.to_bytes(int(value))
+    except NumericValueOutOfRange as error:
+        raise ValueError(error.message) from None
 
 
 def _fitting(type_: SqlType, value: Any) -> Decimal:

@@ -19,6 +19,7 @@ from risingpy.executors.expression.functions.jsonb import JSONB
 from risingpy.executors.expression.functions.jsonb_changes import JSONB_CHANGES
 from risingpy.executors.expression.functions.jsonb_paths import JSONB_PATHS
 from risingpy.executors.expression.functions.jsonb_records import JSONB_RECORDS
+from risingpy.executors.expression.functions.large_integers import LARGE_INTEGERS
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
 from risingpy.executors.expression.functions.networks import NETWORKS
 from risingpy.executors.expression.functions.number_input import NUMBER_INPUT
@@ -42,6 +43,7 @@ FUNCTIONS: dict[str, Function] = {
     **NETWORKS,
     **DATES_AND_TIMES,
     **INTERVALS,
+    **LARGE_INTEGERS,
     **IDENTITIES,
     **DATETIME_OUTPUT,
     **DATETIME_INPUT,

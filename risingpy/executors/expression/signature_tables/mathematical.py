@@ -71,5 +71,9 @@ atand atand float8 = float8
 atan2d atan2d float8 float8 = float8
 gamma gamma float8 = float8
 lgamma lgamma float8 = float8
+abs int256_abs int256 = int256
+@ int256_abs int256 = int256
+mod int256_modulo int256 int256 = int256
+hex_to_int256 hex_to_int256 text = int256
 random random = float8
 """
