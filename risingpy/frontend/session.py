@@ -185,6 +185,7 @@ class ClientSession:
             version=VERSION_TEXT,
             time_zone=self.time_zone(),
             process_id=self.startup.process_id,
+            data_directory=str(self.database.data_dir),
             setting=self.settings.find,
         )
 

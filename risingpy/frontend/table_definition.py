@@ -40,6 +40,8 @@ def _column(column: ColumnDesc) -> str:
     text = f"{quoted(column.name)} {column.type}"
     if column.generated is not None:
         text += f" GENERATED ALWAYS AS ({column.generated.text}) STORED"
+    if column.identity is not None:
+        text += f" GENERATED {'ALWAYS' if column.identity.always else 'BY DEFAULT'} AS IDENTITY"
     if column.default is not None:
         text += f" DEFAULT {column.default}"
     return text + (" NOT NULL" if column.not_null else "")

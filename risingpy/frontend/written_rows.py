@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
@@ -31,7 +32,17 @@ def inserted(session: ClientSession, relation: Relation, visible: pa.Table) -> p
     rows = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
     rows = with_generated(session, relation, rows)
     check_not_null(relation, rows)
+    pass_numbers(session, relation, rows)
     return rows
+
+
+def pass_numbers(session: ClientSession, relation: Relation, rows: pa.Table) -> None:
+    """Makes the counters of identity columns go on behind the numbers in the rows: no new row replaces one of them."""
+    for index, column in enumerate(relation.columns):
+        if column.identity is not None and rows.num_rows:
+            largest = pc.max(rows.column(index)).as_py()
+            if largest is not None:
+                session.database.identity_counters.pass_by(column.identity.counter, largest)
 
 
 def with_generated(session: ClientSession, relation: Relation, rows: pa.Table) -> pa.Table:

@@ -19,6 +19,7 @@ from risingpy.meta.backup import back_up
 from risingpy.meta.barriers import BarrierLoop, GraphChange
 from risingpy.meta.dml_log import DmlLog, TableChange
 from risingpy.meta.epoch_runner import EpochRunner
+from risingpy.meta.identity_counters import IdentityCounters
 from risingpy.meta.indexes import NewIndex, add_index
 from risingpy.meta.internal_tables import internal_tables
 from risingpy.meta.opening import open_directory
@@ -59,6 +60,7 @@ class Database:
         self._store = opened.store
         self._row_ids = RowIds(self._meta_store)
         self._row_id_guard = threading.Lock()
+        self.identity_counters = IdentityCounters(self._meta_store, data_dir)
         self._locks = TableLocks()
         self._sources = SourceOffsets()
         self._loop: BarrierLoop
@@ -81,6 +83,7 @@ class Database:
     def close(self) -> None:
         """Stops after the running epoch and gives the directory free."""
         self._loop.stop()
+        self.identity_counters.close()
         self._log.close()
         self._store.close()
         self._meta_store.close()

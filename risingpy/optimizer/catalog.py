@@ -44,6 +44,17 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """GENERATED … AS IDENTITY, or a type serial: where a row says nothing the column's next number stands.
+
+    `counter` is the number of the counter that hands them out; `always`: no other values are taken.
+    """
+
+    counter: int
+    always: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnDesc:
     """A column of a relation. `default` is the SQL text of its DEFAULT; `history`: see `TableColumn`."""
 
@@ -55,6 +66,7 @@ class ColumnDesc:
     default: str | None = None
     history: ColumnHistory | None = None
     generated: Generated | None = None
+    identity: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True)

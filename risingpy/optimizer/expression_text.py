@@ -24,6 +24,7 @@ from risingpy.executors.expression.nodes import (
 )
 from risingpy.executors.expression.signatures import SCALAR_SIGNATURES
 from risingpy.executors.python.definition import definition_of
+from risingpy.types import TypeKind
 from risingpy.types.forms import format_text
 from risingpy.types.interval import format_value as format_interval
 
@@ -88,7 +89,7 @@ def _literal_text(literal: Literal) -> str:
             return f"'{quoted}'"
         case pa.MonthDayNano():
             return f"'{format_interval(literal.type, literal.value, 'UTC')}'::{literal.type}"
-        case bytes() if literal.type.is_wide:
+        case bytes() if literal.type.is_wide or literal.type.kind is TypeKind.INT256:
             return format_text(literal.type, literal.value)
         case bytes():
             return f"'\\x{literal.value.hex()}'::bytea"

@@ -21,7 +21,7 @@ Each key column is a tag and, unless NULL, its bytes:
 |                              | 8: nanoseconds of the day;                      | 01 8000000000000020             |
 |                              | 4, 4: months and days, as integers              | 00…00 80000001 80000002         |
 | numeric, no digits declared  | as bytea, its 41 bytes (`types.wide_numeric`)   | 1       01 01 00ff…00ff 01 00ff…|
-| uuid, char                   | as bytea, varchar                               |                                 |
+| uuid, rw_int256, char        | as bytea, bytea, varchar                        |                                 |
 | array, struct                | as bytea: its elements or fields as ascending   | {1} of int[]                    |
 |                              | key columns with NULLs last; 00; its datum, and | 01 01 80000001 00ff 01 01 00ff… |
 |                              | the datum's length (u32, little-endian)         |                                 |

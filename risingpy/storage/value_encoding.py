@@ -14,7 +14,7 @@ A datum is the column's value as Arrow holds it, little-endian:
 | time, timestamp, timestamptz       | 8: microseconds                                  | 00:00:01   40420f0000000000 |
 | interval                           | 16: months (4), days (4), nanoseconds (8)        | 1 mon      01000000 00…     |
 | numeric without declared digits    | as bytea: 41 of `types.wide_numeric`             | 1      29000000 01 00…      |
-| varchar, char, bytea, jsonb, uuid  | here a u32 length, then the bytes                | 'ab'   02000000 6162        |
+| texts, bytea, uuid, rw_int256      | here a u32 length, then the bytes                | 'ab'   02000000 6162        |
 | array, struct, map                 | likewise; the bytes are those of `plain_columns` | {1}    05000000 01 01000000 |
 
 So (258 integer, NULL, 'ab') is `02 01 02010000 00 01 02000000 6162`. The first byte is below 80, which a

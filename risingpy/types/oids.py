@@ -9,6 +9,7 @@ from risingpy.types.sql_type import (
     CHARACTER,
     DATE,
     DOUBLE,
+    INT256,
     INTEGER,
     INTERVAL,
     JSONB,
@@ -48,6 +49,7 @@ TYPE_BY_OID: dict[int, SqlType] = {
     1114: TIMESTAMP,
     1184: TIMESTAMPTZ,
     1186: INTERVAL,
+    1301: INT256,
     1700: NUMERIC,
     2205: VARCHAR,  # regclass
     2206: VARCHAR,  # regtype
@@ -81,6 +83,7 @@ ARRAY_ELEMENT: dict[int, int] = {
     1185: 1184,
     1187: 1186,
     1231: 1700,
+    1302: 1301,
     2210: 2205,
     2211: 2206,
     2951: 2950,

@@ -36,6 +36,7 @@ class TypeKind(Enum):
     INTERVAL = "interval"
     CHARACTER = "character"
     UUID = "uuid"
+    INT256 = "rw_int256"
     JSONB = "jsonb"
     ARRAY = "array"
     STRUCT = "record"
@@ -204,6 +205,7 @@ TIMESTAMPTZ = SqlType(TypeKind.TIMESTAMPTZ)
 INTERVAL = SqlType(TypeKind.INTERVAL)
 CHARACTER = SqlType(TypeKind.CHARACTER)
 UUID = SqlType(TypeKind.UUID)
+INT256 = SqlType(TypeKind.INT256)
 JSONB = SqlType(TypeKind.JSONB)
 UNKNOWN = SqlType(TypeKind.UNKNOWN)
 NUMERIC = SqlType(TypeKind.NUMERIC, WHOLE_DIGITS + DECIMALS, DECIMALS)
@@ -257,6 +259,7 @@ _ARROW: dict[TypeKind, pa.DataType] = {
     TypeKind.INTERVAL: pa.month_day_nano_interval(),
     TypeKind.CHARACTER: pa.string(),  # without the blanks at its end, so that they never count
     TypeKind.UUID: pa.binary(),  # its 16 bytes, which order as uuids do
+    TypeKind.INT256: pa.binary(),  # 32 bytes (`int256`), which order as the numbers do
     TypeKind.JSONB: pa.string(),  # the text that PostgreSQL prints
     TypeKind.UNKNOWN: pa.string(),
 }
@@ -277,6 +280,7 @@ _DUCKDB: dict[TypeKind, str] = {
     TypeKind.INTERVAL: "INTERVAL",
     TypeKind.CHARACTER: "VARCHAR",
     TypeKind.UUID: "BLOB",
+    TypeKind.INT256: "BLOB",
     TypeKind.JSONB: "VARCHAR",
     TypeKind.UNKNOWN: "VARCHAR",
 }
@@ -300,6 +304,7 @@ _OID: dict[TypeKind, int] = {
     TypeKind.CHARACTER: 1042,
     TypeKind.STRUCT: 2249,
     TypeKind.UUID: 2950,
+    TypeKind.INT256: 1301,  # RisingWave's
     TypeKind.JSONB: 3802,
     TypeKind.MAP: 1303,  # RisingWave's
 }
@@ -323,6 +328,7 @@ _ARRAY_OID: dict[TypeKind, int] = {
     TypeKind.NUMERIC: 1231,
     TypeKind.STRUCT: 2287,
     TypeKind.UUID: 2951,
+    TypeKind.INT256: 1302,
     TypeKind.JSONB: 3807,
     TypeKind.MAP: 1304,
 }
@@ -340,4 +346,5 @@ _TYPLEN: dict[TypeKind, int] = {
     TypeKind.TIMESTAMPTZ: 8,
     TypeKind.INTERVAL: 16,
     TypeKind.UUID: 16,
+    TypeKind.INT256: 32,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -40,26 +41,32 @@ def test_numerators_round_once(rows: list[tuple[int, float, float]]) -> None:
         assert result == math.inf if exact > 0 else result == -math.inf
 
 
-@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("width", [1, 2, 5])
 @pytest.mark.parametrize("root", [False, True])
 @given(data=st.data())
 def test_spreads_of_whole_numbers(width: int, root: bool, data: st.DataObject) -> None:
-    limit = data.draw(st.sampled_from([5, 10**6, 2**63 - 1] if width == 1 else [5, 10**12, 10**18]))
+    limits = {1: [5, 10**6, 2**63 - 1], 2: [5, 10**12, 10**18], 5: [10**60, 10**90 - 1]}
+    limit = data.draw(st.sampled_from(limits[width]))
     values = data.draw(st.lists(st.integers(-limit, limit), min_size=2, max_size=6))
-    power = data.draw(st.sampled_from([16, 0, -4]))
+    scale = data.draw(st.sampled_from([0, 16, 45]))
     words = np.array([[(v >> (64 * j)) & (2**64 - 1) for j in range(width)] for v in values], np.uint64)
     flat = words.astype(np.int64).reshape(-1)
     n = len(values)
     given_rows = np.zeros(n, np.int64), np.ones(n, np.int8), 1, flat, width
     counts, divisors = np.array([n]), np.array([n - 1])
     result, failed = variances(
-        counts, divisors, sum_integers(*given_rows), sum_squares(*given_rows), power=power, root=root
+        counts, divisors, sum_integers(*given_rows), sum_squares(*given_rows), scale=scale, root=root
     )
-    exact = Fraction(n * sum(v * v for v in values) - sum(values) ** 2, n * (n - 1)) * Fraction(10) ** power
-    expected = (
-        (math.isqrt(4 * exact.numerator // exact.denominator) + 1) // 2 if root else math.floor(exact + Fraction(1, 2))
-    )
-    if failed[0]:
-        assert expected >= 2**127 or 4 * exact >= 2**256
-    else:
-        assert (int(result[0]) & (2**64 - 1)) | int(result[1]) << 64 == expected
+    exact = Fraction(n * sum(v * v for v in values) - sum(values) ** 2, n * (n - 1)) / Fraction(10) ** (2 * scale)
+    with localcontext(prec=300, rounding=ROUND_HALF_UP):
+        expected = Decimal(exact.numerator) / Decimal(exact.denominator)
+        if root:
+            expected = expected.sqrt()
+        shown = expected.quantize(Decimal(1).scaleb(-54), ROUND_DOWN)
+        if shown != expected or shown != shown.quantize(Decimal(1).scaleb(-45)):
+            decimals = min(max(28 - (shown.adjusted() + 1 if shown else -54), 16), 45)
+            expected = shown.quantize(Decimal(1).scaleb(-decimals))
+        if failed[0]:
+            assert expected >= Decimal(10) ** 45
+        else:
+            assert sum(int(limb) * 10 ** (9 * k) for k, limb in enumerate(result)) == expected.scaleb(45)

@@ -98,13 +98,14 @@ def multiply_by(digits: Integers, factor: int) -> None:
 
 
 @inlined
-def divide_by(digits: Integers, divisor: int) -> None:
-    """Divides by a number below 2^31, downwards."""
+def divide_by(digits: Integers, divisor: int) -> int:
+    """Divides by a number below 2^31, downwards; the remainder."""
     rest = 0
     for j in range(len(digits) - 1, -1, -1):
         total = (rest << 32) | digits[j]
         digits[j] = total // divisor
         rest = total % divisor
+    return rest
 
 
 @inlined

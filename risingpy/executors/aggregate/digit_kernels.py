@@ -12,6 +12,7 @@ from risingpy.executors.aggregate.digit_kernel_parts import (
     MASK,
     OUT,
     SUM_BIAS,
+    Flags,
     Floats,
     Offsets,
     Signs,
@@ -163,6 +164,24 @@ def add_integers(
             high = word >> 32 if j == width - 1 else (word >> 32) & MASK
             digits[at + 2 * j] += signs[i] * low
             digits[at + 2 * j + 1] += signs[i] * high
+
+
+@compiled(
+    array(types.int32), array(types.uint8), types.int64, OUT, types.Array(types.uint8, 1, "C"),
+    types.Array(types.uint8, 1, "C"),
+)  # fmt: skip
+def read_integers(offsets: Offsets, data: Bytes, width: int, digits: Integers, negative: Flags, failed: Flags) -> None:
+    """The magnitudes of sums of whole numbers in `width` digits each; `failed` where one has more."""
+    number = np.zeros(256, np.int64)
+    for i in range(len(negative)):
+        base, count, below = magnitude(offsets, data, i, number)
+        negative[i] = 1 if below else 0
+        for j in range(count):
+            place = base - SUM_BIAS // 32 + j
+            if place < width:
+                digits[width * i + place] = number[j]
+            elif number[j] != 0:
+                failed[i] = 1
 
 
 @compiled(array(types.int32), array(types.uint8), types.int64, types.int64, types.Array(types.float64, 1, "C"))

@@ -24,6 +24,7 @@ import pyarrow as pa
 from risingpy.executors.aggregate import digit_kernels as kernels
 from risingpy.executors.aggregate import moment_kernels
 from risingpy.executors.aggregate.digit_kernel_parts import PRODUCT_BIAS, SUM_BIAS
+from risingpy.executors.expression.wide_kernels import LIMBS
 from risingpy.storage.column_buffers import Bytes, Integers, whole
 
 Floats = npt.NDArray[np.float64]
@@ -122,6 +123,14 @@ def sum_products(codes: Integers, signs: Signs, groups: int, left: Floats, right
     return _encoded(starts, lows, digits)
 
 
+def whole_numbers(sums: pa.BinaryArray, width: int) -> tuple[Integers, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Sums of whole numbers as magnitudes: rows of `width` digits, the lowest first; the negative; those too large."""
+    digits = np.zeros(width * len(sums), np.int64)
+    negative, failed = np.zeros((2, len(sums)), np.uint8)
+    kernels.read_integers(*_parts(sums), width, digits, negative, failed)
+    return digits.reshape(-1, width), negative.astype(np.bool_), failed.astype(np.bool_)
+
+
 def centered(counts: Integers, left: pa.BinaryArray, right: pa.BinaryArray, products: pa.BinaryArray) -> Floats:
     """The double nearest to count · Σxy - Σx · Σy of each group."""
     results: Floats = np.zeros(len(counts), np.float64)
@@ -130,16 +139,17 @@ def centered(counts: Integers, left: pa.BinaryArray, right: pa.BinaryArray, prod
 
 
 def variances(
-    counts: Integers, divisors: Integers, sums: pa.BinaryArray, squares: pa.BinaryArray, *, power: int, root: bool
+    counts: Integers, divisors: Integers, sums: pa.BinaryArray, squares: pa.BinaryArray, *, scale: int, root: bool
 ) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """(count · Σx² - (Σx)²) · 10^power / (count · divisor) of whole numbers, or its root, to the nearest.
+    """(count · Σx² - (Σx)²) / (count · divisor) of whole numbers in units of 10^-scale, or its root.
 
-    As two words each, lowest first; and which are no numeric. 0 where the divisor is 0.
+    As limbs of wide numerics, the lowest first, rounded as quotients; and which are too large for one. 0 where the
+    divisor is 0.
     """
-    words = np.zeros(2 * len(counts), np.int64)
+    limbs = np.zeros(LIMBS * len(counts), np.int64)
     failed = np.zeros(len(counts), np.uint8)
-    moment_kernels.divide_centered(counts, divisors, *_parts(sums), *_parts(squares), power, int(root), words, failed)
-    return words, failed.astype(np.bool_)
+    moment_kernels.divide_centered(counts, divisors, *_parts(sums), *_parts(squares), scale, int(root), limbs, failed)
+    return limbs, failed.astype(np.bool_)
 
 
 def _fixed_span(groups: int, low: int, width: int) -> tuple[Integers, Integers, Integers]:

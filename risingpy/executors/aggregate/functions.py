@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from risingpy.errors import InternalError
 from risingpy.executors.aggregate.bits import BitCounts
+from risingpy.executors.aggregate.large_sums import LargeSum
 from risingpy.executors.aggregate.layout import types_of
 from risingpy.executors.aggregate.moments import REGRESSIONS, SPREADS, FloatSpread, NumericSpread, Regression
 from risingpy.executors.aggregate.sums import ExactSum, FloatSum, IntervalSum
@@ -21,6 +22,8 @@ def value_state(function: str, arguments: tuple[SqlType, ...], result_type: SqlT
             return FloatSum(result_type)
         case "sum" if arguments[0].kind is TypeKind.INTERVAL:
             return IntervalSum()
+        case "sum" if arguments[0].kind is TypeKind.INT256:
+            return LargeSum()
         case "sum" if arguments[0].is_wide:
             return WideSum()
         case "sum":
@@ -34,7 +37,7 @@ def value_state(function: str, arguments: tuple[SqlType, ...], result_type: SqlT
         case _ if function in SPREADS and arguments[0].is_float:
             return FloatSpread(function)
         case _ if function in SPREADS:
-            return NumericSpread(function, arguments[0], result_type)
+            return NumericSpread(function, arguments[0])
         case _ if function in REGRESSIONS:
             return Regression(function)
     raise InternalError(f"no value state for the aggregate {function}")

@@ -23,6 +23,7 @@ _PLAIN_KINDS = frozenset(
         TypeKind.VARCHAR,
         TypeKind.CHARACTER,
         TypeKind.UUID,
+        TypeKind.INT256,
         TypeKind.DATE,
         TypeKind.NUMERIC,
         TypeKind.BYTEA,

@@ -7,6 +7,7 @@ Both are the same columns, for a state is a sum of changes:
     sum of integers, of numeric(p,s)      low 128 bits of the unscaled sum [, the 64 bits above], number of values
       (the upper bits where p > 28: a sum of fewer digits cannot leave 128 bits)
     sum of plain numeric                  its ten limbs, int64 each, none but the highest negative, number of values
+    sum of rw_int256                      exact sum (exact_sums), number of values
     sum of real and double precision      exact sum of the finite values (exact_sums), numbers of values,
                                           of NaN, of Infinity and of -Infinity
     sum of interval                       months, days, nanoseconds, number of values
@@ -81,7 +82,7 @@ def _sum_types(argument: SqlType) -> tuple[SqlType, ...]:
         return (BYTEA, BIGINT, BIGINT, BIGINT, BIGINT)
     if argument.kind is TypeKind.INTERVAL:
         return (BIGINT, BIGINT, BIGINT, BIGINT)
-    if argument.is_wide:
+    if argument.is_wide or argument.kind is TypeKind.INT256:
         return (BYTEA, BIGINT)
     if argument.kind is TypeKind.NUMERIC:
         unscaled = numeric(MAX_PRECISION, argument.scale or 0)

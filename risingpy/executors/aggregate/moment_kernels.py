@@ -25,11 +25,12 @@ from risingpy.executors.aggregate.digit_kernel_parts import (
     negate,
     parts_of,
 )
+from risingpy.executors.expression.wide_kernels import BASE, DECIMALS_TO_ROUND, LIMBS, round_quotient
 from risingpy.storage.column_buffers import Bytes, Integers
 from risingpy.storage.kernels.compile import compiled, inlined
 
 _WIDTH = 320  # digits of a number of rows times a sum of products, and of a product of two sums
-_ROOT_DIGITS = 8  # of a number whose root is taken: a numeric squared
+_QUOTIENT = 64  # digits of the sum of squares of wide numerics, times a number of rows and 10^108
 
 
 @inlined
@@ -100,7 +101,7 @@ def add_squares(
     codes: Integers, signs: Signs, words: Integers, width: int, starts: Integers, lows: Integers, digits: Integers
 ) -> None:
     """Adds the squares of whole numbers, without carries."""
-    number = np.zeros(4, np.int64)
+    number = np.zeros(2 * width, np.int64)
     for i in range(len(codes)):
         for j in range(width):
             number[2 * j] = words[width * i + j] & MASK
@@ -194,18 +195,21 @@ def divide_centered(
     sums: Bytes,
     square_offsets: Offsets,
     squares: Bytes,
-    power: int,
+    scale: int,
     root: int,
-    words: Integers,
+    limbs: Integers,
     failed: Flags,
 ) -> None:
-    """(count · Σx² - (Σx)²) · 10^power / (count · divisor), or its root, to the nearest whole number, as 128 bits.
+    """(count · Σx² - (Σx)²) / (count · divisor), or its root, as a wide numeric, rounded as a quotient is.
 
-    `failed` where that is no number of 38 digits, or a group has 2^31 rows. Where the divisor is 0 nothing is written.
+    The sums are of whole numbers, in units of 10^-scale. `failed` where the result has too many digits, or a group has
+    2^31 rows. Where the divisor is 0 nothing is written.
     """
     a, b, total = np.zeros(256, np.int64), np.zeros(256, np.int64), np.zeros(_WIDTH, np.int64)
-    quotient = np.zeros(_WIDTH, np.int64)
-    rest, bit = np.zeros(_ROOT_DIGITS, np.int64), np.zeros(_ROOT_DIGITS, np.int64)
+    number, rest, bit = np.zeros((3, _QUOTIENT), np.int64)
+    cut = np.zeros(LIMBS + 1, np.int64)
+    first = PRODUCT_BIAS // 32
+    power = (2 if root else 1) * DECIMALS_TO_ROUND - 2 * scale
     for i in range(len(counts)):
         if divisors[i] <= 0:
             continue
@@ -213,26 +217,23 @@ def divide_centered(
             failed[i] = 1
             continue
         _centered(counts[i], sum_offsets, sums, sum_offsets, sums, square_offsets, squares, i, a, b, total)
-        first = PRODUCT_BIAS // 32
-        quotient[:] = 0
-        quotient[: _WIDTH - first] = total[first:]
-        multiply_by(quotient, 4 if root else 2)  # rounding needs one bit more
+        number[:] = total[first : first + _QUOTIENT]
+        inexact = False
         for _ in range(power):
-            multiply_by(quotient, 10)
+            multiply_by(number, 10)
         for _ in range(-power):
-            divide_by(quotient, 10)
-        divide_by(quotient, counts[i])
-        divide_by(quotient, divisors[i])
+            inexact |= divide_by(number, 10) != 0
+        inexact |= divide_by(number, counts[i]) != 0
+        inexact |= divide_by(number, divisors[i]) != 0
         if root:
-            if length_of(quotient) > _ROOT_DIGITS:
-                failed[i] = 1
-                continue
-            _take_root(quotient, rest, bit)
-        quotient[0] += 1
-        carry_over(quotient)
-        divide_by(quotient, 2)
-        if length_of(quotient) > 4 or quotient[3] >= 1 << 31:
+            used = length_of(number)
+            _take_root(number[:used], rest[:used], bit[:used])
+            inexact |= length_of(rest[:used]) != 0
+        for k in range(LIMBS + 1):
+            cut[k] = divide_by(number, BASE)
+        failed[i] = 1 if length_of(number) else 0
+        round_quotient(cut, inexact)
+        for k in range(LIMBS):
+            limbs[LIMBS * i + k] = cut[k + 1]
+        if cut[LIMBS] >= BASE:
             failed[i] = 1
-            continue
-        words[2 * i] = quotient[0] | quotient[1] << 32
-        words[2 * i + 1] = quotient[2] | quotient[3] << 32

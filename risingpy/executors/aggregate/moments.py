@@ -24,14 +24,16 @@ from risingpy.executors.aggregate.exact_sums import (
     variances,
 )
 from risingpy.executors.aggregate.grouping import GroupedRows
-from risingpy.executors.aggregate.sums import fixed, integers_of_words
+from risingpy.executors.aggregate.sums import integers_of_words
 from risingpy.executors.aggregate.value_state import (
     ValueState,
     integers_of,
     merged_integers,
     signed_counts,
 )
-from risingpy.types import UNDECLARED_SCALE, SqlType, TypeKind
+from risingpy.executors.expression.wide_kernels import LIMBS, WORDS, to_long_words
+from risingpy.types import SqlType
+from risingpy.types.wide_numeric import column_of, limbs_of
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -52,12 +54,10 @@ class NumericSpread(ValueState):
 
     function: str
     argument: SqlType
-    result_type: SqlType
 
     def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
         rows, (values,) = counted(rows, arguments)
-        words = integers_of_words(values)
-        width = 2 if pa.types.is_decimal(values.type) else 1
+        words, width = _words(values)
         given = rows.codes, rows.signs, rows.groups, words, width
         return [sum_integers(*given), sum_squares(*given), pa.array(signed_counts(rows))]
 
@@ -68,11 +68,12 @@ class NumericSpread(ValueState):
         sample, root = SPREADS[self.function]
         counts = integers_of(states[2])
         divisors = counts - 1 if sample else counts
-        scale = self.argument.scale or 0 if self.argument.kind is TypeKind.NUMERIC else 0
-        shown = self.result_type.scale or UNDECLARED_SCALE
-        power = 2 * (shown - scale) if root else shown - 2 * scale
-        words, failed = variances(counts, divisors, states[0], states[1], power=power, root=root)
-        return fixed(words.reshape(-1, 2), self.result_type.arrow, failed | (divisors <= 0)), int(failed.sum())
+        limbs, failed = variances(
+            counts, divisors, states[0], states[1], scale=self.argument.scale or 0, root=root
+        )
+        signs = np.zeros(len(counts), np.bool_)
+        column = column_of(limbs.reshape(-1, LIMBS)[:, ::-1], signs, failed | (divisors <= 0))
+        return column, int(failed.sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,16 @@ REGRESSIONS: dict[str, Callable[[Pairs], Result]] = {
     "regr_intercept": _intercept,
     "regr_r2": _determination,
 }
+
+
+def _words(column: pa.Array) -> tuple[Integers, int]:
+    """Numbers as int64 words, the lowest first, and how many words each has."""
+    if not pa.types.is_binary(column.type):
+        return integers_of_words(column), 2 if pa.types.is_decimal(column.type) else 1
+    limbs, negative = limbs_of(column)
+    words = np.empty(WORDS * len(column), np.int64)
+    to_long_words(np.ascontiguousarray(limbs[:, ::-1]).reshape(-1), negative.astype(np.uint8), words)
+    return words, WORDS
 
 
 def counted(rows: GroupedRows, arguments: Sequence[pa.Array]) -> tuple[GroupedRows, list[pa.Array]]:

@@ -9,7 +9,8 @@ from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.executors.expression.sql_text import own_call
-from risingpy.types import BIGINT, BOOLEAN, DOUBLE, SqlType, TypeKind
+from risingpy.executors.expression.wide_kernels import LIMBS
+from risingpy.types import BIGINT, BOOLEAN, DOUBLE, NUMERIC, SqlType, TypeKind
 
 
 def plain_aggregate_sql(
@@ -21,11 +22,12 @@ def plain_aggregate_sql(
     distinct: bool = False,
     suffix: str = "",
     exact: bool = False,
+    over: bool = False,
 ) -> str:
     """The call over arguments given as SQL; `suffix` follows it: ` FILTER (…)`, ` OVER (…)`, or both.
 
-    With `exact`, sums of floats are what a view's aggregation gives: DuckDB's depend on the order of the rows. Not for
-    windows, which would gather a list for every row.
+    With `exact`, sums of floats are what a view's aggregation gives: DuckDB's depend on the order of the rows. Not
+    `over` a window, which would gather a list for every row.
     """
     if exact and arg_types and arg_types[0].is_float:
         if function == "sum":
@@ -35,15 +37,19 @@ def plain_aggregate_sql(
             count = _plain_call("count", args[0], BIGINT, distinct, suffix)
             return f"({total} / CAST({count} AS DOUBLE))"  # the sum of nothing is NULL
     if function == "sum" and arg_types[0].is_wide:
+        if over:
+            return _wide_sum_over(args[0], suffix)
         return own_call("wide_sum", [f"list({'DISTINCT ' if distinct else ''}{args[0]}){suffix}"], result)
     if function == "avg":
-        return _average(args[0], arg_types[0], result, distinct, suffix)
+        return _average(args[0], arg_types[0], result, distinct=distinct, suffix=suffix, over=over)
     if function == "count" and not args:
         return f"count(*){suffix}"
     return _plain_call(function, ", ".join(args), result, distinct, suffix)
 
 
 def _plain_call(function: str, argument: str, result: SqlType, distinct: bool, suffix: str) -> str:
+    if function == "sum" and result.kind is TypeKind.INT256:
+        return own_call("list_sum_int256", [f"list({'DISTINCT ' if distinct else ''}{argument}){suffix}"], result)
     if function == "sum" and result.kind is TypeKind.INTERVAL:
         if distinct:
             return own_call("list_sum_interval", [f"list(DISTINCT {argument}){suffix}"], result)
@@ -56,6 +62,12 @@ def _exact_sum(argument: str, result: SqlType, distinct: bool, suffix: str) -> s
     name = "list_sum_real" if result.kind is TypeKind.REAL else "list_sum"
     total = own_call(name, [f"list({'DISTINCT ' if distinct else ''}{argument}){suffix}"], DOUBLE)
     return total if result.kind is TypeKind.DOUBLE else f"CAST({total} AS {result.duckdb})"
+
+
+def _wide_sum_over(argument: str, suffix: str) -> str:
+    """The sums of the limbs over the window, put together."""
+    limbs = (own_call("wide_limb", [argument, str(k)], BIGINT) for k in range(LIMBS))
+    return own_call("wide_of_limbs", [f"CAST(sum({limb}){suffix} AS BIGINT)" for limb in limbs], NUMERIC)
 
 
 def _interval_sum(argument: str, suffix: str) -> str:
@@ -74,13 +86,17 @@ def _interval_sum(argument: str, suffix: str) -> str:
     return f"({' + '.join(sums)})"
 
 
-def _average(argument: str, argument_type: SqlType, result: SqlType, distinct: bool, suffix: str) -> str:
+def _average(
+    argument: str, argument_type: SqlType, result: SqlType, *, distinct: bool, suffix: str, over: bool
+) -> str:
     """The quotient of sum and count, just as a view computes it; NULL over nothing."""
     if argument_type.is_float:
         argument = f"CAST({argument} AS DOUBLE)"
     total_type = _total_type(argument_type)
     texts = [
-        plain_aggregate_sql("sum", [argument], [argument_type], total_type, distinct=distinct, suffix=suffix),
+        plain_aggregate_sql(
+            "sum", [argument], [argument_type], total_type, distinct=distinct, suffix=suffix, over=over
+        ),
         _plain_call("count", argument, BIGINT, distinct, suffix),
     ]
     total, count = InputRef(0, total_type), InputRef(1, BIGINT)

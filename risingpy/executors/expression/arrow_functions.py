@@ -46,6 +46,7 @@ _ORDERED = frozenset(
         TypeKind.VARCHAR,
         TypeKind.CHARACTER,
         TypeKind.UUID,
+        TypeKind.INT256,
         TypeKind.DATE,
         TypeKind.TIME,
         TypeKind.TIMESTAMP,

@@ -28,6 +28,7 @@ from risingpy.storage.column_buffers import whole
 from risingpy.types import (
     BYTEA,
     DOUBLE,
+    INT256,
     INTERVAL,
     MAX_PRECISION,
     REAL,
@@ -58,7 +59,7 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
         _register(connection, parse_function(result), _parser(result), result)
     for type_ in _PARSED:
         _register(connection, parse_function(type_), _parser(type_), type_)
-    for type_ in (REAL, DOUBLE, BYTEA, INTERVAL, UUID):
+    for type_ in (REAL, DOUBLE, BYTEA, INTERVAL, UUID, INT256):
         _register(connection, f"rpy_text_{type_.kind.name.lower()}", _formatter(type_), VARCHAR)
     _register(connection, "rpy_text_numeric", _numeric_text, VARCHAR)
     for name, (function, result) in NESTED_TEXTS.items():

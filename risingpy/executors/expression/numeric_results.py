@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from risingpy.types import MAX_PRECISION, NARROW_NUMERIC, NUMERIC, SqlType, TypeKind, numeric
+from risingpy.types import MAX_PRECISION, NUMERIC, SqlType, TypeKind, numeric
 
 
 class NumericRule(Enum):
@@ -18,7 +18,7 @@ class NumericRule(Enum):
     INTEGRAL = "integral"  # scale 0, one digit more before the point
     SUM = "sum"  # the first argument's scale, as many digits as there can be
     SECONDS = "seconds"  # six decimals: microseconds
-    PLAIN = "plain"  # 16 decimals
+    PLAIN = "plain"  # wide, whatever the arguments
     AVERAGE = "average"  # wide, as a quotient
     WHOLE = "whole"  # scale 0, as many digits as there can be
     ROOT = "root"  # 20 decimals, fewer where the digits before the point need the room
@@ -61,7 +61,7 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
             room = MAX_PRECISION - sum(wholes)
             kept = min(sum(scales), max(room, _PRODUCT_SCALE, *scales))
             return NUMERIC if kept < sum(scales) else _clamped(sum(wholes), kept)
-        case NumericRule.DIVIDE | NumericRule.AVERAGE | NumericRule.POWER:
+        case NumericRule.DIVIDE | NumericRule.AVERAGE | NumericRule.POWER | NumericRule.PLAIN:
             return NUMERIC
         case NumericRule.LARGER:
             return _widest(max(wholes), max(scales))
@@ -73,8 +73,6 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
             return numeric(MAX_PRECISION, scales[0])
         case NumericRule.SECONDS:
             return numeric(MAX_PRECISION, 6)
-        case NumericRule.PLAIN:
-            return NARROW_NUMERIC
         case NumericRule.WHOLE:
             return numeric(MAX_PRECISION, 0)
         case NumericRule.ROOT:

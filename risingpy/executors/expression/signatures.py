@@ -31,6 +31,7 @@ from risingpy.types import (
     CHARACTER,
     DATE,
     DOUBLE,
+    INT256,
     INTEGER,
     INTERVAL,
     JSONB,
@@ -96,6 +97,7 @@ _TYPES: dict[str, ArgType] = {
     "interval": INTERVAL,
     "bpchar": CHARACTER,
     "uuid": UUID,
+    "int256": INT256,
     "jsonb": JSONB,
     "text[]": array_of(VARCHAR),
     "text[][]": array_of(array_of(VARCHAR)),
@@ -133,6 +135,13 @@ _OPERATORS = """
 ^  power     float8 float8 = float8
 -  negate    int2 = int2 | int4 = int4 | int8 = int8 | float4 = float4 | float8 = float8 | numeric = numeric:first
 +  plus      int2 = int2 | int4 = int4 | int8 = int8 | float4 = float4 | float8 = float8 | numeric = numeric:first
++  int256_add      int256 int256 = int256
+-  int256_subtract int256 int256 = int256
+*  int256_multiply int256 int256 = int256
+/  int256_divide   int256 int256 = int256
+%  int256_modulo   int256 int256 = int256
+-  int256_negate   int256 = int256
++  plus            int256 = int256
 || concat_op text text = text
 || concat_bytes  bytea bytea = bytea
 &  bit_and_op int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8
@@ -178,13 +187,14 @@ ILIKE_ESCAPE     ilike_escape     text text text = bool
 NOT_LIKE_ESCAPE  not_like_escape  text text text = bool
 NOT_ILIKE_ESCAPE not_ilike_escape text text text = bool
 SIMILAR similar text text = bool
+NEXT_NUMBER next_number text int8 int8 = int8
 SIMILAR_ESCAPE similar_escape text text text = bool
 """
 
 _AGGREGATES = """
 count count = int8 | every = int8
 sum sum int2 = int8 | int4 = int8 | int8 = numeric:sum | numeric = numeric:sum | float4 = float4 | float8 = float8
-sum sum interval = interval
+sum sum interval = interval | int256 = int256
 sum0 sum0 int8 = int8
 avg avg int2 = numeric:average | int4 = numeric:average | int8 = numeric:average | numeric = numeric:average
 avg avg float4 = float8 | float8 = float8 | interval = interval

@@ -7,11 +7,13 @@ that `duckdb_functions` registers; doubles become numerics by their shortest dec
 from __future__ import annotations
 
 from risingpy.executors.expression.sql_text import own_call, quoted, raised
-from risingpy.types import DOUBLE, MAX_PRECISION, VARCHAR, SqlType, TypeKind
+from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, VARCHAR, SqlType, TypeKind
 
 _EXACT_IN_DOUBLE = 15  # digits
 _SIGNIFICANT = {TypeKind.REAL: 6, TypeKind.DOUBLE: 15}
-_OWN_TEXT = frozenset({TypeKind.REAL, TypeKind.DOUBLE, TypeKind.BYTEA, TypeKind.INTERVAL, TypeKind.UUID})
+_OWN_TEXT = frozenset(
+    {TypeKind.REAL, TypeKind.DOUBLE, TypeKind.BYTEA, TypeKind.INTERVAL, TypeKind.UUID, TypeKind.INT256}
+)
 
 
 def cast(value: str, source: SqlType, target: SqlType) -> str:
@@ -20,6 +22,8 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
         return _items_cast(value, source, target)
     if source.kind is target.kind and source.kind is not TypeKind.NUMERIC:
         return _cut(value, target)
+    if TypeKind.INT256 in (source.kind, target.kind) and (source.is_numeric or target.is_numeric):
+        return _large_cast(value, source, target)
     if source.is_wide or target.is_wide:
         return _wide_cast(value, source, target)
     plain = f"CAST({value} AS {target.duckdb})"
@@ -45,6 +49,13 @@ def cast(value: str, source: SqlType, target: SqlType) -> str:
         case TypeKind.INTERVAL, TypeKind.TIME:
             return _time_of(value)
     return plain
+
+
+def _large_cast(value: str, source: SqlType, target: SqlType) -> str:
+    """A cast between rw_int256 and another number, by its text."""
+    if source.kind is TypeKind.NUMERIC:
+        value = own_call("wide_rounded_text", [cast(value, source, NUMERIC), "0"], VARCHAR)
+    return cast(value if source.kind is TypeKind.NUMERIC else text_of(value, source), VARCHAR, target)
 
 
 def _wide_cast(value: str, source: SqlType, target: SqlType) -> str:

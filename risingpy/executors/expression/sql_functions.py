@@ -71,7 +71,7 @@ def _each_time(call: Call, args: list[str]) -> str:
 
 SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     "only_row": _only_row,
-    **dict.fromkeys(("clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
+    **dict.fromkeys(("next_number", "clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
     **ARITHMETIC,
     **STRINGS,
     **DATE_AND_TIME,

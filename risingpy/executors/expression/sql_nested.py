@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.executors.expression.nodes import Call, InputRef, Literal
-from risingpy.executors.expression.sql_casts import text_of
-from risingpy.executors.expression.sql_text import raised
-from risingpy.types import BOOLEAN, SqlType, TypeKind
+from risingpy.executors.expression.sql_casts import cast, text_of
+from risingpy.executors.expression.sql_text import own_call, raised
+from risingpy.types import BOOLEAN, INTEGER, NUMERIC, SqlType, TypeKind
 
 Compile = Callable[[Call, list[str]], str]
 
@@ -216,16 +216,15 @@ def _generate_series(call: Call, args: list[str]) -> str:
         zero = f"{step} = to_microseconds(CAST(0 AS BIGINT))"
         series = f"CASE WHEN {zero} THEN {failure} ELSE generate_series({start}, {stop}, {step}) END"
         return f"CAST({series} AS {call.type.duckdb})"
+    if element.kind is TypeKind.NUMERIC:
+        numbers = [cast(value, arg.type, NUMERIC) for value, arg in zip(args, call.args, strict=True)]
+        one = cast("1", INTEGER, NUMERIC)
+        return own_call("wide_generate_series", [*numbers, one][:3], call.type)
     step = args[2] if len(args) > 2 else "1"
     failure = raised("22023", "'step size cannot equal zero'", call.type)
-    if element.is_integer:
-        wide = [f"CAST({arg} AS BIGINT)" for arg in (start, stop, step)]
-        function = "range" if call.function == "range" else "generate_series"
-        series = f"CAST({function}({', '.join(wide)}) AS {call.type.duckdb})"
-    else:
-        count = f"CAST(floor(CAST({stop} - {start} AS DOUBLE) / CAST({step} AS DOUBLE)) AS BIGINT)"
-        term = f"CAST({start} + CAST(place AS DECIMAL(18,0)) * {step} AS {element.duckdb})"
-        series = f"list_transform(generate_series(0, {count}), lambda place: {term})"
+    wide = [f"CAST({arg} AS BIGINT)" for arg in (start, stop, step)]
+    function = "range" if call.function == "range" else "generate_series"
+    series = f"CAST({function}({', '.join(wide)}) AS {call.type.duckdb})"
     known = f"{start} IS NOT NULL AND {stop} IS NOT NULL AND {step} IS NOT NULL"
     return f"CASE WHEN {step} = 0 THEN {failure} WHEN {known} THEN {series} END"
 

@@ -15,6 +15,7 @@ from risingpy.types import (
     BYTEA,
     DATE,
     DOUBLE,
+    INT256,
     INTEGER,
     INTERVAL,
     JSONB,
@@ -48,7 +49,7 @@ def raised(sqlstate: str, message: str, type_: SqlType) -> str:
 # fmt: off
 OWN_RESULTS = (
     BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, UUID, JSONB,
-    VARCHAR, array_of(VARCHAR), array_of(JSONB),
+    INT256, VARCHAR, array_of(VARCHAR), array_of(JSONB),
 )
 # fmt: on
 _further_results: dict[SqlType, str] = {}  # those that users' functions have
@@ -73,9 +74,12 @@ def further_results(known: int) -> list[tuple[str, SqlType]]:
     return [(name, type_) for type_, name in list(_further_results.items())[known:]]
 
 
+_GIVE_WIDE = ("wide_", "list_", "python_", "volatile_python_")  # wide numerics as such; others give texts
+
+
 def own_call(name: str, args: Sequence[str], result: SqlType) -> str:
-    """The call of a function of `functions.FUNCTIONS`. Those named `wide_…` give wide numerics as such."""
-    if result.is_wide and not name.startswith("wide_"):
+    """The call of a function of `functions.FUNCTIONS`."""
+    if result.is_wide and not name.startswith(_GIVE_WIDE):
         return own_call("wide_of_text", [own_call(name, args, VARCHAR)], result)
     called = f"{own_function(result)}({', '.join([quoted(name), *args])})"
     return f"CAST({called} AS {result.duckdb})" if result.kind is TypeKind.NUMERIC and not result.is_wide else called

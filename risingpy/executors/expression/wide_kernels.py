@@ -19,10 +19,12 @@ Bytes = npt.NDArray[np.uint8]
 LIMBS = 10
 BASE = 1_000_000_000
 POINT = 5  # limbs behind the decimal point
+WORDS = 5  # int64 words that hold any magnitude and its sign
 SIGNIFICANT = 28  # digits of a quotient that does not come out even, at least
 _DIGITS = 9
 _FEWEST_DECIMALS = 16
 _MOST_DECIMALS = 45
+DECIMALS_TO_ROUND = 54  # of a quotient before it is rounded: a limb more than those that stay
 TRUNCATE, HALF_AWAY, CEILING, FLOOR = range(4)
 
 _IN = types.Array(types.int64, 1, "C", readonly=True)
@@ -173,6 +175,28 @@ def _round_limbs(limbs: Integers, first: int, length: int, drop: int, mode: int)
                 limbs[k + 1] += 1
 
 
+@compiled(_OUT, types.boolean)
+def round_quotient(limbs: Integers, inexact: bool) -> None:
+    """Rounds a magnitude, which was cut behind `DECIMALS_TO_ROUND` decimals, to 45, and to what a quotient shows.
+
+    The highest limb may become BASE: that is for the caller to see.
+    """
+    length = len(limbs)
+    if not inexact and limbs[0] == 0:
+        return
+    k = length - 1
+    while k > 0 and limbs[k] == 0:
+        k -= 1
+    digits = _DIGITS * k
+    rest = limbs[k]
+    while rest > 0:
+        rest //= 10
+        digits += 1
+    before = digits - DECIMALS_TO_ROUND
+    decimals = min(max(SIGNIFICANT - before, _FEWEST_DECIMALS), _MOST_DECIMALS)
+    _round_limbs(limbs, 0, length, DECIMALS_TO_ROUND - decimals, HALF_AWAY)
+
+
 @compiled(_IN, _IN, _OUT, _FLAGS)
 def divide(left: Integers, right: Integers, out: Integers, failed: Bytes) -> None:
     """Magnitudes of quotients; no divisor is 0. What comes out even is exact, the rest has 28 significant digits.
@@ -192,22 +216,10 @@ def divide(left: Integers, right: Integers, out: Integers, failed: Bytes) -> Non
         while divisor[size - 1] == 0:
             size -= 1
         _long_division(numerator, length, divisor, size, quotient)
-        inexact = quotient[0] != 0
+        inexact = False
         for k in range(length + 1):
             inexact = inexact or numerator[k] != 0
-        if inexact:
-            digits = _DIGITS * length
-            k = length - 1
-            while k > 0 and quotient[k] == 0:
-                k -= 1
-            digits = _DIGITS * k
-            rest = quotient[k]
-            while rest > 0:
-                rest //= 10
-                digits += 1
-            before = digits - _DIGITS * (POINT + 1)
-            decimals = min(max(SIGNIFICANT - before, _FEWEST_DECIMALS), _MOST_DECIMALS)
-            _round_limbs(quotient, 0, length, _DIGITS * (POINT + 1) - decimals, HALF_AWAY)
+        round_quotient(quotient, inexact)
         too_large = False
         for k in range(LIMBS + 1, length):
             too_large = too_large or quotient[k] != 0
@@ -358,3 +370,25 @@ def add_wide_numbers(codes: Integers, signs: npt.NDArray[np.int8], data: Bytes, 
                 word ^= 0xFFFFFFFF
             sums[first + k] += word if positive == (signs[i] > 0) else -word
             at += 4
+
+
+@compiled(_IN, _SIGNS, _OUT)
+def to_long_words(limbs: Integers, negative: Bytes, words: Integers) -> None:
+    """Numbers of 320 bits, five int64 each, the lowest first, in units of 10^-45."""
+    parts = np.zeros(2 * WORDS, np.int64)
+    for i in range(len(negative)):
+        parts[:] = 0
+        for j in range(LIMBS - 1, -1, -1):
+            carry = limbs[LIMBS * i + j]
+            for k in range(2 * WORDS):
+                total = parts[k] * BASE + carry
+                parts[k] = total & 0xFFFFFFFF
+                carry = total >> 32
+        if negative[i] != 0:
+            carry = 1
+            for k in range(2 * WORDS):
+                total = (parts[k] ^ 0xFFFFFFFF) + carry
+                parts[k] = total & 0xFFFFFFFF
+                carry = total >> 32
+        for k in range(WORDS):
+            words[WORDS * i + k] = parts[2 * k] | (parts[2 * k + 1] << 32)

@@ -48,7 +48,7 @@ def window_sql(
             return _of_list(call, args, condition + over)
         types = [arg.type for arg in call.args]
         function = _DUCKDB_NAMES.get(call.function, call.function)
-        return plain_aggregate_sql(function, args, types, call.type, suffix=condition + over)
+        return plain_aggregate_sql(function, args, types, call.type, suffix=condition + over, over=True)
     nulls = " IGNORE NULLS" if call.ignore_nulls else ""
     return f"CAST({call.function}({', '.join(args)}{nulls}){over} AS {call.type.duckdb})"
 

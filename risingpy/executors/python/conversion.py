@@ -2,6 +2,7 @@
 
 boolean, integers, floats, text, bytea     bool, int, float, str, bytes
 numeric                                    Decimal; a result may be int or float too, and is rounded to its decimals
+rw_int256                                  int
 date, time, timestamp, timestamptz         date, time, datetime (timestamptz: aware)
 interval                                   pyarrow.MonthDayNano
 jsonb, uuid                                what json.loads gives; uuid.UUID, a result may be its text
@@ -18,8 +19,12 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from risingpy.types import SqlType, TypeKind
+from risingpy.errors import NumericValueOutOfRange
+from risingpy.types import SqlType, TypeKind, int256
+from risingpy.types.exact_numeric import fit
+from risingpy.types.forms import format_text
 from risingpy.types.jsonb import canonical
+from risingpy.types.wide_numeric import to_bytes
 
 Convert = Callable[[Any], Any]
 
@@ -45,8 +50,12 @@ def sql_column(values: Sequence[Any], type_: SqlType) -> pa.Array:
 
 def _to_python(type_: SqlType) -> Convert | None:
     match type_.kind:
+        case TypeKind.NUMERIC if type_.is_wide:
+            return lambda value: Decimal(format_text(type_, value))
         case TypeKind.JSONB:
             return json.loads
+        case TypeKind.INT256:
+            return int256.to_int
         case TypeKind.UUID:
             return lambda value: UUID(bytes=value)
         case TypeKind.ARRAY:
@@ -66,11 +75,15 @@ def _converted(convert: Convert | None, value: Any) -> Any:
 
 def _to_sql(type_: SqlType) -> Convert | None:
     match type_.kind:
+        case TypeKind.NUMERIC if type_.is_wide:
+            return lambda value: to_bytes(_fitting(type_, value))
         case TypeKind.NUMERIC:
             unit = Decimal(1).scaleb(-(type_.scale or 0))
             return lambda value: _rounded(value, unit)
         case TypeKind.JSONB:
             return lambda value: canonical(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        case TypeKind.INT256:
+            return _large
         case TypeKind.UUID:
             return lambda value: (value if isinstance(value, UUID) else UUID(value)).bytes
         case TypeKind.CHARACTER:
@@ -85,11 +98,29 @@ def _to_sql(type_: SqlType) -> Convert | None:
 
 
 def _rounded(value: Any, unit: Decimal) -> Decimal:
+    return _exact(value).quantize(unit, context=_EXACT)
+
+
+def _large(value: Any) -> bytes:
+    try:
+        return int256.to_bytes(int(value))
+    except NumericValueOutOfRange as error:
+        raise ValueError(error.message) from None
+
+
+def _fitting(type_: SqlType, value: Any) -> Decimal:
+    try:
+        return fit(type_, _exact(value))
+    except NumericValueOutOfRange as error:
+        raise ValueError(error.message) from None
+
+
+def _exact(value: Any) -> Decimal:
     # A float's shortest text is what its author means by it.
     exact = Decimal(repr(float(value))) if isinstance(value, float) else Decimal(value)
     if not exact.is_finite():
         raise ValueError(f"{exact} is no finite number")
-    return exact.quantize(unit, context=_EXACT)
+    return exact
 
 
 def _struct(row: Any, fields: Sequence[tuple[str, Convert | None]]) -> dict[str, Any]:

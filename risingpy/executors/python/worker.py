@@ -7,6 +7,7 @@ functions print goes to the standard error.
 
 from __future__ import annotations
 
+import decimal
 import os
 import resource
 import signal
@@ -24,6 +25,7 @@ from risingpy.executors.python.messages import Header, read_message, write_messa
 from risingpy.executors.python.routine import RoutineError, TookTooLong, column_function, failure
 
 _PAGE = resource.getpagesize()
+_DIGITS = 100  # of what functions compute with Decimals: any numeric has fewer
 
 
 def answer(header: Header, batches: Sequence[pa.RecordBatch]) -> tuple[Header, list[pa.RecordBatch]]:
@@ -80,6 +82,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what functions print must not get between the answers
     limit_memory(int(sys.argv[1]))
+    decimal.getcontext().prec = decimal.DefaultContext.prec = _DIGITS
 
     def read(size: int) -> bytes:
         data = requests.read(size)

@@ -9,7 +9,7 @@ from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
 from risingpy.executors.expression.signatures import AGGREGATES, Polymorphic
 from risingpy.frontend.binder.calls import fitting, no_function
-from risingpy.frontend.binder.coercion import Coercer, Context, Operand, narrowed
+from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.types import SqlType, array_of
 
@@ -37,9 +37,6 @@ class AggregateCall:
     filter: Expr | None
     order_by: tuple[OrderKey, ...] = ()
     definition: str = ""
-
-
-_TAKE_WIDE = frozenset({"sum", "avg", "min", "max"})
 
 
 class AggregateCalls:
@@ -87,7 +84,7 @@ def make_aggregate(
     exprs = tuple(
         coercer.settled(arg)
         if isinstance(wanted, Polymorphic)
-        else _taken(signature.function, coercer.coerce(arg, fitting(wanted, arg.type), Context.IMPLICIT))
+        else coercer.coerce(arg, fitting(wanted, arg.type), Context.IMPLICIT)
         for arg, wanted in zip(args, signature.args, strict=True)
     )
     result = signature.result
@@ -102,7 +99,3 @@ def make_aggregate(
     # DISTINCT changes nothing for these, and the plainer call needs no set of seen values.
     keeps_distinct = distinct and signature.function not in ("min", "max", "bool_and", "bool_or")
     return AggregateCall(signature.function, exprs, result, keeps_distinct, condition)
-
-
-def _taken(function: str, arg: Expr) -> Expr:
-    return arg if function in _TAKE_WIDE else narrowed(arg)

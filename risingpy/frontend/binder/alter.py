@@ -26,6 +26,7 @@ from risingpy.frontend.binder.ddl import bind_default, bound_default, check_colu
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.from_clause import scan
 from risingpy.frontend.binder.generated import generated_from, with_renamed_column
+from risingpy.frontend.binder.identity import checked_type, identity_of
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.scope import relation_scope
 from risingpy.frontend.binder.types import resolve_type
@@ -137,6 +138,8 @@ class _Binder:
         if column.generated is not None:
             raise FeatureNotSupported("ALTER TABLE … ADD a generated column is not supported", position=column.position)
         check_column_name(column)
+        if identity_of(column) is not None:
+            raise FeatureNotSupported("ALTER TABLE … ADD an identity column is not supported", position=column.position)
         sql_type = resolve_type(column.type.text, column.type.position)
         text, missing = None, None
         if column.default is not None:
@@ -211,6 +214,7 @@ class _Binder:
         if column.generated is not None:
             message = f'column "{column.name}" of relation "{self.relation.name}" is a generated column'
             raise SyntaxError_(message, position=action.column.position)
+        self._refuse_identity(column, action.column)
         text = None
         if action.value is not None:
             bound_default(self._context, action.value, column.name, column.type)
@@ -223,6 +227,8 @@ class _Binder:
         if not action.not_null and index in self.relation.primary_key:
             message = f'column "{column.name}" is in a primary key'
             raise InvalidTableDefinition(message, position=action.column.position)
+        if not action.not_null:
+            self._refuse_identity(column, action.column)
         if action.not_null and not column.not_null:
             self._check_no_nulls(column)
         self._change(index, replace(column, not_null=action.not_null))
@@ -244,6 +250,8 @@ class _Binder:
             return
         self._refuse_special(index, "alter type of column", action.column)
         self._refuse_generated(column)
+        if column.identity is not None:
+            checked_type(sql_type)
         cast = self._cast(action, index, sql_type)
         stored = self._stored_index(column)
         if stored is None:
@@ -258,6 +266,11 @@ class _Binder:
         self.checks.append(RowCheck(converted, None))
         self.relation = with_type(self.relation, index, sql_type, cast)
         self._check_default(self.relation.columns[index])
+
+    def _refuse_identity(self, column: ColumnDesc, named: ColumnName) -> None:
+        if column.identity is not None:
+            message = f'column "{column.name}" of relation "{self.relation.name}" is an identity column'
+            raise SyntaxError_(message, position=named.position)
 
     def _refuse_generated(self, column: ColumnDesc) -> None:
         users = generated_from(self.relation, column.column_id)

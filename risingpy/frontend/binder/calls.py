@@ -29,7 +29,7 @@ _FUNCTION_HINT = "No function matches the given name and argument types. You mig
 _CHOICE_HINT = "Could not choose a best candidate {}. You might need to add explicit type casts."
 
 
-_TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge"}
+_TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series"}
 
 
 class Calls:

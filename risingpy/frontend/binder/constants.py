@@ -8,7 +8,7 @@ from risingpy.errors import NumericValueOutOfRange, SqlError
 from risingpy.executors.expression.nodes import Cast, Expr, Literal
 from risingpy.executors.expression.numeric_results import numeric_of
 from risingpy.optimizer.now import TIME_WORDS
-from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, numeric
+from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, int256, numeric
 from risingpy.types.forms import parse_text
 from risingpy.types.wide_numeric import DECIMALS, to_decimal
 
@@ -65,6 +65,8 @@ def converted_number(literal: Literal, target: SqlType) -> Literal | None:
         if not -_LIMITS[target.kind] <= whole < _LIMITS[target.kind]:
             raise NumericValueOutOfRange(f"{target} out of range")
         return Literal(whole, target)
+    if target.kind is _K.INT256:
+        return Literal(int256.to_bytes(int(Decimal(value).to_integral_value(ROUND_HALF_UP))), target)
     if target.kind is _K.DOUBLE:
         return Literal(float(value), target)
     if target.kind is _K.NUMERIC and not target.declared and isinstance(value, int):

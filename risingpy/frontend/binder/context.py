@@ -28,6 +28,7 @@ class SessionValues:
     version: str = "PostgreSQL 15.0 (RisingPy)"
     time_zone: str = "UTC"
     process_id: int = 0
+    data_directory: str = ""  # whose counters number the rows of identity columns
     setting: Callable[[str], str | None] = lambda name: None
 
 

@@ -22,6 +22,7 @@ from risingpy.frontend.binder.coercion import Context, can_coerce
 from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.generated import with_generated
+from risingpy.frontend.binder.identity import identity_of, identity_type, next_number, refuse_identity
 from risingpy.frontend.binder.query import BoundQuery, bind_query
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import position_of
@@ -97,6 +98,7 @@ def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues 
     columns = with_generated(context, statement, columns)
     watermark = bind_watermark(context, statement, columns)
     if isinstance(statement, CreateSource):
+        refuse_identity(statement, columns)
         return TableDefinition(columns, key, watermark=watermark)
     return TableDefinition(columns, key, *_on_conflict(statement, columns, key), watermark)
 
@@ -156,6 +158,9 @@ def _primary_key(statement: CreateTable | CreateSource) -> tuple[int, ...]:
 
 
 def _column(context: BindContext, column_id: int, column: ColumnDefinition, *, in_key: bool) -> ColumnDesc:
+    identity = identity_of(column)
+    if identity is not None:
+        return ColumnDesc(column_id, column.name, identity_type(column), not_null=True, identity=identity)
     sql_type = resolve_type(column.type.text, column.type.position)
     text = None
     if column.default is not None:
@@ -178,7 +183,9 @@ def bound_default(context: BindContext, default: Expression, name: str, sql_type
 
 
 def bind_default(column: ColumnDesc, *, session: SessionValues | None = None) -> Expr | None:
-    """The expression of a column's stored DEFAULT, without input columns; None if it has none."""
+    """The expression of a column's stored DEFAULT or of its numbers, without input columns; None if it has none."""
+    if column.identity is not None:
+        return next_number(column, column.identity, "" if session is None else session.data_directory)
     if column.default is None:
         return None
     context = make_context(Catalog(), (), (), session)

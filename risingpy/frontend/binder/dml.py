@@ -130,7 +130,7 @@ def bind_update(
         column = relation.columns[index]
         if assignment.value is None:
             new[index] = bind_default(column, session=session) or Literal(None, column.type)
-        elif column.generated is not None:
+        elif not _is_given(column):
             raise _generated_always(f'column "{column.name}" can only be updated to DEFAULT', column)
         else:
             new[index] = _assigned(context, _assignment(context, scope, assignment), relation, index)
@@ -307,12 +307,18 @@ def _check_width(
 
 
 def _generated_always(message: str, column: ColumnDesc) -> SqlError:
-    return SqlError(message, sqlstate="428C9", detail=f'Column "{column.name}" is a generated column.')
+    kind = "a generated column" if column.identity is None else "an identity column defined as GENERATED ALWAYS"
+    return SqlError(message, sqlstate="428C9", detail=f'Column "{column.name}" is {kind}.')
+
+
+def _is_given(column: ColumnDesc) -> bool:
+    """Whether rows may say what stands in the column."""
+    return column.generated is None and not (column.identity is not None and column.identity.always)
 
 
 def _assigned(context: BindContext, operand: Operand, relation: Relation, index: int) -> Expr:
     column = relation.columns[index]
-    if column.generated is not None:
+    if not _is_given(column):
         raise _generated_always(f'cannot insert a non-DEFAULT value into column "{column.name}"', column)
     if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
         wanted, given = column.type.name, operand.type.name

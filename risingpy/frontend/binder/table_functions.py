@@ -7,13 +7,12 @@ SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
-from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
 from risingpy.executors.expression.signatures import SCALARS, TABLE_FUNCTIONS
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
@@ -181,9 +180,6 @@ def _list(binder: ExpressionBinder, name: str, args: Sequence[Operand], position
         raise no_function(shown, args, position, ambiguous=no_match.ambiguous) from None
     call = binder.calls.apply(signature, args)
     assert isinstance(call, Call)
-    if call.type.leaf.kind is TypeKind.NUMERIC:
-        element = numeric_result(NumericRule.LARGER, tuple(arg.type for arg in call.args))
-        return replace(call, type=array_of(element))
     return call
 
 

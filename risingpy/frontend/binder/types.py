@@ -12,6 +12,7 @@ from risingpy.types import (
     CHARACTER,
     DATE,
     DOUBLE,
+    INT256,
     INTEGER,
     INTERVAL,
     JSONB,
@@ -44,6 +45,7 @@ _INTERNAL_NAMES: dict[str, SqlType] = {
     "text": VARCHAR,
     "bpchar": CHARACTER,
     "uuid": UUID,
+    "rw_int256": INT256,
     "jsonb": JSONB,
     "bytea": BYTEA,
     "date": DATE,
@@ -80,15 +82,14 @@ _ALIASES = {
 _UNSUPPORTED = frozenset(
     """
     bit box cidr circle inet int256 json line lseg macaddr money oid path point polygon regclass regtype
-    rw_int256 serial bigserial smallserial serial2 serial4 serial8 timetz tsquery tsvector varbit vector xml name
+    serial bigserial smallserial serial2 serial4 serial8 timetz tsquery tsvector varbit vector xml name
     regproc
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 
 _SERIAL = frozenset({"smallserial", "serial", "serial2", "serial4", "serial8", "bigserial"})
 _SERIAL_HINT = (
-    "A table without a primary key numbers its rows itself, in the hidden column _row_id. For keys of your own, use "
-    "bigint and give the numbers, or uuid DEFAULT gen_random_uuid()."
+    "It makes a column of CREATE TABLE number its rows; the values are of type smallint, integer or bigint."
 )
 _ARRAY_SUFFIX = re.compile(r"(.*\S)\s*(?:\[\s*\d*\s*\]|\barray(?:\s*\[\s*\d+\s*\])?)", re.IGNORECASE | re.DOTALL)
 _CONSTRUCTED = re.compile(r"(struct|map)\s*[<(](.*)[>)]", re.IGNORECASE | re.DOTALL)

@@ -14,7 +14,7 @@ from risingpy.executors.expression.window_calls import VALUE_FUNCTIONS, WINDOW_A
 from risingpy.frontend.binder.aggregate_calls import ORDERED_SET
 from risingpy.frontend.binder.aggregates import make_aggregate
 from risingpy.frontend.binder.calls import no_function
-from risingpy.frontend.binder.coercion import Operand, narrowed
+from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.frames import bind_frame
 from risingpy.frontend.binder.overloads import NoMatch, resolve
@@ -131,8 +131,6 @@ def _aggregate(
     elif name != "count":
         raise no_function(name, [], position)
     filtered = None if condition is None else inner.condition(condition, "FILTER")
-    if name in ("sum", "avg"):  # DuckDB adds up no byte strings over windows
-        args = [Operand(narrowed(arg.expr), arg.where) for arg in args]
     made = make_aggregate(inner.context.coercer, name, args, position, distinct=False, condition=filtered)
     if name == "string_agg" and not isinstance(made.args[1], Literal):
         message = "string_agg over a window with a separator that is no constant is not supported"

@@ -50,6 +50,14 @@ def _precision(type_: SqlType) -> tuple[int | None, int | None, int | None]:
     return bits, 2, 0 if type_.is_integer else None
 
 
+def _identity(column: ColumnDesc) -> tuple[str | None, ...]:
+    """is_identity, identity_generation, …_start, …_increment, …_maximum, …_minimum, …_cycle."""
+    if column.identity is None:
+        return "NO", None, None, None, None, None, "NO"
+    greatest = 2 ** (8 * column.type.typlen - 1) - 1
+    return "YES", "ALWAYS" if column.identity.always else "BY DEFAULT", "1", "1", str(greatest), "1", "NO"
+
+
 def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc) -> Row:
     database = state.catalog.database
     nullable = "NO" if column.not_null or number - 1 in owner.primary_key else "YES"
@@ -60,7 +68,7 @@ def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc
         *(*_precision(column.type), date_digits, None),
         *(database, "pg_catalog", _TYPE_NAMES[column.type.oid]),
         *(None,) * 12,
-        *("NO", None, None, None, None, None, "NO"),
+        *_identity(column),
         *(("NEVER", None) if column.generated is None else ("ALWAYS", column.generated.text)),
         "YES",
     )

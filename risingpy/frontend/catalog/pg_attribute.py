@@ -31,13 +31,14 @@ def _row(
     not_null: bool = False,
     has_default: bool = False,
     generated: bool = False,
+    identity: str = "",
     collation: int = 0,
 ) -> Row:
     by_value = length in _BY_VALUE_BYTES
     storage = "p" if length > 0 else "x"
     return (
         *(owner, name, type_oid, -1, length, number, 0, -1, typmod, by_value, storage, "i", "", not_null, has_default),
-        *(False, "", "s" if generated else "", False, True, 0, collation, None, None, None, None),
+        *(False, identity, "s" if generated else "", False, True, 0, collation, None, None, None, None),
     )
 
 
@@ -52,6 +53,7 @@ def _column_row(owner: int, number: int, column: ColumnDesc, *, not_null: bool, 
         not_null=not_null,
         has_default=has_default,
         generated=column.generated is not None,
+        identity="" if column.identity is None else "a" if column.identity.always else "d",
         collation=DEFAULT_COLLATION_OID if column.type.kind is TypeKind.VARCHAR else 0,
     )
 

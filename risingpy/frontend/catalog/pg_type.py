@@ -47,6 +47,7 @@ _SCALARS = """
 1700 numeric -1 N 1231 numeric
 2950 uuid 16 U 2951 uuid
 3802 jsonb -1 U 3807 jsonb
+1301 rw_int256 32 N 1302 rw_int256
 1303 map -1 U 1304 map
 2205 regclass 4 N 2210 regclass
 2206 regtype 4 N 2211 regtype

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlglot import exp
 
@@ -60,6 +61,7 @@ class ColumnDefinition:
     primary_key: bool = False
     default: Expression | None = None
     generated: Expression | None = None
+    identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
 from risingpy.frontend.parser.ast import (
@@ -169,6 +170,7 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
     not_null = primary_key = False
     default: Expression | None = None
     generated: Expression | None = None
+    identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
     while not cursor.at_end and cursor.word not in (",", ")"):
         if cursor.accept("CONSTRAINT"):
             cursor.name()
@@ -178,20 +180,28 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
             primary_key = True
         elif cursor.accept("DEFAULT"):
             default = cursor.default_expression()
+        elif cursor.accept("GENERATED", "BY", "DEFAULT", "AS", "IDENTITY"):
+            identity = _parse_identity(cursor, "BY DEFAULT")
+        elif cursor.accept("GENERATED", "ALWAYS", "AS", "IDENTITY"):
+            identity = _parse_identity(cursor, "ALWAYS")
         elif cursor.accept("AS") or cursor.accept("GENERATED", "ALWAYS", "AS"):
-            if cursor.word == "IDENTITY":
-                cursor.unsupported("GENERATED … AS IDENTITY")
             cursor.expect("(")
             generated = cursor.expression()
             cursor.expect(")")
             cursor.accept("STORED")
-        elif cursor.word == "GENERATED":
-            cursor.unsupported("GENERATED … AS IDENTITY")
         elif cursor.word in _OTHER_CONSTRAINTS:
             cursor.unsupported(f"{cursor.word} constraint")
         elif not cursor.accept("NULL"):
             cursor.fail()
-    return ColumnDefinition(name.name, type_name, name.position, not_null, primary_key, default, generated)
+    return ColumnDefinition(name.name, type_name, name.position, not_null, primary_key, default, generated, identity)
+
+
+def _parse_identity(
+    cursor: Cursor, kind: Literal["ALWAYS", "BY DEFAULT"]
+) -> Literal["ALWAYS", "BY DEFAULT"]:
+    if cursor.word == "(":
+        cursor.unsupported("an option of IDENTITY")
+    return kind
 
 
 def _parse_create_source(cursor: Cursor) -> CreateSource:

@@ -1,7 +1,7 @@
-"""Tokens of a text, with sqlglot's tokenizer made to see parameters.
+"""Tokens of a text, with sqlglot's tokenizer made to see parameters and the ends of numbers.
 
-sqlglot takes `$1,$2` for the beginning of a dollar-quoted string whose tag is `1,`. A blank behind `$1` helps;
-positions are put right afterwards.
+sqlglot takes `$1,$2` for the beginning of a dollar-quoted string whose tag is `1,`, and `1e3+2` for a number. A blank
+behind `$1` and `1e3` helps; positions are put right afterwards.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from sqlglot.tokenizer_core import Token
 from risingpy.frontend.parser.dialect import RisingPyDialect
 
 _DIALECT = RisingPyDialect()
-_MISTAKEN = re.compile(r"\$\d+[^\s$]+\$")
-# What may hold a dollar sign that is no parameter comes first.
-_PARAMETERS = re.compile(
+_MISTAKEN = re.compile(r"\$\d+[^\s$]+\$|\d\.?[eE]\d+[+-]")
+# What may hold a dollar sign that is no parameter, or a number, comes first.
+_MISTAKES = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$
-    | (?<!\w)\$\d+(?P<parameter>)""",
+    | (?<!\w)(?:\$\d+ | (?:\d+\.?\d*|\.\d+)[eE]\d+(?=[+-]))(?P<end>)""",
     re.DOTALL | re.VERBOSE,
 )
 
 
 def tokenize(sql: str) -> list[Token]:
     """The tokens; `start` and `end` count characters of `sql` from 0. Raises sqlglot's TokenError."""
-    blanks = _ends_of_parameters(sql)
+    blanks = _ends_of_mistakes(sql)
     tokens = list(_DIALECT.tokenize(_with_blanks(sql, blanks)))
     if blanks:
         # The k-th blank (from 0) stands at its own place plus the k blanks before it.
@@ -49,14 +49,14 @@ def end_of_name(sql: str, start: int) -> int:
 
 
 def with_blanks(sql: str) -> str:
-    """The text with a blank behind each parameter where sqlglot needs it."""
-    return _with_blanks(sql, _ends_of_parameters(sql))
+    """The text with a blank behind each parameter and number where sqlglot needs it."""
+    return _with_blanks(sql, _ends_of_mistakes(sql))
 
 
-def _ends_of_parameters(sql: str) -> list[int]:
+def _ends_of_mistakes(sql: str) -> list[int]:
     if _MISTAKEN.search(sql) is None:
         return []
-    return [found.end() for found in _PARAMETERS.finditer(sql) if found["parameter"] is not None]
+    return [found.end() for found in _MISTAKES.finditer(sql) if found["end"] is not None]
 
 
 def _with_blanks(sql: str, ends: list[int]) -> str:

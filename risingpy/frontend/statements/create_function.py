@@ -105,8 +105,9 @@ def _checked(session: ClientSession, function: FunctionDesc, statement: CreateFu
         raise InvalidFunctionDefinition(message, position=statement.name.position)
     try:
         if function.language is FunctionLanguage.PYTHON:
-            types = tuple(map(narrow, function.argument_types))
-            function = replace(function, argument_types=types, result=narrow(function.result))
+            if function.batch:  # Arrow has no type for wide numerics
+                types = tuple(map(narrow, function.argument_types))
+                function = replace(function, argument_types=types, result=narrow(function.result))
             answer, _ = call_worker("check", definition_text(function))
             return replace(function, retracts=answer["retracts"])
         if function.kind is not FunctionKind.SCALAR:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from risingpy.frontend.binder import TableDefinition, bind_table
@@ -12,7 +13,7 @@ from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.ddl import NewSource, NewTable
-from risingpy.optimizer.catalog import ColumnDesc
+from risingpy.optimizer.catalog import ColumnDesc, Identity
 from risingpy.types import BIGINT, SqlType
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def new_table(session: ClientSession, definition: str, statement: CreateTable, d
     return NewTable(
         schema_name=new_schema(session, statement.name),
         name=statement.name.name,
-        columns=defined.columns if defined.primary_key else _with_row_id(defined.columns),
+        columns=_with_counters(session, defined.columns if defined.primary_key else _with_row_id(defined.columns)),
         primary_key=defined.primary_key,
         append_only=statement.append_only,
         definition=definition,
@@ -67,6 +68,18 @@ def prepare_source(
         return Result("CREATE SOURCE")
 
     return PreparedStatement(run)
+
+
+def _with_counters(session: ClientSession, columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:
+    """The columns, those that number their rows with a counter of their own each."""
+    return tuple(
+        column if column.identity is None else replace(column, identity=_counter(session, column.identity))
+        for column in columns
+    )
+
+
+def _counter(session: ClientSession, identity: Identity) -> Identity:
+    return replace(identity, counter=session.database.next_row_ids(1))
 
 
 def _with_row_id(columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:

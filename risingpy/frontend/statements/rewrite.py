@@ -14,7 +14,7 @@ from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.unique_keys import check_unique
 from risingpy.frontend.wire.session_protocol import Result
-from risingpy.frontend.written_rows import check_not_null, check_writable, with_generated, write_rewritten
+from risingpy.frontend.written_rows import check_not_null, check_writable, pass_numbers, with_generated, write_rewritten
 from risingpy.optimizer.rules import optimize
 from risingpy.types import SqlType
 
@@ -62,6 +62,7 @@ def _prepared(session: ClientSession, verb: str, bound: BoundRewrite) -> Prepare
             if new is not None:
                 new = with_generated(session, bound.relation, new)
                 check_not_null(bound.relation, new)
+                pass_numbers(session, bound.relation, new)
                 if bound.relation.primary_key:
                     check_unique(session, bound.relation, old, new)
             answer = returned(session, bound.returning, old if new is None else new, parameters)

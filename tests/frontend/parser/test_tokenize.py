@@ -33,3 +33,10 @@ def test_each_token_stands_where_it_says(sql: str) -> None:
     for token in tokens:
         assert token.text.strip() in sql[token.start : token.end + 1].replace("''", "'")
     assert [token.start for token in tokens] == sorted(token.start for token in tokens)
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1e30+2", "SELECT 1.5E3-x", "SELECT .5e1+1 - 2e-3-1e+2", "SELECT a1e3+2"])
+def test_numbers_end_where_an_operator_begins(sql: str) -> None:
+    tokens = tokenize(sql)
+    assert all(token.text in sql[token.start : token.end + 1] for token in tokens)
+    assert any(token.text in "+-" for token in tokens)

@@ -14,12 +14,12 @@ import pyarrow as pa
 from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, SyntaxError_
 from risingpy.frontend.wire.copy_options import make_copy_options
 from risingpy.frontend.wire.session_protocol import CopyIn, CopyOut, Field, Notice, Prepared, Result, StartupParameters
-from risingpy.types import CHARACTER, INTERVAL, JSONB, NUMERIC, UNKNOWN, UUID, VARCHAR, SqlType, numeric
+from risingpy.types import CHARACTER, INT256, INTERVAL, JSONB, NUMERIC, UNKNOWN, UUID, VARCHAR, SqlType, numeric
 from risingpy.types.forms import format_text
 from risingpy.types.oids import ARRAY_ELEMENT, TYPE_BY_OID
 from risingpy.types.sql_type import narrow
 
-_SHARED_FORMS = (UNKNOWN, VARCHAR, CHARACTER, UUID, JSONB, NUMERIC)  # of one Arrow type with others
+_SHARED_FORMS = (UNKNOWN, VARCHAR, CHARACTER, UUID, INT256, JSONB, NUMERIC)  # of one Arrow type with others
 _ARROW_TYPES = {type_.arrow: type_ for type_ in TYPE_BY_OID.values() if type_ not in _SHARED_FORMS}
 _PARAMETER = re.compile(r"\$(\d+)(?:::(\w+(?:\([\d, ]+\))?(?:\[\])?))?")
 _NAMES = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from risingpy import types
 from risingpy.storage.reference_codec import Interval, Value
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import SqlType, TypeKind, int256
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes
 
 ALL_TYPES = (
@@ -35,6 +35,7 @@ ALL_TYPES = (
     types.INTERVAL,
     types.CHARACTER,
     types.UUID,
+    types.INT256,
     types.array_of(types.INTEGER),
     types.array_of(types.array_of(types.VARCHAR)),
     types.array_of(types.DOUBLE),
@@ -96,6 +97,8 @@ def not_null(type_: SqlType) -> st.SearchStrategy[Value]:
             return st.text(text, max_size=30) | st.text("\0a\U0010ffff", max_size=20)
         case TypeKind.UUID:
             return st.binary(min_size=16, max_size=16)
+        case TypeKind.INT256:
+            return _integers(256).map(int256.to_bytes)
         case TypeKind.ARRAY:
             return st.lists(values(type_.element), max_size=4).map(tuple)
         case TypeKind.STRUCT:

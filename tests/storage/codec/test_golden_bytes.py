@@ -24,7 +24,7 @@ from risingpy.storage.plain_columns import datum_width
 from risingpy.storage.reference_codec import Interval, Value, datum, hash_bytes, key_column, long_key
 from risingpy.storage.row_encoding import encode_rows
 from risingpy.storage.value_encoding import encode_values
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import SqlType, TypeKind, int256
 from tests.storage.codec.columns import as_values, column, schema_of
 
 # 1.5 and -1.5 as numerics without declared digits
@@ -74,6 +74,7 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
     ),
     (types.CHARACTER, "ab", "0161620000", "6162"),
     (types.UUID, bytes(range(16)), "0100ff" + bytes(range(1, 16)).hex() + "0000", bytes(range(16)).hex()),
+    (types.INT256, int256.to_bytes(1), "0180" + 30 * "00ff" + "010000", "80" + 30 * "00" + "01"),
     (
         types.array_of(types.INTEGER),
         (1, None),

@@ -13,11 +13,13 @@ from risingpy.executors.expression.functions.cryptography import CRYPTOGRAPHY
 from risingpy.executors.expression.functions.dates_and_times import DATES_AND_TIMES
 from risingpy.executors.expression.functions.datetime_input import DATETIME_INPUT
 from risingpy.executors.expression.functions.datetime_output import DATETIME_OUTPUT
+from risingpy.executors.expression.functions.identities import IDENTITIES
 from risingpy.executors.expression.functions.intervals import INTERVALS
 from risingpy.executors.expression.functions.jsonb import JSONB
 from risingpy.executors.expression.functions.jsonb_changes import JSONB_CHANGES
 from risingpy.executors.expression.functions.jsonb_paths import JSONB_PATHS
 from risingpy.executors.expression.functions.jsonb_records import JSONB_RECORDS
+from risingpy.executors.expression.functions.large_integers import LARGE_INTEGERS
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
 from risingpy.executors.expression.functions.networks import NETWORKS
 from risingpy.executors.expression.functions.number_input import NUMBER_INPUT
@@ -41,6 +43,8 @@ FUNCTIONS: dict[str, Function] = {
     **NETWORKS,
     **DATES_AND_TIMES,
     **INTERVALS,
+    **LARGE_INTEGERS,
+    **IDENTITIES,
     **DATETIME_OUTPUT,
     **DATETIME_INPUT,
     **NUMBER_OUTPUT,

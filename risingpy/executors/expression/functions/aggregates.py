@@ -17,16 +17,17 @@ from risingpy.executors.aggregate.functions import value_state
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.types import DOUBLE, INTERVAL, MAX_PRECISION, NARROW_NUMERIC, NUMERIC, REAL, SqlType, numeric
+from risingpy.types import DOUBLE, INT256, INTERVAL, MAX_PRECISION, NUMERIC, REAL, SqlType, numeric
 
 
-def _aggregate(function: str, result_type: SqlType) -> Compute:
+def _aggregate(function: str, result_type: SqlType, argument_type: SqlType | None = None) -> Compute:
     def computed(lists: pa.Array) -> pa.Array:
         lengths = np.diff(lists.offsets.to_numpy(zero_copy_only=False))
         codes = np.repeat(np.arange(len(lists)), lengths)
         values = lists.flatten()
         arguments = values.flatten() if pa.types.is_struct(values.type) else [values]
-        state = value_state(function, _types(arguments), result_type)
+        types = _types(arguments) if argument_type is None else (argument_type,)
+        state = value_state(function, types, result_type)
         rows = GroupedRows(codes, np.ones(len(codes), np.int8), len(lists))
         result, errors = state.result(state.accumulate(rows, arguments))
         if errors:
@@ -55,8 +56,9 @@ AGGREGATES: dict[str, Function] = {
     "list_sum": Function(_aggregate("sum", DOUBLE)),
     "list_sum_real": Function(_aggregate("sum", REAL)),
     "wide_sum": Function(_aggregate("sum", NUMERIC)),
+    "list_sum_int256": Function(_aggregate("sum", INT256, INT256)),
     "list_sum_interval": Function(_aggregate("sum", INTERVAL)),
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in REGRESSIONS},
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in SPREADS},
-    **{f"list_{name}_numeric": Function(_aggregate(name, NARROW_NUMERIC)) for name in SPREADS},
+    **{f"list_{name}_numeric": Function(_aggregate(name, NUMERIC)) for name in SPREADS},
 }

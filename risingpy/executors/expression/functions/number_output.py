@@ -12,6 +12,7 @@ import pyarrow as pa
 from risingpy.errors import NumericValueOutOfRange
 from risingpy.executors.expression.functions.calling import Compute, Function, by_row, per_constant
 from risingpy.executors.expression.functions.number_templates import NumberTemplate, read_number_template
+from risingpy.types.wide_numeric import to_decimal
 
 _EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
 _DOUBLE_DIGITS = 15
@@ -204,7 +205,7 @@ def _scientific(text: str) -> str:
     return text if text.startswith("-") else " " + text
 
 
-def _of_numeric(template: str) -> Compute:
+def _numeric_writer(template: str) -> Callable[[Decimal], str]:
     t = read_number_template(template)
 
     def one(value: Decimal) -> str:
@@ -219,7 +220,16 @@ def _of_numeric(template: str) -> Compute:
         text = f"{rounded:f}"
         return _write(t, text if rounded else text.removeprefix("-"), t.after)
 
-    return by_row(one, pa.string())
+    return one
+
+
+def _of_numeric(template: str) -> Compute:
+    return by_row(_numeric_writer(template), pa.string())
+
+
+def _of_wide(template: str) -> Compute:
+    write = _numeric_writer(template)
+    return by_row(lambda value: write(to_decimal(value)), pa.string())
 
 
 def _of_integer(template: str) -> Compute:
@@ -277,6 +287,7 @@ def _of_float(digits: int) -> Callable[[str], Compute]:
 
 NUMBER_OUTPUT: dict[str, Function] = {
     "to_char_numeric": Function(per_constant(_of_numeric, [1])),
+    "wide_to_char_numeric": Function(per_constant(_of_wide, [1])),
     "to_char_integer": Function(per_constant(_of_integer, [1])),
     "to_char_real": Function(per_constant(_of_float(_REAL_DIGITS), [1])),
     "to_char_double": Function(per_constant(_of_float(_DOUBLE_DIGITS), [1])),

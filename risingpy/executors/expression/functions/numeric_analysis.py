@@ -16,15 +16,16 @@ from risingpy.errors import NumericValueOutOfRange, SqlError
 from risingpy.executors.expression.functions.calling import Function, by_row
 from risingpy.types import NUMERIC
 from risingpy.types.forms import parse_column
-from risingpy.types.wide_numeric import to_decimal
+from risingpy.types.wide_numeric import DECIMALS, to_decimal
 
 _DIGITS = 16  # NUMERIC_MIN_SIG_DIGITS
 _EXACT = Context(prec=120, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 _ANALYTIC = Context(prec=100, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)  # more than any result shows
+_SIGNIFICANT = 28  # digits of quotients
 _LOG10_E = 0.434294481903252
 _LARGEST_EXPONENT = 6000.0
 _MOST_DIGITS = 46  # before the point: a numeric has 45, and the weight is an estimate
-_MAX_FACTORIAL = 33  # 34! has more than 38 digits
+_MAX_FACTORIAL = 38  # 39! has more than 45 digits
 _ONE = Decimal(1)
 
 
@@ -124,6 +125,9 @@ def _power(base: Decimal, exponent: Decimal) -> str:
     if weight < -1001:
         return "0"
     value = _ANALYTIC.power(base, exponent)
+    if whole:  # as far as there is room: PostgreSQL shows as many decimals as the base was written with
+        is_product = exponent > 0 or _scale(base) > _DIGITS
+        return _shown(value, DECIMALS if is_product else max(_DIGITS, _SIGNIFICANT - value.adjusted()))
     return _shown(value, max(_DIGITS - int(weight), _scale(base), _scale(exponent)))
 
 
@@ -151,12 +155,12 @@ def _whole_numbers(x: Decimal, y: Decimal) -> tuple[int, int, int]:
 
 def _gcd(x: Decimal, y: Decimal) -> str:
     a, b, scale = _whole_numbers(x, y)
-    return f"{Decimal(math.gcd(a, b)).scaleb(-scale):f}"
+    return f"{Decimal(math.gcd(a, b)).scaleb(-scale, _EXACT):f}"
 
 
 def _lcm(x: Decimal, y: Decimal) -> str:
     a, b, scale = _whole_numbers(x, y)
-    return f"{Decimal(math.lcm(a, b)).scaleb(-scale):f}"
+    return f"{Decimal(math.lcm(a, b)).scaleb(-scale, _EXACT):f}"
 
 
 def _div(x: Decimal, y: Decimal) -> str:
@@ -180,6 +184,10 @@ def _width_bucket(x: Decimal, low: Decimal, high: Decimal, count: int) -> int:
     return bucket
 
 
+def _wide_width_bucket(x: bytes, low: bytes, high: bytes, count: int) -> int:
+    return _width_bucket(to_decimal(x), to_decimal(low), to_decimal(high), count)
+
+
 def _texts(one: Callable[..., str]) -> Function:
     return Function(by_row(one, pa.string()))
 
@@ -198,12 +206,13 @@ _ANALYTIC_FUNCTIONS: dict[str, Callable[..., str]] = {
     "log10_numeric": lambda x: _log(Decimal(10), x),
     "power_numeric": _power,
     "div": _div,
+    "gcd_numeric": _gcd,
+    "lcm_numeric": _lcm,
 }
 NUMERIC_ANALYSIS: dict[str, Function] = {
     **{name: _texts(one) for name, one in _ANALYTIC_FUNCTIONS.items()},
     **{f"wide_{name}": _of_wide(one) for name, one in _ANALYTIC_FUNCTIONS.items()},
     "factorial": _texts(_factorial),
-    "gcd_numeric": _texts(_gcd),
-    "lcm_numeric": _texts(_lcm),
     "width_bucket_numeric": Function(by_row(_width_bucket, pa.int32())),
+    "wide_width_bucket_numeric": Function(by_row(_wide_width_bucket, pa.int32())),
 }

@@ -8,20 +8,24 @@ more than 45 digits before the point, and DivisionByZero.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Context, Decimal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.errors import DivisionByZero, NumericValueOutOfRange
+from risingpy.errors import DivisionByZero, InvalidParameterValue, NumericValueOutOfRange, SqlError
 from risingpy.executors.expression import wide_kernels as kernels
 from risingpy.executors.expression.functions.calling import Compute, Function
 from risingpy.executors.expression.wide_kernels import CEILING, FLOOR, HALF_AWAY, LIMBS, TRUNCATE
 from risingpy.storage.column_buffers import whole
 from risingpy.types import MAX_PRECISION, NUMERIC
 from risingpy.types.forms import parse_column
-from risingpy.types.wide_numeric import DECIMALS, column_of, limbs_of, text_column
+from risingpy.types.wide_numeric import DECIMALS, column_of, limbs_of, text_column, to_decimal
+
+_EXACT = Context(prec=200)
+_MOST_TERMS = 2**31 - 1  # of an Arrow list
 
 Integers = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.uint8]
@@ -31,6 +35,7 @@ COMPUTED = frozenset(
         *("add", "subtract", "multiply", "divide", "modulo", "negate", "abs", "sign", "ceil", "floor", "round"),
         *("trunc", "round_to", "trunc_to", "scale", "min_scale"),
         *("sqrt_numeric", "exp_numeric", "ln_numeric", "log_numeric", "log10_numeric", "power_numeric", "div"),
+        *("gcd_numeric", "lcm_numeric", "width_bucket_numeric", "to_char_numeric"),
     }
 )
 """Functions of the signature table that are computed here when an argument or the result is wide."""
@@ -168,6 +173,43 @@ def _of_text(texts: pa.Array) -> pa.Array:
     return parse_column(NUMERIC, texts)
 
 
+def _limb(column: pa.Array, numbers: pa.Array) -> pa.Array:
+    """The signed limb of each number that has this number, the lowest being 0: what sums over windows are made of."""
+    limbs = _signed(*_read(column)).reshape(-1, LIMBS)
+    return pa.array(limbs[np.arange(len(limbs)), numbers.to_numpy()])
+
+
+def _of_limbs(*sums: pa.Array) -> pa.Array:
+    """The numbers whose limbs, each any bigint, are these, the lowest first."""
+    limbs = np.stack([each.to_numpy() for each in sums], axis=1).reshape(-1)
+    negative, failed = np.empty((2, len(sums[0])), np.uint8)
+    kernels.settle(limbs, negative, failed)
+    return _written(limbs, negative, failed)
+
+
+def _terms(start: Decimal, stop: Decimal, step: Decimal) -> int:
+    distance = _EXACT.subtract(stop, start)
+    if distance and (distance > 0) != (step > 0):
+        return 0
+    terms = int(_EXACT.divide_int(distance, step)) + 1
+    if terms > _MOST_TERMS:
+        raise SqlError(f"a series of {terms} numbers is too long", sqlstate="54000")
+    return terms
+
+
+def _series(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
+    """Lists of numbers from `start` to `stop`, both included."""
+    if not limbs_of(step)[0].any(axis=1).all():
+        raise InvalidParameterValue("step size cannot equal zero")
+    rows = zip(*(map(to_decimal, column.to_pylist()) for column in (start, stop, step)), strict=True)
+    counts = np.array([_terms(*row) for row in rows])
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    owners = pa.array(np.repeat(np.arange(len(counts)), counts))
+    places = of_numbers(pa.array(np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)))
+    values = _adding(1)(start.take(owners), _multiply(step.take(owners), places))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+
+
 _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "add": _adding(1),
     "subtract": _adding(-1),
@@ -185,6 +227,9 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "trunc_to": _to_decimals(TRUNCATE),
     "scale": _shown_decimals,
     "min_scale": _shown_decimals,
+    "limb": _limb,
+    "of_limbs": _of_limbs,
+    "generate_series": _series,
     "of_numbers": of_numbers,
     "of_text": _of_text,
     "text": text_column,
