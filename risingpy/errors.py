@@ -193,6 +193,30 @@ class InFailedTransaction(SqlError):
     sqlstate = "25P02"
 
 
+class UndefinedSavepoint(SqlError):
+    """ROLLBACK TO or RELEASE of a savepoint that the transaction has not: the client's author."""
+
+    sqlstate = "3B001"
+
+
+class NoActiveTransaction(SqlError):
+    """A statement that only makes sense within BEGIN … COMMIT stands alone: the client's author."""
+
+    sqlstate = "25P01"
+
+
+class UndefinedStatement(SqlError):
+    """No statement of that name has been prepared: the client's author."""
+
+    sqlstate = "26000"
+
+
+class UndefinedCursor(SqlError):
+    """No cursor of that name is open: the client's author."""
+
+    sqlstate = "34000"
+
+
 class SerializationFailure(SqlError):
     """Something else changed meanwhile: the client may retry."""
 

@@ -16,9 +16,11 @@ class PreparedStatement:
     """What a module of `statements/` makes of a parsed statement.
 
     `run` is called once per execution, with a value per parameter. `fields` is None for a statement without rows.
+    One that `lasts` may be run again as long as catalog and settings stay what they are.
     """
 
     run: Callable[[Parameters], Result]
     fields: tuple[Field, ...] | None = None
     parameter_types: tuple[SqlType, ...] = ()
     parameter_oids: tuple[int, ...] = ()
+    lasts: bool = True

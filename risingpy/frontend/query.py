@@ -67,12 +67,13 @@ class BatchRunner:
         self._cancelled = cancelled
         self._idle: list[duckdb.DuckDBPyConnection] = []
         self._busy: list[duckdb.DuckDBPyConnection] = []
+        self._working: list[duckdb.DuckDBPyConnection] = []  # those of the busy ones whose rows are not just waiting
         self._guard = threading.Lock()  # no cursor is closed while another thread interrupts it
 
     def interrupt(self) -> None:
-        """Ends what runs; it raises QueryCanceled if the session's `cancelled` is set."""
+        """Ends what runs; it raises QueryCanceled if the session's `cancelled` is set. Open cursors can go on."""
         with self._guard:
-            for cursor in self._busy:
+            for cursor in self._working:
                 cursor.interrupt()
 
     def close(self) -> None:
@@ -141,11 +142,27 @@ class BatchRunner:
     def _batches(self, cursor: duckdb.DuckDBPyConnection, sql: str, schema: Schema) -> Iterator[pa.RecordBatch]:
         _complete()
         sleeps_end_with(self._cancelled)
-        for batch in cursor.sql(sql).to_arrow_reader(ROWS_PER_BATCH):
+        with self._work(cursor):
+            reader = cursor.sql(sql).to_arrow_reader(ROWS_PER_BATCH)
+        while True:
+            with self._work(cursor):
+                batch = next(reader, None)
             if self._cancelled.is_set():
                 raise _canceled()
+            if batch is None:
+                return
             if batch.num_rows:
                 yield conformed(batch, schema)
+
+    @contextmanager
+    def _work(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        with self._guard:
+            self._working.append(cursor)
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._working.remove(cursor)
 
     @contextmanager
     def _cursor(self, relations: dict[str, pa.Table | pa.RecordBatchReader]) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -19,12 +19,13 @@ from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, spli
 from risingpy.frontend.catalog.session_functions import VERSION_TEXT
 from risingpy.frontend.deadline import Deadline
 from risingpy.frontend.parser import ast
-from risingpy.frontend.parser.ast import Commit, ParsedStatement, Rollback
+from risingpy.frontend.parser.ast import Commit, ParsedStatement, Rollback, RollbackTo
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.query import BatchRunner
 from risingpy.frontend.settings import Settings, is_on
 from risingpy.frontend.statements import prepare_statement
 from risingpy.frontend.transaction import Transaction, TransactionStatus
+from risingpy.frontend.wire.portal import Portals, PreparedEntry
 from risingpy.frontend.wire.session_protocol import Notice, Prepared, Result, StartupParameters
 from risingpy.meta.database import Database, Snapshot
 from risingpy.optimizer.logical import LogicalPlan, Schema
@@ -63,6 +64,8 @@ class ClientSession:
         self.settings = Settings(startup)
         self.transaction = Transaction(database, last_lsn=database.lsn_of_earlier_runs)
         self.cancelled = threading.Event()
+        self.statements: dict[str, PreparedEntry] = {}
+        self.portals = Portals()
         self._notices: list[Notice] = []
         self._runner = BatchRunner(self.transaction, self.cancelled)
         self.system = SystemCatalog(self)
@@ -86,13 +89,9 @@ class ClientSession:
 
     def execute(self, prepared: Prepared, parameters: Parameters) -> Result:
         self.cancelled.clear()
-        assert isinstance(prepared.plan, tuple)
-        statement, oids, types = prepared.plan
-        self._check_not_failed(statement)
-        self._settle_before(statement)
         deadline = Deadline(int(self.settings.get("statement_timeout")), self.cancel)
         with deadline:
-            result = self._run_newest(statement, oids, types, prepared, parameters)
+            result = self.run_prepared(prepared, parameters)
         return result if result.batches is None else replace(result, batches=deadline.over(result.batches))
 
     def begin_implicit(self) -> None:
@@ -134,6 +133,7 @@ class ClientSession:
         self.system.interrupt()
 
     def close(self) -> None:
+        self.portals.close_all()
         self.transaction.rollback()
         self.system.close()
         self._runner.close()
@@ -145,6 +145,24 @@ class ClientSession:
     ) -> None:
         """Tells the client something that is no error."""
         self._notices.append(Notice(message, severity, sqlstate, hint=hint))
+
+    def run_prepared(self, prepared: Prepared, parameters: Parameters) -> Result:
+        """Runs what `prepare` has bound, as a statement or within one (EXECUTE, DECLARE)."""
+        assert isinstance(prepared.plan, tuple)
+        statement, oids, types = prepared.plan
+        self._check_not_failed(statement)
+        self._settle_before(statement)
+        return self._run_newest(statement, oids, types, prepared, parameters)
+
+    def set_savepoint(self, name: str) -> None:
+        """SAVEPOINT: what is written, SET and opened from here on can be taken back."""
+        settings_before, portals = self.settings.mark(), frozenset(self.portals.named())
+
+        def restore() -> None:
+            settings_before()
+            self.portals.close_but(portals)
+
+        self.transaction.set_savepoint(name, restore)
 
     def begin(self, *, read_only: bool) -> None:
         """BEGIN."""
@@ -242,6 +260,8 @@ class ClientSession:
             prepared = self.system.prepare(statement, oids)
         else:
             prepared = prepare_statement(self, statement, [_type_of(oid) for oid in oids])
+        if not prepared.lasts:
+            return prepared
         if len(self._cache) >= CACHED_STATEMENTS:
             del self._cache[next(iter(self._cache))]
         self._cache[key] = (version, prepared)
@@ -256,7 +276,9 @@ class ClientSession:
             self.begin_implicit()
 
     def _check_not_failed(self, statement: ParsedStatement | SystemStatement) -> None:
-        ends = isinstance(statement, ParsedStatement) and isinstance(statement.statement, Commit | Rollback)
+        ends = isinstance(statement, ParsedStatement) and isinstance(
+            statement.statement, Commit | Rollback | RollbackTo
+        )
         if self.transaction.status is TransactionStatus.FAILED and not ends:
             raise InFailedTransaction("current transaction is aborted, commands ignored until end of transaction block")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from risingpy.errors import UndefinedObject
 from risingpy.frontend.catalog.system_relation import Setting
@@ -93,6 +93,19 @@ class Settings:
             self._store(definition, values.get(definition.name, self._values[definition.name]))
         self._custom = {**self._custom, **custom} if committed else custom
         self._before, self._after = None, ({}, {})
+
+    def mark(self) -> Callable[[], None]:
+        """What takes back, later in this transaction, all that will have been SET since."""
+        values, custom = dict(self._values), dict(self._custom)
+        kept = dict(self._after[0]), dict(self._after[1])
+
+        def go_back() -> None:
+            for definition in DEFINITIONS:
+                self._store(definition, values[definition.name])
+            self._custom = dict(custom)
+            self._after = dict(kept[0]), dict(kept[1])
+
+        return go_back
 
     def all(self) -> tuple[Setting, ...]:
         """Every parameter, as SHOW ALL lists them."""

@@ -7,13 +7,14 @@ session's own reads see them: `overlaid` puts them over a table's committed rows
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 import pyarrow as pa
 
-from risingpy.errors import IoError
+from risingpy.errors import IoError, UndefinedSavepoint
 from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
 from risingpy.executors.conflicts import ConflictRule, standing_rows
 from risingpy.meta.database import Database
@@ -32,6 +33,16 @@ class TransactionStatus(Enum):
     FAILED = b"E"
 
 
+@dataclass(frozen=True, slots=True)
+class _Savepoint:
+    """How much had been written, and how many tables were held; `restore` takes back what else the session changed."""
+
+    name: str
+    changes: int
+    held: int
+    restore: Callable[[], None]
+
+
 @dataclass(slots=True)
 class Transaction:
     """At most one is open per session. Used by the session's thread only."""
@@ -43,6 +54,7 @@ class Transaction:
     last_lsn: int = 0
     _changes: list[TableChange] = field(default_factory=list)
     _held: list[int] = field(default_factory=list)
+    _savepoints: list[_Savepoint] = field(default_factory=list)
 
     @property
     def is_open(self) -> bool:
@@ -68,6 +80,25 @@ class Transaction:
         """Adds rows to what the commit will log."""
         self._changes.append(change)
 
+    def set_savepoint(self, name: str, restore: Callable[[], None]) -> None:
+        """SAVEPOINT. `restore` is called when the transaction goes back to it."""
+        self._savepoints.append(_Savepoint(name, len(self._changes), len(self._held), restore))
+
+    def release_savepoint(self, name: str) -> None:
+        """Forgets the newest savepoint of that name, and those after it. UndefinedSavepoint if there is none."""
+        del self._savepoints[self._find_savepoint(name) :]
+
+    def go_back_to(self, name: str) -> None:
+        """Forgets what was written since the newest savepoint of that name, which stays; clears the failure.
+
+        UndefinedSavepoint if there is none.
+        """
+        place = self._find_savepoint(name)
+        del self._savepoints[place + 1 :]
+        self._forget_since(self._savepoints[place])
+        self._savepoints[place].restore()
+        self.status = TransactionStatus.ACTIVE
+
     def commit(self, cancelled: threading.Event | None = None) -> None:
         """Logs everything, durably, as one group. On an error nothing is logged."""
         changes, self._changes = self._changes, []
@@ -88,9 +119,15 @@ class Transaction:
         self._end()
 
     def fail(self) -> None:
-        """Forgets the writes and lets go of the tables; an explicit transaction stays, failed, to its end."""
+        """Forgets the writes since the last savepoint, and lets go of the tables taken since.
+
+        An explicit transaction stays, failed, to its end or until it goes back to a savepoint.
+        """
         explicit = self.status is not TransactionStatus.IDLE
-        self.rollback()
+        if self._savepoints:
+            self._forget_since(self._savepoints[-1])
+        else:
+            self.rollback()
         if explicit:
             self.status = TransactionStatus.FAILED
 
@@ -102,8 +139,26 @@ class Transaction:
         self.status = TransactionStatus.IDLE
         self.implicit = False
         self.read_only = False
-        held, self._held = self._held, []
-        for table_id in held:
+        self._savepoints = []
+        self._let_go(0)
+
+    def _find_savepoint(self, name: str) -> int:
+        for place in reversed(range(len(self._savepoints))):
+            if self._savepoints[place].name == name:
+                return place
+        raise UndefinedSavepoint(f'savepoint "{name}" does not exist')
+
+    def _forget_since(self, savepoint: _Savepoint) -> None:
+        forgotten = self._changes[savepoint.changes :]
+        del self._changes[savepoint.changes :]
+        _discard_spills(forgotten)
+        self._let_go(savepoint.held)
+
+    def _let_go(self, kept: int) -> None:
+        """Releases the tables beyond the first `kept`: nothing that is still to be logged was read from them."""
+        released = self._held[kept:]
+        del self._held[kept:]
+        for table_id in released:
             self.database.release_table(table_id)
 
 

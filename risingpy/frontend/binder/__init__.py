@@ -5,6 +5,7 @@ explicit. Called by the session's statements. sqlglot's trees end here.
 """
 
 from risingpy.frontend.binder.alter import BoundAlterTable, RowCheck, bind_alter_table
+from risingpy.frontend.binder.arguments import bind_arguments
 from risingpy.frontend.binder.context import SessionValues
 from risingpy.frontend.binder.ddl import (
     BoundView,
@@ -38,6 +39,7 @@ __all__ = [
     "SessionValues",
     "TableDefinition",
     "bind_alter_table",
+    "bind_arguments",
     "bind_copy_target",
     "bind_default",
     "bind_delete",

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 
 from risingpy.frontend.catalog.recognize import SystemText, divide
 from risingpy.frontend.catalog.system_query import ResultColumn, SystemQueries
-from risingpy.frontend.catalog.system_relation import ActiveSession, PinnedView, Progress, SystemState
+from risingpy.frontend.catalog.system_relation import (
+    ActiveSession,
+    PinnedView,
+    Progress,
+    SessionCursor,
+    SessionStatement,
+    SystemState,
+)
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
-from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.frontend.wire.portal import CursorOptions, Portals, PreparedEntry
+from risingpy.frontend.wire.session_protocol import Field, Prepared, Result
 from risingpy.storage.compaction import CompactionProgress
 from risingpy.storage.table_statistics import TableStatistics
 
@@ -115,6 +123,8 @@ class SystemCatalog:
             statistics=self._statistics,
             compactions=self._compactions,
             views=tuple(PinnedView(v.epoch, v.holders, v.age, v.outdated) for v in database.read_views()),
+            statements=_statements(session.statements),
+            cursors=_cursors(session.portals),
         )
 
     def _compactions(self) -> Mapping[int, CompactionProgress]:
@@ -132,6 +142,28 @@ class SystemCatalog:
             return view.statistics()
         finally:
             view.release()
+
+
+def _statements(entries: Mapping[str, PreparedEntry]) -> tuple[SessionStatement, ...]:
+    """All but the unnamed one, as PostgreSQL shows them."""
+    shown = []
+    for name, entry in entries.items():
+        prepared = entry.prepared or Prepared()
+        results = None if prepared.fields is None else tuple(str(field.type) for field in prepared.fields)
+        types = tuple(str(type_) for type_ in prepared.parameter_types)
+        if name:
+            shown.append(SessionStatement(name, entry.text, entry.prepared_at, types, results, entry.from_sql))
+    return tuple(shown)
+
+
+def _cursors(portals: Portals) -> tuple[SessionCursor, ...]:
+    shown = []
+    for name, portal in portals.named().items():
+        options = portal.options or CursorOptions(portal.entry.text)
+        shown.append(
+            SessionCursor(name, options.text, portal.made_at, options.hold, options.binary, options.scroll)
+        )
+    return tuple(shown)
 
 
 def _field(column: ResultColumn) -> Field:

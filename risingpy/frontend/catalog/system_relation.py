@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 
 import pyarrow as pa
@@ -76,6 +77,30 @@ class ActiveSession:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionStatement:
+    """A prepared statement of this session; types are as regtype prints them."""
+
+    name: str
+    text: str
+    prepared_at: datetime
+    parameter_types: tuple[str, ...]
+    result_types: tuple[str, ...] | None
+    from_sql: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCursor:
+    """A cursor or portal of this session."""
+
+    name: str
+    text: str
+    made_at: datetime
+    holds: bool
+    is_binary: bool
+    scrolls: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PinnedView:
     """A committed epoch that somebody reads."""
 
@@ -101,6 +126,8 @@ class SystemState:
     statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
     compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise
     views: tuple[PinnedView, ...] = ()
+    statements: tuple[SessionStatement, ...] = ()
+    cursors: tuple[SessionCursor, ...] = ()
 
     @property
     def relations(self) -> tuple[Relation, ...]:

@@ -30,6 +30,17 @@ from risingpy.frontend.parser.ast_parts import ObjectName as ObjectName
 from risingpy.frontend.parser.ast_parts import Query as Query
 from risingpy.frontend.parser.ast_parts import TypeName as TypeName
 from risingpy.frontend.parser.ast_parts import WatermarkDefinition as WatermarkDefinition
+from risingpy.frontend.parser.ast_session import CloseCursor as CloseCursor
+from risingpy.frontend.parser.ast_session import Deallocate as Deallocate
+from risingpy.frontend.parser.ast_session import DeclareCursor as DeclareCursor
+from risingpy.frontend.parser.ast_session import Execute as Execute
+from risingpy.frontend.parser.ast_session import Fetch as Fetch
+from risingpy.frontend.parser.ast_session import FetchKind as FetchKind
+from risingpy.frontend.parser.ast_session import InnerStatement as InnerStatement
+from risingpy.frontend.parser.ast_session import Prepare as Prepare
+from risingpy.frontend.parser.ast_session import ReleaseSavepoint as ReleaseSavepoint
+from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
+from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
 from risingpy.optimizer.catalog import RelationKind
 from risingpy.optimizer.explain_tree import ExplainFormat
 
@@ -247,15 +258,8 @@ class Discard:
 
 
 @dataclass(frozen=True, slots=True)
-class Deallocate:
-    """DEALLOCATE name; `name` is None for ALL."""
-
-    name: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class NoOperation:
-    """What drivers send to reset a connection and finds nothing to do here (CLOSE ALL, UNLISTEN *); `tag` answers."""
+    """What drivers send to reset a connection and finds nothing to do here (UNLISTEN *); `tag` answers."""
 
     tag: str
 
@@ -289,9 +293,17 @@ Statement = (
     | Begin
     | Commit
     | Rollback
+    | Savepoint
+    | ReleaseSavepoint
+    | RollbackTo
     | Copy
     | Discard
+    | Prepare
+    | Execute
     | Deallocate
+    | DeclareCursor
+    | Fetch
+    | CloseCursor
     | NoOperation
 )
 

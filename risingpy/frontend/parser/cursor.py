@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.errors import FeatureNotSupported, SyntaxError_
-from risingpy.frontend.parser.ast import ColumnName, Expression, ObjectName, Query, TypeName
+from risingpy.frontend.parser.ast import ColumnName, Expression, InnerStatement, ObjectName, Query, TypeName
 from risingpy.frontend.parser.dialect import QueryParser, RisingPyDialect
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
@@ -155,6 +155,13 @@ class Cursor:
         if tree is None:
             self.fail()
         return TypeName(str(tree.meta[TYPE_TEXT]), position)
+
+    def rest(self) -> InnerStatement:
+        """All that is left, which is another statement, unread."""
+        position, parser = self.position, self._parser
+        end = parser._tokens[-1].end + 1
+        parser._advance(parser._tokens_size - parser._index)
+        return InnerStatement(self._sql[position - 1 : end], position)
 
     def query(self) -> Query:
         tree, text, position = self._tree(self._parser.parse_query)

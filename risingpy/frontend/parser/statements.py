@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.frontend.parser import alter, ddl, dml, utility
+from risingpy.frontend.parser import alter, ddl, dml, prepared, sql_cursors, utility
 from risingpy.frontend.parser.ast import Select, Statement
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
@@ -31,17 +31,23 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "ROLLBACK": utility.parse_rollback,
     "ABORT": utility.parse_rollback,
     "DISCARD": utility.parse_discard,
-    "DEALLOCATE": utility.parse_deallocate,
-    "CLOSE": utility.parse_close,
+    "SAVEPOINT": utility.parse_savepoint,
+    "RELEASE": utility.parse_release,
+    "PREPARE": prepared.parse_prepare,
+    "EXECUTE": prepared.parse_execute,
+    "DEALLOCATE": prepared.parse_deallocate,
+    "DECLARE": sql_cursors.parse_declare,
+    "FETCH": sql_cursors.parse_fetch,
+    "MOVE": sql_cursors.parse_fetch,
+    "CLOSE": sql_cursors.parse_close,
     "UNLISTEN": utility.parse_unlisten,
 }
 
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
 _UNSUPPORTED = frozenset(
     """
-    ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DECLARE DO EXECUTE FETCH GRANT IMPORT KILL LISTEN LOAD LOCK
-    MERGE MOVE NOTIFY PREPARE REASSIGN RECOVER REFRESH REINDEX RELEASE REVOKE SAVEPOINT SECURITY TRUNCATE USE VACUUM
-    WAIT
+    ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DO GRANT IMPORT KILL LISTEN LOAD LOCK MERGE NOTIFY REASSIGN RECOVER
+    REFRESH REINDEX REVOKE SECURITY TRUNCATE USE VACUUM WAIT
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

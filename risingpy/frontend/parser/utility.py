@@ -6,12 +6,14 @@ from risingpy.frontend.parser.ast import (
     Backup,
     Begin,
     Commit,
-    Deallocate,
     Describe,
     Discard,
     Flush,
     NoOperation,
+    ReleaseSavepoint,
     Rollback,
+    RollbackTo,
+    Savepoint,
     SetVariable,
     Show,
     ShowKind,
@@ -145,13 +147,25 @@ def parse_commit(cursor: Cursor) -> Commit:
     return Commit()
 
 
-def parse_rollback(cursor: Cursor) -> Rollback:
-    cursor.one_of("ROLLBACK", "ABORT")
+def parse_rollback(cursor: Cursor) -> Rollback | RollbackTo:
+    may_go_to = cursor.one_of("ROLLBACK", "ABORT") == "ROLLBACK"
     _ = cursor.accept("WORK") or cursor.accept("TRANSACTION")
-    if cursor.word == "TO":
-        cursor.unsupported("ROLLBACK TO SAVEPOINT")
+    if may_go_to and cursor.accept("TO"):
+        cursor.accept("SAVEPOINT")
+        return RollbackTo(cursor.name().name)
     _refuse_chain(cursor)
     return Rollback()
+
+
+def parse_savepoint(cursor: Cursor) -> Savepoint:
+    cursor.expect("SAVEPOINT")
+    return Savepoint(cursor.name().name)
+
+
+def parse_release(cursor: Cursor) -> ReleaseSavepoint:
+    cursor.expect("RELEASE")
+    cursor.accept("SAVEPOINT")
+    return ReleaseSavepoint(cursor.name().name)
 
 
 def _refuse_chain(cursor: Cursor) -> None:
@@ -164,19 +178,6 @@ def _refuse_chain(cursor: Cursor) -> None:
 def parse_discard(cursor: Cursor) -> Discard:
     cursor.expect("DISCARD")
     return Discard(cursor.one_of("ALL", "PLANS", "SEQUENCES", "TEMPORARY", "TEMP").lower())
-
-
-def parse_deallocate(cursor: Cursor) -> Deallocate:
-    cursor.expect("DEALLOCATE")
-    cursor.accept("PREPARE")
-    return Deallocate(None if cursor.accept("ALL") else cursor.name().name)
-
-
-def parse_close(cursor: Cursor) -> NoOperation:
-    cursor.expect("CLOSE")
-    if not cursor.accept("ALL"):
-        cursor.unsupported("CLOSE of a cursor")
-    return NoOperation("CLOSE CURSOR ALL")
 
 
 def parse_unlisten(cursor: Cursor) -> NoOperation:

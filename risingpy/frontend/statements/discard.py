@@ -1,12 +1,14 @@
-"""DISCARD, DEALLOCATE, and what drivers send to reset a connection."""
+"""DISCARD, and what drivers send to reset a connection."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from risingpy.frontend.parser.ast import Deallocate, Discard, NoOperation, ParsedStatement
+from risingpy.errors import SqlError
+from risingpy.frontend.parser.ast import Discard, NoOperation, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.transaction import TransactionStatus
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.types import SqlType
 
@@ -19,17 +21,14 @@ def prepare(
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         if statement.what.lower() == "all":
+            if session.transaction.status is not TransactionStatus.IDLE:
+                raise SqlError("DISCARD ALL cannot run inside a transaction block", sqlstate="25001")
+            session.portals.close_all()
+            session.statements.clear()
             session.settings.reset("all")
         return Result(f"DISCARD {statement.what.upper()}")
 
     return PreparedStatement(run)
-
-
-def prepare_deallocate(
-    session: ClientSession, parsed: ParsedStatement, statement: Deallocate, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
-    """Statements are prepared through the protocol, whose Close ends them: there is nothing to free here."""
-    return PreparedStatement(lambda parameters: Result("DEALLOCATE" if statement.name else "DEALLOCATE ALL"))
 
 
 def prepare_no_operation(

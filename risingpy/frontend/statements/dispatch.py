@@ -20,6 +20,7 @@ from risingpy.frontend.statements import (
     create_schema,
     create_table,
     create_view,
+    cursor,
     describe,
     discard,
     drop,
@@ -27,7 +28,9 @@ from risingpy.frontend.statements import (
     explain_analyze,
     flush,
     insert,
+    prepare,
     rewrite,
+    savepoint,
     select,
     set_variable,
     show,
@@ -44,6 +47,7 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.AlterTable: alter_table.prepare,
     ast.Backup: backup.prepare,
     ast.Begin: transaction_control.prepare_begin,
+    ast.CloseCursor: cursor.prepare_close,
     ast.Commit: transaction_control.prepare_commit,
     ast.Copy: copy.prepare,
     ast.CreateFunction: create_function.prepare,
@@ -53,19 +57,26 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.CreateSource: create_table.prepare_source,
     ast.CreateTable: create_table.prepare,
     ast.CreateView: create_view.prepare,
-    ast.Deallocate: discard.prepare_deallocate,
+    ast.Deallocate: prepare.prepare_deallocate,
+    ast.DeclareCursor: cursor.prepare_declare,
     ast.Delete: rewrite.prepare_delete,
     ast.Describe: describe.prepare,
     ast.Discard: discard.prepare,
     ast.Drop: drop.prepare,
     ast.DropFunction: create_function.prepare_drop,
     ast.DropSchema: create_schema.prepare_drop,
+    ast.Execute: prepare.prepare_execute,
     ast.Explain: explain.prepare,
     ast.ExplainAnalyze: explain_analyze.prepare,
+    ast.Fetch: cursor.prepare_fetch,
     ast.Flush: flush.prepare,
     ast.Insert: insert.prepare,
     ast.NoOperation: discard.prepare_no_operation,
+    ast.Prepare: prepare.prepare,
+    ast.ReleaseSavepoint: savepoint.prepare_release,
     ast.Rollback: transaction_control.prepare_rollback,
+    ast.RollbackTo: savepoint.prepare_rollback_to,
+    ast.Savepoint: savepoint.prepare,
     ast.Select: select.prepare,
     ast.SetVariable: set_variable.prepare,
     ast.Show: show.prepare,
@@ -93,10 +104,10 @@ def prepare_statement(
     statement: Any = parsed.statement
     if isinstance(statement, _WITHOUT_SYSTEM_RELATIONS):
         _refuse_system_relations(parsed)
-    prepare = _PREPARE.get(type(statement))
-    if prepare is None:
+    prepare_one = _PREPARE.get(type(statement))
+    if prepare_one is None:
         raise FeatureNotSupported(f"{type(statement).__name__} is not supported")
-    return prepare(session, parsed, statement, parameter_types)
+    return prepare_one(session, parsed, statement, parameter_types)
 
 
 def _refuse_system_relations(parsed: ast.ParsedStatement) -> None:

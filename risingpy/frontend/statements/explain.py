@@ -6,26 +6,31 @@ EXPLAIN ANALYZE of a query runs it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_table, bind_update, bind_view
+from risingpy.frontend.bound_parameters import with_parameters
 from risingpy.frontend.index_selection import use_indexes
 from risingpy.frontend.key_lookup import scan_ranges
 from risingpy.frontend.parser.ast import (
     CreateMaterializedView,
     CreateTable,
     Delete,
+    Execute,
     Explain,
     ExplainKind,
     Insert,
     ParsedStatement,
     Select,
+    Statement,
     Update,
 )
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.create_table import new_table
+from risingpy.frontend.statements.prepare import executed_parts
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import add_table
@@ -58,11 +63,12 @@ def prepare(
     if statement.analyze:
         return _prepare_analyze(session, statement)
     lines = _explained(session, parsed, statement)
+    lasts = not isinstance(statement.statement, Execute)
 
     def run(parameters: Parameters) -> Result:
         return Result("EXPLAIN", fields, text_rows(fields, [(line,) for line in lines]))
 
-    return PreparedStatement(run, fields)
+    return PreparedStatement(run, fields, lasts=lasts)
 
 
 def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain) -> list[str]:
@@ -87,7 +93,8 @@ def _batch_lines(session: ClientSession, plan: LogicalPlan, explain_format: Expl
 
 def _prepare_analyze(session: ClientSession, explain: Explain) -> PreparedStatement:
     """EXPLAIN ANALYZE of a query: runs it, and tells how long that took beside the plan."""
-    if not isinstance(explain.statement, Select):
+    explained = _executed(session, explain.statement)
+    if not isinstance(explained.statement, Select):
         raise FeatureNotSupported(
             "EXPLAIN ANALYZE of a statement that writes is not supported",
             hint="EXPLAIN shows its plan. EXPLAIN ANALYZE MATERIALIZED VIEW name shows what a running view does.",
@@ -112,20 +119,43 @@ def _prepare_analyze(session: ClientSession, explain: Explain) -> PreparedStatem
     return PreparedStatement(run, fields)
 
 
-def _batch_plan(session: ClientSession, statement: Explain) -> LogicalPlan:
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """What EXPLAIN is about: of an EXECUTE, the prepared statement with the values of its parameters."""
+
+    statement: Statement
+    types: tuple[SqlType, ...] = ()
+    values: tuple[object | None, ...] = ()
+
+
+def _executed(session: ClientSession, statement: Statement) -> _Explained:
+    if not isinstance(statement, Execute):
+        return _Explained(statement)
+    executed = executed_parts(session, statement)
+    if executed is None or not isinstance(executed.statement, ParsedStatement):
+        raise FeatureNotSupported("EXPLAIN of a query of system relations is not supported")
+    return _Explained(executed.statement.statement, executed.types, executed.values)
+
+
+def _batch_plan(session: ClientSession, explain: Explain) -> LogicalPlan:
+    explained = _executed(session, explain.statement)
+    return with_parameters(_bound_plan(session, explained.statement, explained.types), explained.values)
+
+
+def _bound_plan(session: ClientSession, statement: Statement, types: Sequence[SqlType]) -> LogicalPlan:
     catalog, path, values = session.database.catalog, session.search_path(), session.session_values()
-    match statement.statement:
+    match statement:
         case Select() as select:
-            return bind_query(select.query, catalog, path, (), session=values).plan
+            return bind_query(select.query, catalog, path, types, session=values).plan
         case Insert() as insert:
-            return bind_insert(insert, catalog, path, (), session=values).plan
+            return bind_insert(insert, catalog, path, types, session=values).plan
         case Update() as update:
-            return bind_update(update, catalog, path, (), session=values).plan
+            return bind_update(update, catalog, path, types, session=values).plan
         case Delete() as delete:
-            return bind_delete(delete, catalog, path, (), session=values).plan
+            return bind_delete(delete, catalog, path, types, session=values).plan
     raise FeatureNotSupported(
         "EXPLAIN of this statement is not supported",
-        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, CREATE TABLE and CREATE MATERIALIZED VIEW.",
+        hint="EXPLAIN takes SELECT, INSERT, UPDATE, DELETE, EXECUTE, CREATE TABLE and CREATE MATERIALIZED VIEW.",
     )
 
 

@@ -38,9 +38,11 @@ def prepare_commit(
     def run(parameters: Parameters) -> Result:
         if session.transaction.status is TransactionStatus.FAILED:
             session.rollback()
+            session.portals.end_transaction(committed=False)
             return Result("ROLLBACK")
         _warn_outside(session)
         session.commit()
+        session.portals.end_transaction(committed=True)
         return Result("COMMIT")
 
     return PreparedStatement(run)
@@ -52,6 +54,7 @@ def prepare_rollback(
     def run(parameters: Parameters) -> Result:
         _warn_outside(session)
         session.rollback()
+        session.portals.end_transaction(committed=False)
         return Result("ROLLBACK")
 
     return PreparedStatement(run)

@@ -28,7 +28,6 @@ from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.extended_query import ExtendedQuery
 from risingpy.frontend.wire.limits import MAX_CONTROL_BYTES
 from risingpy.frontend.wire.payload import Payload
-from risingpy.frontend.wire.portal import Portal, PreparedEntry
 from risingpy.frontend.wire.session_protocol import Session, StartupParameters
 from risingpy.frontend.wire.simple_query import run_simple_query
 from risingpy.frontend.wire.startup import PARAMETER_STATUS, CancelRequest, StartupMessage, read_startup
@@ -54,8 +53,6 @@ class Context(BVContext):  # type: ignore[misc]  # buenavista has no types
     """The protocol's state of one connection, over buenavista's: typed, and with a key that cannot be guessed."""
 
     session: Session
-    stmts: dict[str, PreparedEntry]
-    portals: dict[str, Portal]
 
     def __init__(self, session: Session, process_id: int, secret_key: int) -> None:
         super().__init__(session, None, {})
@@ -65,12 +62,6 @@ class Context(BVContext):  # type: ignore[misc]  # buenavista has no types
 
     def transaction_status(self) -> bytes:
         return self.session.transaction_status()
-
-    def drop_portals(self) -> None:
-        """Portals do not outlive their transaction."""
-        for portal in self.portals.values():
-            portal.close()
-        self.portals.clear()
 
 
 class Connection(BuenaVistaHandler):  # type: ignore[misc]
@@ -118,7 +109,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
         ctx = self.ctx
         if ctx is not None:
             try:
-                ctx.drop_portals()
+                ctx.session.portals.close_all()
             except Exception:
                 _log.exception("rows of a closed connection could not be released")
             try:
@@ -245,12 +236,14 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
 
     def finish_series(self, ctx: Context) -> None:
         """Sync: commit what is implicit, then ReadyForQuery."""
+        committed = True
         try:
             ctx.session.sync()
         except Exception as error:
             self.fail_statement(ctx, error)
+            committed = False
         if ctx.transaction_status() == b"I":
-            ctx.drop_portals()
+            ctx.session.portals.end_transaction(committed=committed)
         self.ready(ctx)
 
     def ready(self, ctx: Context) -> None:

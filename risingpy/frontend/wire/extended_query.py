@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from buenavista.postgres import ClientCommand, ServerResponse
 
-from risingpy.errors import ProtocolViolation, SqlError
+from risingpy.errors import ProtocolViolation, SqlError, UndefinedCursor, UndefinedStatement
 from risingpy.frontend.wire import messages
 from risingpy.frontend.wire.fields import TEXT
 from risingpy.frontend.wire.parameters import decode_parameters, expand_formats, parameter_oids
@@ -46,7 +46,7 @@ class ExtendedQuery:
     def _parse(self, payload: Payload) -> None:
         name, text, oids = payload.string(), payload.string(), payload.uint32s()
         payload.end()
-        statements = self._ctx.stmts
+        statements = self._ctx.session.statements
         if name and name in statements:
             raise SqlError(f'prepared statement "{name}" already exists', sqlstate="42P05")
         if not name:
@@ -55,27 +55,25 @@ class ExtendedQuery:
         if len(parsed) > 1:
             raise SqlError("cannot insert multiple commands into a prepared statement", sqlstate="42601")
         prepared = self._ctx.session.prepare(parsed[0], oids) if parsed else None
-        statements[name] = PreparedEntry(prepared)
+        statements[name] = PreparedEntry(prepared, text)
         self._connection.send_parse_complete()
 
     def _statement(self, name: str) -> PreparedEntry:
-        entry = self._ctx.stmts.get(name)
+        entry = self._ctx.session.statements.get(name)
         if entry is None:
             which = f'prepared statement "{name}"' if name else "unnamed prepared statement"
-            raise SqlError(f"{which} does not exist", sqlstate="26000")
+            raise UndefinedStatement(f"{which} does not exist")
         return entry
 
     def _portal(self, name: str) -> Portal:
-        portal = self._ctx.portals.get(name)
+        portal = self._ctx.session.portals.get(name)
         if portal is None:
-            raise SqlError(f'portal "{name}" does not exist', sqlstate="34000")
+            raise UndefinedCursor(f'portal "{name}" does not exist')
         return portal
 
     def _bind(self, payload: Payload) -> None:
         portal_name, name = payload.string(), payload.string()
         entry = self._statement(name)
-        if portal_name and portal_name in self._ctx.portals:
-            raise SqlError(f'cursor "{portal_name}" already exists', sqlstate="42P03")
         prepared = entry.prepared or Prepared()
         parameters = decode_parameters(payload, name, prepared, self._ctx.session.time_zone())
         formats = payload.int16s()
@@ -83,10 +81,7 @@ class ExtendedQuery:
         if prepared.fields is not None:
             count = len(prepared.fields)
             formats = expand_formats(formats, count, f"result formats but query has {count} columns")
-        old = self._ctx.portals.get(portal_name)
-        if old is not None:
-            old.close()
-        self._ctx.portals[portal_name] = Portal(entry, parameters, formats)
+        self._ctx.session.portals.add(portal_name, Portal(entry, parameters, formats))
         self._connection.send_bind_complete()
 
     def _describe(self, payload: Payload) -> None:
@@ -123,7 +118,7 @@ class ExtendedQuery:
                 send_without_rows(self._connection, self._ctx, result)
                 return
             portal.rows = RowStream(result.batches)
-        elif portal.rows is None and portal.result.fields is None:
+        elif portal.failed or (portal.rows is None and portal.result.fields is None):
             raise SqlError(f'portal "{name}" cannot be run', sqlstate="55000")
         self._send(portal, limit if limit > 0 else None)
 
@@ -134,23 +129,23 @@ class ExtendedQuery:
         if portal.rows is not None and not portal.done:
             if len(portal.formats) != len(fields):
                 portal.formats = expand_formats(portal.formats, len(fields), "result formats")
-            sent = send_rows(self._connection, self._ctx, portal.rows, fields, portal.formats, limit)
+            part = portal.begin_part(portal.rows.take(limit))
+            sent = send_rows(self._connection, self._ctx, part, fields, portal.formats)
             if sent == limit:
                 self._connection.send_portal_suspend()
                 return
-            portal.done = True
-            portal.close()
+            if portal.options is None:
+                portal.done = True
+                portal.close()
         self._connection.complete(self._ctx, tag_of(portal.result, sent))
 
     def _close(self, payload: Payload) -> None:
         kind, name = payload.byte(), payload.string()
         payload.end()
         if kind == _STATEMENT:
-            self._ctx.stmts.pop(name, None)
+            self._ctx.session.statements.pop(name, None)
         elif kind == _PORTAL:
-            portal = self._ctx.portals.pop(name, None)
-            if portal is not None:
-                portal.close()
+            self._ctx.session.portals.close(name)
         else:
             raise ProtocolViolation(f"invalid CLOSE message subtype {kind[0]}")
         self._connection.send_close_complete()

@@ -1,29 +1,47 @@
-"""Prepared statements and portals of one connection."""
+"""Prepared statements and portals of one session: those of the extended protocol, PREPARE's, and cursors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pyarrow as pa
 
+from risingpy.errors import SqlError
 from risingpy.frontend.wire.session_protocol import Prepared, Result
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedEntry:
-    """A named or unnamed statement. `prepared` is None for an empty text."""
+    """A named or unnamed statement. `prepared` is None for an empty text; `text` is what the client sent."""
 
     prepared: Prepared | None
+    text: str = ""
+    from_sql: bool = False
+    prepared_at: datetime = field(default_factory=_now)
 
 
 class RowStream:
-    """The rows of a result, taken in parts of any size without copying."""
+    """The rows of a result, taken in parts of any size without copying, forward alone.
+
+    `place` is the row it stands on: 0 before the first, one more than there are behind the last.
+    """
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches
         self._batch: pa.RecordBatch | None = None
         self._offset = 0
+        self._read = 0
+        self.at_end = False
+
+    @property
+    def place(self) -> int:
+        return self._read + self.at_end
 
     def take(self, limit: int | None) -> Iterator[pa.RecordBatch]:
         """Batches of `limit` rows in all, or of all that are left; fewer mean that the stream is at its end."""
@@ -32,14 +50,24 @@ class RowStream:
             if self._batch is None:
                 self._batch, self._offset = next(self._batches, None), 0
                 if self._batch is None:
+                    self.at_end = True
                     return
             part = self._batch.slice(self._offset) if left is None else self._batch.slice(self._offset, left)
             self._offset += part.num_rows
+            self._read += part.num_rows
             if self._offset >= self._batch.num_rows:
                 self._batch = None
             if left is not None:
                 left -= part.num_rows
             yield part
+
+    def back(self, limit: int | None) -> Iterator[pa.RecordBatch]:
+        """As `take`, of the rows before this one, the last first. SqlError (55000): it goes forward alone."""
+        raise SqlError(
+            "cursor can only scan forward",
+            sqlstate="55000",
+            hint="Declare it with SCROLL option to enable backward scan.",
+        )
 
     def close(self) -> None:
         """The rows are not wanted any more."""
@@ -48,20 +76,125 @@ class RowStream:
             close()
 
 
+@dataclass(frozen=True, slots=True)
+class CursorOptions:
+    """What DECLARE says of a cursor; `hold`: it outlives the transaction, once that has been committed."""
+
+    text: str
+    scroll: bool = False
+    hold: bool = False
+    binary: bool = False
+
+
 class Portal:
-    """A bound statement, which runs at its first Execute and gives its rows in as many parts as the client asks for."""
+    """A bound statement, which gives its rows in as many parts as the client asks for.
 
-    __slots__ = ("done", "entry", "formats", "parameters", "result", "rows")
+    Bind makes one that runs at its first Execute, DECLARE one that runs already and has `options`.
+    """
 
-    def __init__(self, entry: PreparedEntry, parameters: list[object | None], formats: list[int]) -> None:
+    def __init__(
+        self,
+        entry: PreparedEntry,
+        parameters: list[object | None],
+        formats: list[int],
+        options: CursorOptions | None = None,
+    ) -> None:
         self.entry = entry
         self.parameters = parameters
         self.formats = formats
+        self.options = options
+        self.made_at = _now()
         self.result: Result | None = None
         self.rows: RowStream | None = None
         self.done = False
+        self.failed = False
+        self._part: Part | None = None
+
+    def begin_part(self, batches: Iterator[pa.RecordBatch]) -> Part:
+        """What a FETCH gives. A part before it, which its client has not taken to the end yet, is read first."""
+        self.settle()
+        self._part = Part(self, batches)
+        return self._part
+
+    def settle(self) -> None:
+        """Reads what was asked for, so that the rows stand where they will be then."""
+        part, self._part = self._part, None
+        if part is not None:
+            part.read()
 
     def close(self) -> None:
+        self._part = None
         if self.rows is not None:
             self.rows.close()
             self.rows = None
+
+
+class Part:
+    """The rows of one FETCH, read as they are taken. A portal whose rows fail cannot be run again."""
+
+    def __init__(self, portal: Portal, batches: Iterator[pa.RecordBatch]) -> None:
+        self._portal = portal
+        self._batches = batches
+
+    def __iter__(self) -> Part:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        try:
+            return next(self._batches)
+        except StopIteration:
+            raise
+        except BaseException:
+            self._portal.failed = True
+            raise
+
+    def read(self) -> None:
+        self._batches = iter(list(self))
+
+
+class Portals:
+    """A session's portals by name; the unnamed one is "". Cursors are among them, as in PostgreSQL."""
+
+    def __init__(self) -> None:
+        self._portals: dict[str, Portal] = {}
+        self._older: frozenset[str] = frozenset()  # cursors WITH HOLD of transactions that were committed
+
+    def get(self, name: str) -> Portal | None:
+        return self._portals.get(name)
+
+    def named(self) -> dict[str, Portal]:
+        """All but the unnamed one."""
+        return {name: portal for name, portal in self._portals.items() if name}
+
+    def add(self, name: str, portal: Portal) -> None:
+        """Takes the place of an unnamed one. 42P03 if there is one of that name."""
+        if name and name in self._portals:
+            raise SqlError(f'cursor "{name}" already exists', sqlstate="42P03")
+        self.close(name)
+        self._portals[name] = portal
+
+    def close(self, name: str) -> bool:
+        """False if there is none of that name."""
+        portal = self._portals.pop(name, None)
+        if portal is not None:
+            self._older -= {name}
+            portal.close()
+        return portal is not None
+
+    def close_all(self) -> None:
+        for name in list(self._portals):
+            self.close(name)
+
+    def close_but(self, kept: frozenset[str]) -> None:
+        """Closes all that came after `kept` (of `named`) was taken: the transaction goes back to then."""
+        for name in list(self._portals):
+            if name not in kept:
+                self.close(name)
+
+    def end_transaction(self, *, committed: bool) -> None:
+        """Portals do not outlive their transaction, but cursors WITH HOLD if it was committed."""
+        for name, portal in list(self._portals.items()):
+            held = portal.options is not None and portal.options.hold
+            if not (held and (committed or name in self._older)):
+                self.close(name)
+        self._older = frozenset(self._portals)

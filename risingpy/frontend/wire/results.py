@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from risingpy.frontend.wire.copy_in import receive_copy
 from risingpy.frontend.wire.copy_out import send_copy
@@ -18,16 +20,15 @@ if TYPE_CHECKING:
 def send_rows(
     connection: Connection,
     ctx: Context,
-    rows: RowStream,
+    rows: Iterable[pa.RecordBatch],
     fields: Sequence[Field],
     formats: Sequence[int],
-    limit: int | None = None,
 ) -> int:
-    """DataRows, `limit` at most; returns how many."""
+    """DataRows; returns how many."""
     time_zone = ctx.session.time_zone()
     write = connection.wfile.write
     sent = 0
-    for batch in rows.take(limit):
+    for batch in rows:
         for piece in encode_batch(batch, fields, formats, time_zone):
             connection.check_cancelled()
             write(piece)

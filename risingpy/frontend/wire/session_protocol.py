@@ -20,11 +20,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.wire.portal import Portals, PreparedEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +144,14 @@ class Result:
     the connection's thread, perhaps in several parts (row limits), and perhaps not to the end. If it has a
     `close()` (a generator has), that is called when the rows are no longer wanted: release what they hold there.
     `fields` and `batches` are both None for a statement without rows; with `CopyOut`, `fields` is None.
+    `binary`: the rows go in binary form also where the client cannot ask for it (FETCH from a BINARY cursor).
     """
 
     tag: str
     fields: tuple[Field, ...] | None = None
     batches: Iterator[pa.RecordBatch] | None = None
     copy: CopyIn | CopyOut | None = None
+    binary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,14 @@ class Notice:
 
 
 class Session(Protocol):
-    """A client's session. See the module's text for who calls what, when."""
+    """A client's session. See the module's text for who calls what, when.
+
+    `statements` and `portals` are the prepared statements and the portals by name: the wire layer's, and those of SQL
+    (PREPARE, DECLARE).
+    """
+
+    statements: dict[str, PreparedEntry]
+    portals: Portals
 
     def split(self, sql: str) -> Sequence[Statement]:
         """The statements of a text; none for a text of blanks, comments and semicolons.

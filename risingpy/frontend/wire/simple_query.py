@@ -8,7 +8,7 @@ from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError
 from risingpy.frontend.wire import messages
-from risingpy.frontend.wire.fields import TEXT
+from risingpy.frontend.wire.fields import BINARY, TEXT
 from risingpy.frontend.wire.payload import Payload
 from risingpy.frontend.wire.portal import RowStream
 from risingpy.frontend.wire.results import send_rows, send_without_rows, tag_of
@@ -28,10 +28,8 @@ def _run(connection: Connection, ctx: Context, body: bytes) -> None:
     text = payload.string()
     payload.end()
     # As in PostgreSQL, a simple query ends the unnamed statement and portal.
-    ctx.stmts.pop("", None)
-    unnamed = ctx.portals.pop("", None)
-    if unnamed is not None:
-        unnamed.close()
+    ctx.session.statements.pop("", None)
+    ctx.session.portals.close("")
     statements = ctx.session.split(text)
     if not statements:
         connection.wfile.write(messages.message(ServerResponse.EMPTY_QUERY_RESPONSE))
@@ -56,9 +54,9 @@ def _run_statement(connection: Connection, ctx: Context, statement: Statement) -
         return
     rows = RowStream(result.batches)
     try:
-        formats = [TEXT] * len(result.fields)
+        formats = [BINARY if result.binary else TEXT] * len(result.fields)
         connection.wfile.write(messages.row_description(result.fields, formats))
-        sent = send_rows(connection, ctx, rows, result.fields, formats)
+        sent = send_rows(connection, ctx, rows.take(None), result.fields, formats)
     finally:
         rows.close()
     connection.complete(ctx, tag_of(result, sent))

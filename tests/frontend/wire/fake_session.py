@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, SyntaxError_
 from risingpy.frontend.wire.copy_options import make_copy_options
+from risingpy.frontend.wire.portal import Portals, PreparedEntry
 from risingpy.frontend.wire.session_protocol import CopyIn, CopyOut, Field, Notice, Prepared, Result, StartupParameters
 from risingpy.types import CHARACTER, INT256, INTERVAL, JSONB, NUMERIC, UNKNOWN, UUID, VARCHAR, SqlType, numeric
 from risingpy.types.forms import format_text
@@ -109,6 +110,8 @@ class FakeSession:
         self.implicit = False
         self.cancelled = threading.Event()
         self.closed = False
+        self.statements: dict[str, PreparedEntry] = {}
+        self.portals = Portals()
         self.notices: list[Notice] = []
         self.changes: dict[str, str] = {}
         self.zone = parameters.settings.get("TimeZone", "UTC")

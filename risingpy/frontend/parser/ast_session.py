@@ -1,0 +1,94 @@
+"""Statements about the session itself: savepoints, prepared statements, cursors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from risingpy.frontend.parser.ast_parts import Expression, TypeName
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSavepoint:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackTo:
+    """ROLLBACK TO [SAVEPOINT] name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class InnerStatement:
+    """The text of a statement within another one, which begins at `position`; it may ask the system relations."""
+
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """PREPARE name (types) AS statement."""
+
+    name: str
+    types: tuple[TypeName, ...]
+    statement: InnerStatement
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """EXECUTE name (arguments)."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Deallocate:
+    """DEALLOCATE name; `name` is None for ALL."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclareCursor:
+    """DECLARE name CURSOR FOR query. `scroll` is None unless said."""
+
+    name: str
+    query: InnerStatement
+    binary: bool = False
+    scroll: bool | None = None
+    hold: bool = False
+
+
+class FetchKind(Enum):
+    """What the number of a FETCH counts: rows from where the cursor stands, the row itself, or the rows up to it."""
+
+    FORWARD = "forward"
+    ABSOLUTE = "absolute"
+    RELATIVE = "relative"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """FETCH and, with `move`, MOVE. `count` is None for ALL, negative backward; `backward` tells only for ALL."""
+
+    name: str
+    kind: FetchKind = FetchKind.FORWARD
+    count: int | None = 1
+    backward: bool = False
+    move: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CloseCursor:
+    """CLOSE name; `name` is None for ALL."""
+
+    name: str | None

@@ -1,0 +1,140 @@
+"""DECLARE, FETCH, MOVE, CLOSE. A cursor reads one committed epoch, and what its transaction had written by then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from risingpy.errors import NoActiveTransaction, SqlError, UndefinedCursor
+from risingpy.frontend.parser.ast import CloseCursor, DeclareCursor, Fetch, FetchKind, ParsedStatement
+from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.scrolled_rows import ScrolledRows
+from risingpy.frontend.statements.prepare import inner_statements
+from risingpy.frontend.wire.fields import BINARY, TEXT
+from risingpy.frontend.wire.portal import CursorOptions, Portal, PreparedEntry, RowStream
+from risingpy.frontend.wire.session_protocol import Result
+from risingpy.types import SqlType
+
+if TYPE_CHECKING:
+    from risingpy.frontend.session import ClientSession
+
+
+def prepare_declare(
+    session: ClientSession, parsed: ParsedStatement, statement: DeclareCursor, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    [query] = inner_statements(session, statement.query)
+    bound = session.prepare(query, [type_.oid for type_ in parameter_types])
+    options = CursorOptions(parsed.text, bool(statement.scroll), statement.hold, statement.binary)
+
+    def run(parameters: Parameters) -> Result:
+        if not (statement.hold or session.transaction.is_open):
+            raise NoActiveTransaction("DECLARE CURSOR can only be used in transaction blocks")
+        if session.portals.get(statement.name) is not None:
+            raise SqlError(f'cursor "{statement.name}" already exists', sqlstate="42P03")
+        formats = [BINARY if statement.binary else TEXT] * len(bound.fields or ())
+        portal = Portal(PreparedEntry(bound, parsed.text), list(parameters), formats, options)
+        _start(session, portal)
+        session.portals.add(statement.name, portal)
+        return Result("DECLARE CURSOR")
+
+    return PreparedStatement(run, parameter_types=bound.parameter_types, parameter_oids=bound.parameter_oids)
+
+
+def _start(session: ClientSession, portal: Portal) -> None:
+    """Runs a portal's query, up to its first rows."""
+    prepared = portal.entry.prepared
+    if prepared is None or prepared.fields is None:
+        raise SqlError("portal cannot be run", sqlstate="55000")
+    portal.result = session.run_prepared(prepared, portal.parameters)
+    batches = portal.result.batches
+    assert batches is not None
+    scrolls = portal.options is not None and portal.options.scroll
+    portal.rows = ScrolledRows(batches) if scrolls else RowStream(batches)
+
+
+def prepare_fetch(
+    session: ClientSession, parsed: ParsedStatement, statement: Fetch, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    known = session.portals.get(statement.name)  # a Describe must not fail; running it does
+    prepared = None if known is None else known.entry.prepared
+    fields = None if prepared is None or statement.move else prepared.fields
+
+    def run(parameters: Parameters) -> Result:
+        portal = session.portals.get(statement.name)
+        if portal is None:
+            raise UndefinedCursor(f'cursor "{statement.name}" does not exist')
+        if portal.failed:
+            raise SqlError(f'portal "{statement.name}" cannot be run', sqlstate="55000")
+        if portal.result is None:
+            _start(session, portal)
+        rows = RowStream(iter(())) if portal.rows is None else portal.rows
+        part = portal.begin_part(_fetched(rows, statement))
+        if statement.move:
+            return Result(f"MOVE {_moved(rows, statement, part)}")
+        binary = portal.options is not None and portal.options.binary
+        return Result("FETCH {n}", fields, part, binary=binary)
+
+    return PreparedStatement(run, fields, lasts=False)
+
+
+def _moved(rows: RowStream, statement: Fetch, part: Iterator[pa.RecordBatch]) -> int:
+    if statement.count == 0 and statement.kind is not FetchKind.ABSOLUTE:
+        return int(_is_on_row(rows))
+    return sum(batch.num_rows for batch in part)
+
+
+def _fetched(rows: RowStream, statement: Fetch) -> Iterator[pa.RecordBatch]:
+    """The rows of a FETCH, whose direction means what PostgreSQL's pquery.c says."""
+    count = statement.count
+    match statement.kind:
+        case FetchKind.FORWARD if count is None:
+            yield from rows.back(None) if statement.backward else rows.take(None)
+        case FetchKind.FORWARD if count:
+            yield from rows.take(count) if count > 0 else rows.back(-count)
+        case FetchKind.ABSOLUTE if count is not None:
+            yield from _absolute(rows, count)
+        case FetchKind.RELATIVE if count:
+            _pass(rows.take(count - 1) if count > 0 else rows.back(-count - 1))
+            yield from rows.take(1) if count > 0 else rows.back(1)
+        case _ if _is_on_row(rows):
+            _pass(rows.back(1))
+            yield from rows.take(1)
+
+
+def _absolute(rows: RowStream, count: int) -> Iterator[pa.RecordBatch]:
+    if count < 0:
+        _pass(rows.take(None))
+        _pass(rows.back(-count - 1))
+        yield from rows.back(1)
+        return
+    before = max(count - 1, 0)  # the row to stand on, for the wanted one to come next
+    if rows.place > before:
+        _pass(rows.back(rows.place - before if count else None))
+    _pass(rows.take(before - rows.place))
+    if count:
+        yield from rows.take(1)
+
+
+def _is_on_row(rows: RowStream) -> bool:
+    return rows.place > 0 and not rows.at_end
+
+
+def _pass(batches: Iterator[pa.RecordBatch]) -> None:
+    for _ in batches:
+        pass
+
+
+def prepare_close(
+    session: ClientSession, parsed: ParsedStatement, statement: CloseCursor, parameter_types: Sequence[SqlType]
+) -> PreparedStatement:
+    def run(parameters: Parameters) -> Result:
+        if statement.name is None:
+            session.portals.close_all()
+            return Result("CLOSE CURSOR ALL")
+        if not session.portals.close(statement.name):
+            raise UndefinedCursor(f'cursor "{statement.name}" does not exist')
+        return Result("CLOSE CURSOR")
+
+    return PreparedStatement(run)
