@@ -103,6 +103,9 @@ def _plain(value: Any) -> object:
     return int(value) if isinstance(value, Decimal) and value == int(value) else value
 
 
+_LONGEST = "2s"  # of PostgreSQL: a product of products that takes longer is no query for this
+
+
 @dataclass(slots=True)
 class _History:
     """One seed's database beside PostgreSQL's schema."""
@@ -185,6 +188,7 @@ def run_seed(seed: int, postgres: Postgres) -> Outcome:
     postgres.execute("DROP SCHEMA IF EXISTS fuzz CASCADE")
     postgres.execute("CREATE SCHEMA fuzz")
     postgres.execute("SET search_path = fuzz")
+    postgres.execute(f"SET statement_timeout = '{_LONGEST}'")
     with database(SHARDS[seed % len(SHARDS)], Random(seed)) as new_session:
         history = _History(new_session, postgres, outcome)
         for statement in SCHEMA:

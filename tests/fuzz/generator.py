@@ -125,7 +125,7 @@ class Generator(Expressions):
 
     def _unequal_join(self, depth: int) -> Relation:
         """All rows with all: by a comparison, by a subquery that reads both sides, or just so."""
-        left, right, third = self._relation(depth), self._base(), self._base()
+        left, right, third = self._relation(min(depth, 1)), self._base(), self._base()
         if self.random.random() < 0.5:
             left, right = right, left
         q, r, x = self._alias(), self._alias(), self._alias()
