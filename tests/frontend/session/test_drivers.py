@@ -64,6 +64,26 @@ def test_psycopg_pipeline(connection: psycopg.Connection[Any]) -> None:
     assert counted.fetchone() == (10,)
 
 
+def test_a_pipeline_is_one_transaction(connection: psycopg.Connection[Any]) -> None:
+    with pytest.raises(psycopg.errors.NotNullViolation), connection.pipeline():
+        connection.execute("INSERT INTO t VALUES (1, 'a', 0)")
+        connection.execute("INSERT INTO t VALUES (2, NULL, 0)")
+        connection.execute("INSERT INTO t VALUES (3, 'c', 0)")
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    with connection.pipeline() as pipeline:
+        connection.execute("INSERT INTO t VALUES (1, 'a', 0)")
+        pipeline.sync()
+        connection.execute("INSERT INTO t VALUES (2, 'b', 0)")
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            connection.execute("SELECT * FROM nosuch").fetchall()
+    assert connection.execute("SELECT id FROM t").fetchall() == [(1,)]
+    with connection.pipeline():
+        connection.execute("CREATE TABLE made (a int)")
+        connection.execute("INSERT INTO made VALUES (1)")
+        connection.execute("FLUSH")
+        assert connection.execute("SELECT a FROM made").fetchone() == (1,)
+
+
 def test_psycopg_looks_types_up(connection: psycopg.Connection[Any]) -> None:
     info = TypeInfo.fetch(connection, "numeric")
     assert info is not None
