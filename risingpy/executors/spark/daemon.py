@@ -33,8 +33,13 @@ def _say(text: str, *, file: TextIO) -> None:
         print(text, file=file)
 
 
-if __name__ == "__main__":
+def hang_up_quietly() -> None:
+    """Makes `_say` what PySpark's daemon prints with."""
     vars(pyspark.daemon)["print"] = _say
+
+
+if __name__ == "__main__":
+    hang_up_quietly()
     kernels.load()
     # Workers collect garbage after every task, and would look through all that was imported: 50 ms each time.
     gc.freeze()

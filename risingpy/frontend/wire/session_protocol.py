@@ -93,7 +93,10 @@ class CopyFormat(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CopyOptions:
-    """The options of COPY, defaults filled in. Made and checked by `copy_options.make_copy_options`."""
+    """The options of COPY, defaults filled in. Made and checked by `copy_options.make_copy_options`.
+
+    `force_quote` names the columns whose values COPY TO quotes in any case; None is all of them.
+    """
 
     format: CopyFormat = CopyFormat.TEXT
     delimiter: str = "\t"
@@ -101,6 +104,7 @@ class CopyOptions:
     header: bool = False
     quote: str = '"'
     escape: str = '"'
+    force_quote: frozenset[str] | None = frozenset()
 
 
 class CopySink(Protocol):

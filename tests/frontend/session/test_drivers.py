@@ -44,6 +44,16 @@ def test_psycopg_copy(connection: psycopg.Connection[Any]) -> None:
         assert cursor.rowcount == 1000
         with cursor.copy("COPY (SELECT id FROM t WHERE id < 3 ORDER BY id) TO STDOUT") as copy:
             assert b"".join(copy) == b"0\n1\n2\n"
+        query = "SELECT id, name, price FROM t WHERE id < 2 ORDER BY id"
+        with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, FORCE_QUOTE (name, price))") as copy:
+            assert b"".join(copy) == b'0,"row 0",\n1,"row 1",\n'
+        for refused, error in (
+            ("COPY t TO STDOUT (FORCE_QUOTE *)", psycopg.errors.FeatureNotSupported),
+            ("COPY t FROM STDIN (FORMAT csv, FORCE_QUOTE *)", psycopg.errors.FeatureNotSupported),
+            ("COPY t TO STDOUT CSV FORCE QUOTE nosuch", psycopg.errors.UndefinedColumn),
+        ):
+            with pytest.raises(error):
+                cursor.execute(refused)
 
 
 def test_psycopg_transactions(connection: psycopg.Connection[Any]) -> None:
