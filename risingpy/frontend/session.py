@@ -103,13 +103,16 @@ class ClientSession:
         self.sync()
 
     def sync(self) -> None:
-        if self.transaction.implicit and self.transaction.status is TransactionStatus.IDLE:
-            self.commit()
+        if self.transaction.status is TransactionStatus.IDLE:
+            if self.transaction.implicit:
+                self.commit()
+            self.portals.end_transaction(committed=True)
 
     def fail(self) -> None:
         self.transaction.fail()
         if not self.transaction.is_open:
             self.settings.end(committed=False)
+            self.portals.end_transaction(committed=False)
 
     def transaction_status(self) -> bytes:
         return self.transaction.status.value

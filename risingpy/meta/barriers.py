@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner, with_reached
 from risingpy.meta.epochs import next_epoch, unix_milliseconds
 from risingpy.meta.failed_jobs import without_failed
+from risingpy.meta.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.passing_time import PassingTime
 from risingpy.meta.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import CommittedEpoch, MetaState
@@ -42,8 +42,6 @@ LONGEST_PAUSE_SECONDS = 10.0
 WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement looks whether it was cancelled
 
 COMPACTION_PAUSE_SECONDS = 0.2  # without other work, before an epoch for the compaction alone
-
-GraphChange = Callable[[MetaState], MetaState]
 
 
 class BarrierLoop:
@@ -66,7 +64,7 @@ class BarrierLoop:
         self._sources = sources
         self._changed = threading.Condition()
         self._state = state
-        self._changes: deque[tuple[GraphChange, Future[MetaState]]] = deque()
+        self._changes = GraphChanges()
         self._view = store.open_read_view(state.committed.epoch)
         self._unpublished: MetaState | None = None  # committed, and no view of it is open yet
         self._progress: dict[int, int] = {}
@@ -123,14 +121,29 @@ class BarrierLoop:
             self._view.acquire()
             return self._state, self._view
 
-    def change(self, change: GraphChange) -> MetaState:
-        """Has `change` applied between two epochs, durably, and returns the state after it."""
-        future: Future[MetaState] = Future()
+    def change(self, change: GraphChange, cancelled: threading.Event | None = None) -> MetaState:
+        """Has `change` applied between two epochs, durably, and returns the state after it.
+
+        QueryCanceled while it still waits for the running epoch: then it is not applied.
+        """
+        future = self.submit(change)
+        while not future.done():
+            if cancelled is not None and cancelled.is_set() and self._withdraw(future):
+                raise QueryCanceled("canceling statement due to user request")
+            wait((future,), None if cancelled is None else WAIT_SLICE_SECONDS)
+        return future.result()
+
+    def submit(self, change: GraphChange) -> Future[MetaState]:
+        """As `change`, without waiting: it will be applied before every change that is submitted later."""
         with self._changed:
             self._refuse_if_down()
-            self._changes.append((change, future))
+            future = self._changes.add(change)
             self._changed.notify_all()
-        return future.result()
+        return future
+
+    def _withdraw(self, future: Future[MetaState]) -> bool:
+        with self._changed:
+            return self._changes.withdraw(future)
 
     def wait_until(self, reached: Callable[[MetaState], bool], cancelled: threading.Event | None = None) -> MetaState:
         """Waits for a committed state for which `reached` holds."""
@@ -174,7 +187,7 @@ class BarrierLoop:
                         self._idle = True  # so there is time for some rows more
                         break
                 if self._stopping:
-                    self._cancel_changes()
+                    self._changes.refuse("the database system is shutting down")
                     return
             try:
                 self._publish()
@@ -228,9 +241,10 @@ class BarrierLoop:
     def _apply_changes(self) -> None:
         while True:
             with self._changed:
-                if not self._changes:
-                    return
-                change, future = self._changes.popleft()
+                taken = self._changes.take()
+            if taken is None:
+                return
+            change, future = taken
             old = self._state
             try:
                 new = change(old)
@@ -358,17 +372,10 @@ class BarrierLoop:
         except OSError as error:
             raise disk_failure("cannot write the stream graph", error) from error
 
-    def _cancel_changes(self) -> None:
-        while self._changes:
-            _, future = self._changes.popleft()
-            future.set_exception(CannotConnectNow("the database system is shutting down"))
-
     def _give_up(self, reason: str) -> None:
         with self._changed:
             self._fatal = reason
-            while self._changes:
-                _, future = self._changes.popleft()
-                future.set_exception(CannotConnectNow(f"the engine has stopped: {reason}"))
+            self._changes.refuse(f"the engine has stopped: {reason}")
             self._changed.notify_all()
 
 

@@ -16,12 +16,14 @@ from risingpy.errors import SqlError, StalePlan, UndefinedTable
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.meta import ddl, schema_change
 from risingpy.meta.backup import back_up
-from risingpy.meta.barriers import BarrierLoop, GraphChange
+from risingpy.meta.barriers import BarrierLoop
 from risingpy.meta.dml_log import DmlLog, TableChange
 from risingpy.meta.epoch_runner import EpochRunner
+from risingpy.meta.graph_changes import GraphChange
 from risingpy.meta.identity_counters import IdentityCounters
 from risingpy.meta.indexes import NewIndex, add_index
 from risingpy.meta.internal_tables import internal_tables
+from risingpy.meta.new_jobs import gone_if_cancelled, wait_for_job
 from risingpy.meta.opening import open_directory
 from risingpy.meta.schema_change import NewName, TableReplacement
 from risingpy.meta.source_offsets import SourceOffsets, reached
@@ -222,9 +224,13 @@ class Database:
 
     # Schema changes: see ddl.py
 
-    def create_table(self, table: ddl.NewTable, *, if_not_exists: bool = False) -> bool:
+    def create_table(
+        self, table: ddl.NewTable, *, if_not_exists: bool = False, cancelled: threading.Event | None = None
+    ) -> bool:
         """Creates a table; False if it exists and `if_not_exists`."""
-        return self._create(table.schema_name, table.name, if_not_exists, lambda state: ddl.add_table(state, table))
+        return self._create(
+            table.schema_name, table.name, if_not_exists, lambda state: ddl.add_table(state, table), cancelled
+        )
 
     def create_view(self, view: ddl.NewView, *, if_not_exists: bool = False, or_replace: bool = False) -> bool:
         """Creates a plain view; False if it exists and `if_not_exists`."""
@@ -254,15 +260,16 @@ class Database:
             made.append((relation_id, notices))
             return after
 
-        if not self._create(view.schema_name, view.name, if_not_exists, add):
+        if not self._create(view.schema_name, view.name, if_not_exists, add, cancelled):
             return False, ()
         relation_id, notices = made[0]
-        self._wait_for_job(relation_id, cancelled)
-        # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
-        target = {job: ends for job, ends in self._sources.newest(self.state).items() if job == relation_id}
-        self._settled(
-            self._loop.wait_until(lambda state: reached(state.committed.offsets, target), cancelled), cancelled
-        )
+        with gone_if_cancelled(self._loop, relation_id):
+            wait_for_job(self._loop, relation_id, cancelled)
+            # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
+            target = {job: ends for job, ends in self._sources.newest(self.state).items() if job == relation_id}
+            self._settled(
+                self._loop.wait_until(lambda state: reached(state.committed.offsets, target), cancelled), cancelled
+            )
         return True, notices
 
     def create_index(
@@ -276,21 +283,11 @@ class Database:
             made.append(index_id)
             return after
 
-        created = self._create(index.relation.schema_name, index.name, if_not_exists, add)
+        created = self._create(index.relation.schema_name, index.name, if_not_exists, add, cancelled)
         if created:
-            self._wait_for_job(made[0], cancelled)
+            with gone_if_cancelled(self._loop, made[0]):
+                wait_for_job(self._loop, made[0], cancelled)
         return created
-
-    def _wait_for_job(self, relation_id: int, cancelled: threading.Event | None) -> None:
-        """Waits until a new job has its upstreams' rows. Cancelled, or if it fails, it leaves nothing behind."""
-        try:
-            self._loop.wait_until(lambda state: not _creating(state, relation_id), cancelled)
-        except BaseException:
-            self._loop.change(lambda state: ddl.without_relation_id(state, relation_id))
-            raise
-        failure = self._loop.failure_of(relation_id)
-        if failure is not None:
-            raise failure
 
     def drop(
         self,
@@ -305,7 +302,7 @@ class Database:
             for relation_id in sorted({relation.relation_id for relation in ddl.drop_targets(self.state, names)}):
                 locks.enter_context(self._locks.of(relation_id).exclusive(cancelled))
             return self._notices_of(
-                lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade)
+                lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
             )
 
     def replace_table(self, change: TableReplacement) -> tuple[str, ...]:
@@ -343,7 +340,11 @@ class Database:
         """Drops a schema; returns notices."""
         return self._notices_of(lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade))
 
-    def _notices_of(self, change: Callable[[MetaState], tuple[MetaState, Sequence[str]]]) -> tuple[str, ...]:
+    def _notices_of(
+        self,
+        change: Callable[[MetaState], tuple[MetaState, Sequence[str]]],
+        cancelled: threading.Event | None = None,
+    ) -> tuple[str, ...]:
         """Has `change` applied between two epochs, and returns its notices."""
         notices: Sequence[str] = ()
 
@@ -352,10 +353,17 @@ class Database:
             after, notices = change(state)
             return after
 
-        self._loop.change(apply)
+        self._loop.change(apply, cancelled)
         return tuple(notices)
 
-    def _create(self, schema_name: str, name: str, if_not_exists: bool, change: GraphChange) -> bool:
+    def _create(
+        self,
+        schema_name: str,
+        name: str,
+        if_not_exists: bool,
+        change: GraphChange,
+        cancelled: threading.Event | None = None,
+    ) -> bool:
         created = True
 
         def add(state: MetaState) -> MetaState:
@@ -363,7 +371,7 @@ class Database:
             created = not (if_not_exists and state.catalog.find(name, schema_name, ()) is not None)
             return change(state) if created else state
 
-        self._loop.change(add)
+        self._loop.change(add, cancelled)
         return created
 
     # What SHOW and rw_catalog tell
@@ -396,8 +404,3 @@ class Database:
     def job_errors(self) -> Mapping[int, int]:
         """Per relation, how many expressions failed and became NULL."""
         return dict(self.state.errors)
-
-
-def _creating(state: MetaState, relation_id: int) -> bool:
-    relation = state.catalog.relations.get(relation_id)
-    return relation is not None and relation.status is JobStatus.CREATING

@@ -136,9 +136,11 @@ class ViewOfQuery:
 
 def in_transaction_after(sql: str, before: bool) -> bool:
     """Whether a session is in a transaction block after this statement."""
-    match first_words(sql, 1):
-        case ["BEGIN" | "START"]:
+    match first_words(sql, 3):
+        case ["BEGIN" | "START", *_]:
             return True
-        case ["COMMIT" | "ROLLBACK" | "END" | "ABORT"]:
+        case ["ROLLBACK", "TO", *_] | ["ROLLBACK", "WORK" | "TRANSACTION", "TO"]:
+            return before
+        case ["COMMIT" | "ROLLBACK" | "END" | "ABORT", *_]:
             return False
     return before

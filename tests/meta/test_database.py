@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -115,6 +116,66 @@ def test_creating_a_view_can_be_cancelled(server: Server, monkeypatch: pytest.Mo
     timer.start()
     with pytest.raises(QueryCanceled):
         client.run(VIEW)
+    assert [r.name for r in server.database.catalog.relations.values()] == ["t"]
+
+
+@pytest.fixture
+def long_epoch(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Epochs wait for this."""
+    may_end = threading.Event()
+    original = server.runner.run
+
+    def run(descriptor: EpochDescriptor, depth: int) -> EpochReport:
+        may_end.wait(20)
+        return original(descriptor, depth)
+
+    monkeypatch.setattr(server.runner, "run", run)
+    yield may_end
+    may_end.set()
+
+
+def cancelled_after(server: Server, sql: str, seconds: float) -> float:
+    """Runs and cancels a statement; returns how long it then took to answer."""
+    client, cancelled_at = server.client(), 0.0
+
+    def cancel() -> None:
+        nonlocal cancelled_at
+        cancelled_at = time.monotonic()
+        client.session.cancel()
+
+    threading.Timer(seconds, cancel).start()
+    with pytest.raises(QueryCanceled):
+        client.run(sql)
+    return time.monotonic() - cancelled_at
+
+
+def test_cancelling_does_not_wait_for_the_running_epoch(server: Server, long_epoch: threading.Event) -> None:
+    long_epoch.set()
+    server.client().run(TABLE)
+    server.client().run("INSERT INTO t VALUES (1, 1, 1); FLUSH")
+    long_epoch.clear()
+    assert cancelled_after(server, VIEW, 0.3) < 1.5
+    waiting = threading.Thread(target=server.client().run, args=(VIEW,))
+    waiting.start()
+    long_epoch.set()
+    waiting.join()  # its name is free again, whenever it is asked for
+    assert [r.name for r in server.database.catalog.relations.values()] == ["t", "m"]
+    assert server.client().run("SELECT count(*) FROM m") == [(1,)]
+
+
+@pytest.mark.parametrize("sql", ["CREATE TABLE u (a int)", "DROP TABLE t", "CREATE INDEX i ON t (a)"])
+def test_a_change_that_waits_for_an_epoch_can_be_cancelled(
+    server: Server, long_epoch: threading.Event, sql: str
+) -> None:
+    long_epoch.set()
+    server.client().run("CREATE TABLE t (id int PRIMARY KEY, a int)")
+    server.client().run("FLUSH")
+    long_epoch.clear()
+    server.client().run("INSERT INTO t VALUES (1, 1)")
+    time.sleep(0.1)
+    assert cancelled_after(server, sql, 0.2) < 1.5
+    long_epoch.set()
+    assert server.client().run("FLUSH; SELECT count(*) FROM t") == [(1,)]
     assert [r.name for r in server.database.catalog.relations.values()] == ["t"]
 
 

@@ -58,7 +58,8 @@ def serve(directory: Path, engine: str) -> Iterator[Connect]:
         if engine == "spark":
             server.wait_for_spark()
         yield connect_with_psycopg(f"host={HOST} port={server.port} dbname=dev user=root", timeout=60)
-        assert server.stop() == 0, "".join(server.output)
+        code, said = server.stop(), "".join(server.output)
+        assert code == 0 and "Traceback" not in said, said
     finally:
         server.kill()
 

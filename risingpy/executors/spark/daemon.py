@@ -9,20 +9,38 @@ from risingpy.arrow_without_pandas import begin_without_pandas
 begin_without_pandas()
 
 import gc  # noqa: E402
+from typing import TextIO  # noqa: E402
 
 import duckdb  # noqa: E402, F401
 import numpy  # noqa: E402, F401
 import pyarrow.compute  # noqa: E402
 import pyarrow.parquet  # noqa: E402, F401
-import pyspark.worker  # noqa: E402, F401
-from pyspark.daemon import manager  # noqa: E402
+import pyspark.daemon  # noqa: E402
+import pyspark.worker  # noqa: E402
 
 import risingpy.executors.epoch_task  # noqa: E402
 import risingpy.executors.spark.stage_task  # noqa: E402, F401
 from risingpy.storage import kernels  # noqa: E402
 
+
+def _say(text: str, *, file: TextIO) -> None:
+    """What the daemon prints, but for what is no failure.
+
+    Spark hangs up as soon as it has what it needs, on the worker that looks data sources up or when a query ends: the
+    worker's last bytes cannot be sent then, and nobody misses them.
+    """
+    if "BrokenPipeError" not in text and "ConnectionResetError" not in text:
+        print(text, file=file)
+
+
+def hang_up_quietly() -> None:
+    """Makes `_say` what PySpark's daemon prints with."""
+    vars(pyspark.daemon)["print"] = _say
+
+
 if __name__ == "__main__":
+    hang_up_quietly()
     kernels.load()
     # Workers collect garbage after every task, and would look through all that was imported: 50 ms each time.
     gc.freeze()
-    manager()
+    pyspark.daemon.manager()

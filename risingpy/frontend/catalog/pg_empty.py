@@ -8,10 +8,13 @@ _COLUMNS = {
     "pg_cast": "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
     "pg_conversion": "oid oid, conname name, connamespace oid, conowner oid, conforencoding int4, contoencoding int4,"
     "conproc text, condefault bool",
+    "pg_db_role_setting": "setdatabase oid, setrole oid, setconfig _text",
+    "pg_default_acl": "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _text",
     "pg_description": "objoid oid, classoid oid, objsubid int4, description text",
     "pg_shdescription": "objoid oid, classoid oid, description text",
     "pg_enum": "oid oid, enumtypid oid, enumsortorder float4, enumlabel name",
-    "pg_event_trigger": "oid oid, evtname name, evtevent name, evtowner oid, evtfoid oid, evtenabled char",
+    "pg_event_trigger": "oid oid, evtname name, evtevent name, evtowner oid, evtfoid oid, evtenabled char,"
+    "evttags _text",
     "pg_extension": "oid oid, extname name, extowner oid, extnamespace oid, extrelocatable bool, extversion text,"
     "extconfig _oid, extcondition _text",
     "pg_foreign_data_wrapper": "oid oid, fdwname name, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl _text,"
@@ -20,6 +23,7 @@ _COLUMNS = {
     "srvoptions _text",
     "pg_foreign_table": "ftrelid oid, ftserver oid, ftoptions _text",
     "pg_inherits": "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool",
+    "pg_largeobject_metadata": "oid oid, lomowner oid, lomacl _text",
     "pg_locks": "locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid oid,"
     "classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, fastpath bool,"
     "waitstart timestamptz",
@@ -28,6 +32,7 @@ _COLUMNS = {
     "pg_operator": "oid oid, oprname name, oprnamespace oid, oprowner oid, oprkind char, oprcanmerge bool,"
     "oprcanhash bool, oprleft oid, oprright oid, oprresult oid, oprcom oid, oprnegate oid, oprcode text, oprrest text,"
     "oprjoin text",
+    "pg_opfamily": "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid",
     "pg_partitioned_table": "partrelid oid, partstrat char, partnatts int2, partdefid oid, partattrs _int2,"
     "partclass _oid, partcollation _oid, partexprs text",
     "pg_policy": "oid oid, polname name, polrelid oid, polcmd char, polpermissive bool, polroles _oid, polqual text,"
@@ -53,6 +58,8 @@ _COLUMNS = {
     "pg_trigger": "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char,"
     "tgisinternal bool, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable bool,"
     "tginitdeferred bool, tgnargs int2, tgattr _int2, tgargs text, tgqual text, tgoldtable name, tgnewtable name",
+    "pg_ts_config": "oid oid, cfgname name, cfgnamespace oid, cfgowner oid, cfgparser oid",
+    "pg_user_mappings": "umid oid, srvid oid, srvname name, umuser oid, usename name, umoptions _text",
     "pg_user_mapping": "oid oid, umuser oid, umserver oid, umoptions _text",
 }
 

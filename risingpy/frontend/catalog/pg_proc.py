@@ -54,14 +54,14 @@ def _rows(state: SystemState) -> Iterable[Row]:
         names = list(function.argument_names) if any(function.argument_names) else None
         yield (
             *(function.function_id, function.name, *owner, volatility, len(arguments), 0, function.result.oid),
-            *(arguments, None, None, names, None, function.body, None, None),
+            *(arguments, None, None, names, None, function.body, None, None, "u", False),
         )
     for oid, kind, signature in _numbered():
         arguments = [_type_oid(argument) for argument in signature.args]
         yield (
             *(oid, signature.name, schema_oid("pg_catalog"), ROOT_USER_OID, _SQL_LANGUAGE_OID, kind, False, False, "i"),
             *(len(arguments), 0, _type_oid(signature.result), arguments, None, None, None, None, signature.function),
-            *(None, None),
+            *(None, None, "s", False),
         )
 
 
@@ -85,7 +85,7 @@ PG_PROC = relation(
     "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, prokind char, proretset bool,"
     "proisstrict bool, provolatile char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes _oid,"
     "proallargtypes _oid, proargmodes _char, proargnames _text, proargdefaults text, prosrc text, probin text,"
-    "proacl _text",
+    "proacl _text, proparallel char, prosecdef bool",
     _rows,
 )
 PG_LANGUAGE = relation(

@@ -140,7 +140,10 @@ def _parse_old_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
             name = cursor.any_word().lower()
             cursor.accept("AS")
             options.append((name, cursor.string()))
+        elif cursor.accept("FORCE", "QUOTE"):
+            names = ("*",) if cursor.accept("*") else cursor.comma_separated(cursor.any_word)
+            options.append(("force_quote", ", ".join(names)))
         elif cursor.word == "FORCE":
-            cursor.unsupported("COPY … FORCE")
+            cursor.unsupported("COPY … FORCE NULL")
         else:
             return tuple(options)

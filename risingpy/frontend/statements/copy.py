@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from risingpy.errors import FeatureNotSupported, UndefinedColumn
 from risingpy.frontend.binder import CopyTarget, bind_copy_target, bind_query
 from risingpy.frontend.catalog.query import SystemStatement
 from risingpy.frontend.catalog.recognize import find_system_name
@@ -43,6 +44,8 @@ def prepare(
 
 def _prepare_from(session: ClientSession, statement: Copy) -> PreparedStatement:
     options = make_copy_options(dict(statement.options))
+    if options.force_quote != frozenset():
+        raise FeatureNotSupported("COPY force quote only available using COPY TO")
     target = bind_copy_target(
         statement, session.database.catalog, session.search_path(), session=session.session_values()
     )
@@ -129,11 +132,17 @@ def _prepare_to(session: ClientSession, statement: Copy) -> PreparedStatement:
     query = statement.query or parse_query(_select_of(session, statement))
     bound = bind_query(query, session.database.catalog, session.search_path(), (), session=session.session_values())
     plan, fields = optimize(bound.plan), result_fields(bound.fields)
+    _check_quoted(fields, options)
 
     def run(parameters: Parameters) -> Result:
         return Result("COPY {n}", batches=session.run_plan(plan, parameters), copy=CopyOut(fields, options))
 
     return PreparedStatement(run)
+
+
+def _check_quoted(fields: Sequence[Field], options: CopyOptions) -> None:
+    for name in sorted((options.force_quote or frozenset()) - {field.name for field in fields}):
+        raise UndefinedColumn(f'column "{name}" does not exist')
 
 
 def _prepare_system_query(session: ClientSession, query: Query, options: CopyOptions) -> PreparedStatement:

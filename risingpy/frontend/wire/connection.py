@@ -18,6 +18,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from io import BufferedReader
 from typing import TYPE_CHECKING, BinaryIO
 
 from buenavista.postgres import BuenaVistaHandler, BVContext, ClientCommand
@@ -69,7 +70,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
 
     server: _Listener
     request: socket.socket
-    rfile: BinaryIO
+    rfile: BufferedReader
     wfile: BinaryIO
     rbufsize = wbufsize = 1 << 16
 
@@ -196,6 +197,14 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
             raise Fatal(ProtocolViolation("invalid message length"))
         return kind, self._read_exactly(length)
 
+    def sync_follows(self) -> bool:
+        """Whether the client's Sync is next. False, too, if nothing more has come yet."""
+        self.request.setblocking(False)
+        try:
+            return bool(self.rfile.peek(1)[:1] == ClientCommand.SYNC)
+        finally:
+            self.request.setblocking(True)
+
     def _check_ending(self) -> None:
         if self.ending is not None:
             raise Fatal(self.ending)
@@ -236,14 +245,10 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
 
     def finish_series(self, ctx: Context) -> None:
         """Sync: commit what is implicit, then ReadyForQuery."""
-        committed = True
         try:
             ctx.session.sync()
         except Exception as error:
             self.fail_statement(ctx, error)
-            committed = False
-        if ctx.transaction_status() == b"I":
-            ctx.session.portals.end_transaction(committed=committed)
         self.ready(ctx)
 
     def ready(self, ctx: Context) -> None:

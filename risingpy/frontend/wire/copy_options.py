@@ -13,7 +13,7 @@ _BOOLEANS = {
 }
 # A delimiter that could be part of a backslash escape or of \N.
 _RESERVED_DELIMITERS = "\\.abcdefghijklmnopqrstuvwxyz0123456789"
-_KNOWN = frozenset(("format", "delimiter", "null", "header", "quote", "escape", "encoding"))
+_KNOWN = frozenset(("format", "delimiter", "null", "header", "quote", "escape", "encoding", "force_quote"))
 
 
 def make_copy_options(options: Mapping[str, str | bool]) -> CopyOptions:
@@ -24,7 +24,7 @@ def make_copy_options(options: Mapping[str, str | bool]) -> CopyOptions:
     """
     for name in options:
         if name not in _KNOWN:
-            if name in ("freeze", "force_quote", "force_not_null", "force_null"):
+            if name in ("freeze", "force_not_null", "force_null"):
                 raise FeatureNotSupported(f'COPY option "{name}" is not supported')
             raise SqlError(f'option "{name}" not recognized', sqlstate="42601")
     format_ = _format(str(options.get("format", "text")))
@@ -47,6 +47,7 @@ def make_copy_options(options: Mapping[str, str | bool]) -> CopyOptions:
         header=header,
         quote=quote,
         escape=str(options.get("escape", quote)),
+        force_quote=_columns(str(options.get("force_quote", ""))),
     )
     _check(made, options)
     return made
@@ -69,6 +70,11 @@ def _boolean(name: str, value: str | bool) -> bool:
     return _BOOLEANS[value.lower()]
 
 
+def _columns(names: str) -> frozenset[str] | None:
+    """Of a list as the parser gives it; None for `*`."""
+    return None if names == "*" else frozenset(filter(None, names.split(", ")))
+
+
 def _check(made: CopyOptions, given: Mapping[str, str | bool]) -> None:
     csv = made.format is CopyFormat.CSV
     if len(made.delimiter) != 1 or not made.delimiter.isascii():
@@ -82,6 +88,8 @@ def _check(made: CopyOptions, given: Mapping[str, str | bool]) -> None:
     for name in ("quote", "escape"):
         if name in given and not csv:
             raise FeatureNotSupported(f"COPY {name} available only in CSV mode")
+    if made.force_quote != frozenset() and not csv:
+        raise FeatureNotSupported("COPY force quote available only in CSV mode")
     if len(made.quote) != 1 or not made.quote.isascii():
         raise FeatureNotSupported("COPY quote must be a single one-byte character")
     if len(made.escape) != 1 or not made.escape.isascii():

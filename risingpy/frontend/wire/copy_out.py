@@ -90,7 +90,8 @@ def _escaped(field: Field, column: pa.Array, options: CopyOptions, time_zone: st
     assert not isinstance(encoded, np.ndarray)
     texts = encoded.cast(pa.string())
     if options.format is CopyFormat.CSV:
-        texts = _quote_csv(texts, options, alone=alone)
+        always = options.force_quote is None or field.name in options.force_quote
+        texts = _quote_csv(texts, options, alone=alone, always=always)
     else:
         texts = _escape_text(texts, options.delimiter)
     return pc.fill_null(texts, options.null).cast(pa.binary())
@@ -106,10 +107,12 @@ def _escape_text(texts: pa.Array, delimiter: str) -> pa.Array:
     return texts
 
 
-def _quote_csv(texts: pa.Array, options: CopyOptions, *, alone: bool) -> pa.Array:
+def _quote_csv(texts: pa.Array, options: CopyOptions, *, alone: bool, always: bool = False) -> pa.Array:
     special = "[" + re.escape(options.delimiter) + re.escape(options.quote) + "\\r\\n]"
     needed = pc.or_(pc.match_substring_regex(texts, special), pc.equal(texts, options.null))
-    if alone:
+    if always:
+        needed = texts.is_valid()
+    elif alone:
         needed = pc.or_(needed, pc.equal(texts, "\\."))
     if not pc.any(needed).as_py():
         return texts

@@ -112,6 +112,8 @@ class ExtendedQuery:
             return
         if portal.result is None:
             self._connection.check_cancelled()
+            if not self._connection.sync_follows():
+                self._ctx.session.begin_implicit()
             result = portal.result = self._ctx.session.execute(prepared, portal.parameters)
             if result.batches is None or result.fields is None:
                 portal.done = True

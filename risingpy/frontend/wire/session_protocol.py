@@ -9,7 +9,7 @@ How a statement travels:
     simple:    split(text) → begin_implicit() if there are several → per statement prepare(s, ()), execute(p, ())
                → end_implicit() if there were several → sync()
     extended:  Parse: split + prepare · Describe: reads `Prepared` · Bind: decodes parameters
-               · Execute: execute · Sync: sync()
+               · Execute: begin_implicit() unless it is alone before the Sync, execute · Sync: sync()
 
 After any error of a statement the wire layer calls `fail()` once, then `sync()` (at once in the simple
 protocol, at the client's Sync in the extended one).
@@ -93,7 +93,10 @@ class CopyFormat(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CopyOptions:
-    """The options of COPY, defaults filled in. Made and checked by `copy_options.make_copy_options`."""
+    """The options of COPY, defaults filled in. Made and checked by `copy_options.make_copy_options`.
+
+    `force_quote` names the columns whose values COPY TO quotes in any case; None is all of them.
+    """
 
     format: CopyFormat = CopyFormat.TEXT
     delimiter: str = "\t"
@@ -101,6 +104,7 @@ class CopyOptions:
     header: bool = False
     quote: str = '"'
     escape: str = '"'
+    force_quote: frozenset[str] | None = frozenset()
 
 
 class CopySink(Protocol):
@@ -197,7 +201,10 @@ class Session(Protocol):
         """
 
     def begin_implicit(self) -> None:
-        """Several statements come in one text: one transaction, unless they say BEGIN themselves."""
+        """Several statements come in one text or before one Sync: one transaction, unless they say BEGIN themselves.
+
+        Asked again within one, or after their BEGIN, it does nothing.
+        """
 
     def end_implicit(self) -> None:
         """The last of them is done: commits. May raise."""
@@ -209,7 +216,10 @@ class Session(Protocol):
         """
 
     def sync(self) -> None:
-        """End of the client's series: commits what an implicit transaction holds. May raise."""
+        """End of the client's series: commits what an implicit transaction holds. May raise.
+
+        Outside of a transaction block it closes the portals, as the block's end does.
+        """
 
     def transaction_status(self) -> bytes:
         """b"I" idle, b"T" in a transaction block, b"E" in a failed one."""

@@ -129,8 +129,11 @@ def test_with_hold(client: Client) -> None:
     assert numbers(client.run("FETCH c")) == [1]
     client.run("BEGIN; DELETE FROM t; DECLARE d SCROLL CURSOR WITH HOLD FOR SELECT id FROM t; COMMIT")
     client.run("BEGIN; DECLARE e CURSOR WITH HOLD FOR SELECT 1; FETCH c; ROLLBACK")
-    with pytest.raises(SqlError, match='cursor "e" does not exist'):
-        client.run("FETCH e")
+    with pytest.raises(SqlError, match="division by zero"):
+        client.run("DECLARE f CURSOR WITH HOLD FOR SELECT 1; SELECT 1 / 0")
+    for name in ("e", "f"):
+        with pytest.raises(SqlError, match=f'cursor "{name}" does not exist'):
+            client.run(f"FETCH {name}")
     assert numbers(client.run("FETCH ALL c")) == [3]
     assert client.run("FETCH ALL d") == []
     client.run("CLOSE ALL")

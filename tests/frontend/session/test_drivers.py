@@ -44,6 +44,16 @@ def test_psycopg_copy(connection: psycopg.Connection[Any]) -> None:
         assert cursor.rowcount == 1000
         with cursor.copy("COPY (SELECT id FROM t WHERE id < 3 ORDER BY id) TO STDOUT") as copy:
             assert b"".join(copy) == b"0\n1\n2\n"
+        query = "SELECT id, name, price FROM t WHERE id < 2 ORDER BY id"
+        with cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, FORCE_QUOTE (name, price))") as copy:
+            assert b"".join(copy) == b'0,"row 0",\n1,"row 1",\n'
+        for refused, error in (
+            ("COPY t TO STDOUT (FORCE_QUOTE *)", psycopg.errors.FeatureNotSupported),
+            ("COPY t FROM STDIN (FORMAT csv, FORCE_QUOTE *)", psycopg.errors.FeatureNotSupported),
+            ("COPY t TO STDOUT CSV FORCE QUOTE nosuch", psycopg.errors.UndefinedColumn),
+        ):
+            with pytest.raises(error):
+                cursor.execute(refused)
 
 
 def test_psycopg_transactions(connection: psycopg.Connection[Any]) -> None:
@@ -62,6 +72,26 @@ def test_psycopg_pipeline(connection: psycopg.Connection[Any]) -> None:
             connection.execute("INSERT INTO t VALUES (%s, 'p', 0)", [i])
         counted = connection.execute("SELECT count(*) FROM t")
     assert counted.fetchone() == (10,)
+
+
+def test_a_pipeline_is_one_transaction(connection: psycopg.Connection[Any]) -> None:
+    with pytest.raises(psycopg.errors.NotNullViolation), connection.pipeline():
+        connection.execute("INSERT INTO t VALUES (1, 'a', 0)")
+        connection.execute("INSERT INTO t VALUES (2, NULL, 0)")
+        connection.execute("INSERT INTO t VALUES (3, 'c', 0)")
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    with connection.pipeline() as pipeline:
+        connection.execute("INSERT INTO t VALUES (1, 'a', 0)")
+        pipeline.sync()
+        connection.execute("INSERT INTO t VALUES (2, 'b', 0)")
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            connection.execute("SELECT * FROM nosuch").fetchall()
+    assert connection.execute("SELECT id FROM t").fetchall() == [(1,)]
+    with connection.pipeline():
+        connection.execute("CREATE TABLE made (a int)")
+        connection.execute("INSERT INTO made VALUES (1)")
+        connection.execute("FLUSH")
+        assert connection.execute("SELECT a FROM made").fetchone() == (1,)
 
 
 def test_psycopg_looks_types_up(connection: psycopg.Connection[Any]) -> None:

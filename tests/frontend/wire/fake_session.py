@@ -259,7 +259,8 @@ class FakeSession:
             self.status = b"E"
 
     def sync(self) -> None:
-        pass
+        if self.status == b"I":
+            self.portals.end_transaction(committed=True)
 
     def transaction_status(self) -> bytes:
         return self.status
