@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
-from risingpy.errors import SqlError, StalePlan, UndefinedTable
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.meta import ddl, schema_change
 from risingpy.meta.backup import back_up
 from risingpy.meta.barriers import BarrierLoop
-from risingpy.meta.dml_log import DmlLog, TableChange
+from risingpy.meta.dml_log import DmlLog, TableChange, refuse_stale
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.graph_changes import GraphChange
 from risingpy.meta.identity_counters import IdentityCounters
@@ -204,23 +203,8 @@ class Database:
             for table_id in sorted({change.table_id for change in changes}):
                 locks.enter_context(self._locks.of(table_id).shared(cancelled))
             for change in changes:
-                self._check_version(change)
+                refuse_stale(self.catalog, change)
             return self._log.append(changes)
-
-    def _check_version(self, change: TableChange) -> None:
-        relation = self.catalog.relations.get(change.table_id)
-        if relation is None:
-            raise UndefinedTable(f"table with id {change.table_id} was dropped meanwhile")
-        if relation.status is JobStatus.FAILED:
-            raise SqlError(
-                f'table "{relation.name}" has stopped because of an error',
-                sqlstate="55000",
-                hint="The server's log has the error. DROP the table and create it again.",
-            )
-        if relation.version != change.version:
-            raise StalePlan(
-                f'table "{relation.name}" was altered meanwhile', hint="Run the statement again."
-            )
 
     # Schema changes: see ddl.py
 

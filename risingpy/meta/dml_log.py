@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from risingpy.errors import SqlError, StalePlan, UndefinedTable
+from risingpy.optimizer.catalog import Catalog, JobStatus
 from risingpy.storage.log_segment import LogRecord
 from risingpy.storage.log_spill import Spill
 from risingpy.storage.write_ahead_log import WriteAheadLog
@@ -33,6 +35,21 @@ class TableChange:
         if self.spill is not None:
             return LogRecord.of_spill(self.table_id, self.version, self.spill.name)
         return LogRecord.of(self.table_id, self.version, self.chunk)
+
+
+def refuse_stale(catalog: Catalog, change: TableChange) -> None:
+    """StalePlan if the table was altered since the statement was planned; other errors if it is gone, or has failed."""
+    relation = catalog.relations.get(change.table_id)
+    if relation is None:
+        raise UndefinedTable(f"table with id {change.table_id} was dropped meanwhile")
+    if relation.status is JobStatus.FAILED:
+        raise SqlError(
+            f'table "{relation.name}" has stopped because of an error',
+            sqlstate="55000",
+            hint="The server's log has the error. DROP the table and create it again.",
+        )
+    if relation.version != change.version:
+        raise StalePlan(f'table "{relation.name}" was altered meanwhile', hint="Run the statement again.")
 
 
 class DmlLog:

@@ -40,6 +40,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
+from risingpy.optimizer.rewrite import is_volatile
 
 ScanName = Callable[[Scan], str]
 
@@ -176,7 +177,9 @@ class _Writer:
 
     def _project(self, plan: Project) -> str:
         columns = ", ".join(f"{_expression(e)} AS c{i}" for i, e in enumerate(plan.expressions))
-        return f"SELECT {columns or _NO_COLUMNS} FROM {self._ordered(plan.input)}"
+        # What gives another value for each row is computed of the rows that are left, in their order.
+        source = self._input if any(map(is_volatile, plan.expressions)) else self._ordered
+        return f"SELECT {columns or _NO_COLUMNS} FROM {source(plan.input)}"
 
     def _project_set(self, plan: ProjectSet) -> str:
         """DuckDB, too, unnests lists in step; the numbers are one more list, as long as the longest."""

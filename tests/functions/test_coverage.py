@@ -21,7 +21,8 @@ _ALONE = frozenset(
         *(line.split()[1] for line in MAPS.splitlines() if line),
         *("array_distinct", "array_max", "array_min", "array_reverse", "array_sort"),
         *("is_json_array", "is_json_object", "is_json_scalar", "is_json_value"),
-        *("int256_abs", "hex_to_int256"),
+        *("int256_abs", "int256_modulo", "hex_to_int256"),
+        "jsonb_object_of_pairs",  # a part of an aggregate
         "field",  # an anonymous record has no fields that both know by name
     )
 )

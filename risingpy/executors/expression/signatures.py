@@ -207,6 +207,7 @@ bit_xor bit_xor int2 = int2 | int4 = int4 | int8 = int8
 string_agg string_agg text text = text
 array_agg array_agg elem = array
 jsonb_agg array_agg elem = jsonb
+jsonb_object_agg array_agg every every = jsonb
 first_value first_value any = any
 last_value  last_value  any = any
 arg_min arg_min any every = any

@@ -93,10 +93,19 @@ def _compared(function: str) -> Callable[[Call, list[str]], str]:
     return compile_comparison
 
 
+def _object_of_pairs(call: Call, args: list[str]) -> str:
+    """jsonb_object_agg: of the array of a group's pairs, which are rows."""
+    pair = call.args[0].type.element
+    key, value = (f"struct_extract(pair, {quoted(name)})" for name in pair.names)
+    lists = [text_of(key, pair.items[0]), json_or_null(value, pair.items[1])]
+    return own_call("jsonb_object_of_pairs", [f"list_transform({args[0]}, lambda pair: {x})" for x in lists], JSONB)
+
+
 JSON: dict[str, Callable[[Call, list[str]], str]] = {
     "to_jsonb": _to_jsonb,
     "jsonb_build_array": _build_array,
     "jsonb_build_object": _build_object,
+    "jsonb_object_of_pairs": _object_of_pairs,
     "jsonb_eq": _compared("eq"),
     "jsonb_ne": _compared("ne"),
 }

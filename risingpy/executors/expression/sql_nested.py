@@ -233,6 +233,15 @@ def _subscripts(call: Call, args: list[str]) -> str:
     return f"CAST(range(1, coalesce({_length(call, args)}, 0) + 1) AS {call.type.duckdb})"
 
 
+def _bucket(call: Call, args: list[str]) -> str:
+    """width_bucket(operand, thresholds): how many of the thresholds, which ascend, are not above the operand."""
+    value, thresholds = args
+    has_null = raised("22004", "'thresholds array must not contain NULLs'", call.type)
+    count = f"CAST(len(list_filter({thresholds}, lambda bound: bound <= {value})) AS INTEGER)"
+    found = f"CASE WHEN list_contains(list_transform({thresholds}, lambda bound: bound IS NULL), TRUE) THEN {has_null}"
+    return f"CASE WHEN {value} IS NOT NULL AND {thresholds} IS NOT NULL THEN {found} ELSE {count} END END"
+
+
 def _leaves(call: Call, args: list[str]) -> str:
     return flattened(args[0], call.args[0].type)
 
@@ -266,6 +275,7 @@ NESTED: dict[str, Compile] = {
     "range": _generate_series,
     "generate_subscripts": _subscripts,
     "array_leaves": _leaves,
+    "width_bucket_array": _bucket,
     "array_reverse": lambda call, args: f"list_reverse({args[0]})",
     "array_sort": lambda call, args: f"list_sort({args[0]})",
     "array_min": lambda call, args: f"list_min({args[0]})",

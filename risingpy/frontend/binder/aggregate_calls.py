@@ -69,11 +69,36 @@ def bind_aggregate(
     if name == "jsonb_agg":
         array = bind_aggregate(binder, tree, "array_agg", within=within, condition=condition)
         return binder.calls.function("to_jsonb", [Operand(array, position)], position)
+    if name == "jsonb_object_agg":
+        array = bind_aggregate(binder, _of_pairs(binder, tree, name), "array_agg", within=within, condition=condition)
+        return binder.calls.form("JSONB_OBJECT_OF_PAIRS", [Operand(array, position)], name)
     if name == "sum0":
         total = Operand(binder.aggregates.add(_added_up(binder, tree, condition)), position)
         return Cast(binder.calls.form("COALESCE", [total, Operand(Literal(0, BIGINT), position)], "COALESCE"), BIGINT)
     written = _taken_apart(tree, name, within, condition)
     return binder.aggregates.add(_checked(_bound(binder, written), written))
+
+
+def _of_pairs(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> exp.Anonymous:
+    """The call with its two arguments as a row: `f(DISTINCT k, v ORDER BY o)` => `f(DISTINCT (k, v) ORDER BY o)`."""
+    pairs = tree.copy()
+    arguments = list(pairs.expressions)
+    order = arguments.pop() if arguments and isinstance(arguments[-1], exp.Order) else None
+    arguments += [] if order is None else [order.this]
+    distinct = arguments[0] if arguments and isinstance(arguments[0], exp.Distinct) else None
+    parts = arguments if distinct is None else [*distinct.expressions, *arguments[1:]]
+    if len(parts) != 2:
+        inner = ExpressionBinder(binder.context, binder.scope, "aggregate")
+        raise no_function(name, [inner.bind(part) for part in parts], position_of(tree))
+    pair: exp.Expr = exp.Tuple(expressions=parts)
+    pair.meta.update(parts[0].meta)
+    if distinct is not None:
+        pair = exp.Distinct(expressions=[pair])
+    if order is not None:
+        order.set("this", pair)
+        pair = order
+    pairs.set("expressions", [pair])
+    return pairs
 
 
 def _added_up(binder: ExpressionBinder, tree: exp.Anonymous, condition: exp.Expr | None) -> AggregateCall:

@@ -169,8 +169,8 @@ class Coercer:
         if expr.type == target:
             return expr
         if _has_unknown_fields(expr.type):
-            if target.kind is _K.STRUCT:
-                return self._row(operand, target, context)
+            if target.kind in (_K.STRUCT, _K.MAP):
+                return self._made_of(operand, target, context)
             return self.coerce(Operand(self.settled(operand), operand.where), target, context)
         if isinstance(expr, Literal):
             folded = converted_number(expr, target)
@@ -241,8 +241,19 @@ class Coercer:
         """`operand`, as text if nothing has said what an unknown literal or parameter is."""
         if _has_unknown_fields(operand.type):
             known = tuple(VARCHAR if item.kind is _K.UNKNOWN else item for item in operand.type.items)
-            return self._row(operand, replace(operand.type, items=known), Context.IMPLICIT)
+            return self._made_of(operand, replace(operand.type, items=known), Context.IMPLICIT)
         return self.coerce(operand, VARCHAR, Context.IMPLICIT) if operand.type.kind is _K.UNKNOWN else operand.expr
+
+    def _made_of(self, operand: Operand, target: SqlType, context: Context) -> Expr:
+        """`ROW(…)` or `MAP {…}` with literals that nothing typed yet."""
+        match operand.expr:
+            case Call("map", args) if target.kind is _K.MAP:
+                wanted = target.items * (len(args) // 2)
+                parts = zip(args, wanted, strict=True)
+                exprs = [_finally(self.coerce(Operand(arg, operand.where), t, context), t) for arg, t in parts]
+                return Call("map", tuple(exprs), target)
+            case _:
+                return self._row(operand, target, context)
 
     def _row(self, operand: Operand, target: SqlType, context: Context) -> Expr:
         """`ROW(…)` with literals that nothing typed yet: each field on its own."""
@@ -267,7 +278,7 @@ class Coercer:
 
 
 def _has_unknown_fields(sql_type: SqlType) -> bool:
-    return sql_type.kind is _K.STRUCT and any(item.kind is _K.UNKNOWN for item in sql_type.items)
+    return sql_type.kind in (_K.STRUCT, _K.MAP) and any(item.kind is _K.UNKNOWN for item in sql_type.items)
 
 
 def _finally(expr: Expr, target: SqlType) -> Expr:

@@ -9,6 +9,7 @@ from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.array_query import array_query, is_array_query
+from risingpy.frontend.binder.coercion import Context
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
 from risingpy.frontend.binder.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
@@ -17,6 +18,7 @@ from risingpy.frontend.binder.nested import bind_field
 from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
 from risingpy.frontend.binder.table_functions import EXPAND_ARRAY, is_set_returning
 from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.binder.types import CAST_FUNCTIONS
 from risingpy.frontend.binder.user_functions import bind_user_function, has_kind
 from risingpy.optimizer.catalog import FunctionKind
 from risingpy.types import VARCHAR
@@ -28,7 +30,7 @@ _UNSUPPORTED = frozenset(
     current_setting date_bin dense_rank encode decode format json_agg
     json_build_object lag lead ntile nth_value percent_rank
     rank regexp_count
-    regexp_split_to_array regexp_split_to_table row_number set_config
+    row_number set_config
     to_char to_date to_json
     current_time localtime tumble hop
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
@@ -89,6 +91,8 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         except UndefinedFunction:
             if not _is_users(binder, name):
                 raise
+    if name in CAST_FUNCTIONS and len(args) == 1 and not _is_users(binder, name):
+        return binder.context.coercer.coerce(args[0], CAST_FUNCTIONS[name], Context.EXPLICIT)
     return bind_user_function(binder, None, name, args, position)
 
 

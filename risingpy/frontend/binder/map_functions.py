@@ -25,6 +25,7 @@ def _checked(kinds: Sequence[TypeKind | None], bind: Bind) -> Bind:
     """`bind` for arguments of these kinds; None is any. Another call is one of an undefined function."""
 
     def checked(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+        args = [Operand(binder.context.coercer.settled(a), a.where) if a.type.kind is TypeKind.MAP else a for a in args]
         fits = len(args) == len(kinds) and all(k in (None, a.type.kind) for k, a in zip(kinds, args, strict=True))
         if not fits:
             raise no_function(name, args, position)

@@ -89,6 +89,8 @@ def _map(binder: ExpressionBinder, tree: MapConstructor) -> Expr:
     keys, key = coercer.to_common_type(parts[::2], "MAP")
     values, value = coercer.to_common_type(parts[1::2], "MAP")
     check_map_key(key, position)
+    if all(part.expr == Literal(None, UNKNOWN) for part in parts[1::2]):  # until something says what they are
+        values, value = [part.expr for part in parts[1::2]], UNKNOWN
     pairs = tuple(part for pair in zip(keys, values, strict=True) for part in pair)
     return Call("map", pairs, map_of(key, value))
 
@@ -106,6 +108,8 @@ def _subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
     value = binder.bind(tree.this)
     position = position_of(tree)
     kind = value.type.kind
+    if kind is TypeKind.MAP:
+        value = Operand(binder.context.coercer.settled(value), value.where)
     if kind is TypeKind.MAP and not tree.args.get("slice"):
         key = binder.context.coercer.exactly(binder.bind(tree.args["index"]), value.type.items[0])
         return Call("map_access", (value.expr, key), value.type.items[1])

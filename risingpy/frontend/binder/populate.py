@@ -82,6 +82,32 @@ def _member(coercer: Coercer, value: Expr, name: str, type_: SqlType, base: Expr
     return Case(((Call("jsonb_exists", (value, key), BOOLEAN), read),), base, type_)
 
 
+def _array(coercer: Coercer, value: Expr, type_: SqlType) -> Expr:
+    """An array's elements as those of the type: arrays and rows among them one by one, by a lambda."""
+    element = type_.element
+    if element == JSONB:
+        return Call("jsonb_record_values", (value,), type_)
+    if not element.is_nested:
+        texts = Call("jsonb_record_texts", (value,), array_of(VARCHAR))
+        return texts if type_ == texts.type else Cast(texts, type_)
+    variable = Literal(f"part{_height(type_)}", VARCHAR)  # another one in each lambda around
+    part = Call("lambda_parameter", (variable,), JSONB)
+    match element.kind:
+        case TypeKind.ARRAY:
+            body = _array(coercer, part, element)
+        case TypeKind.STRUCT:
+            row = Call("row", members(coercer, root_object(part), Literal(None, element)), element)
+            body = Case(((Call("is_null", (part,), BOOLEAN), Literal(None, element)),), row, element)
+        case _:
+            raise FeatureNotSupported(f"a column of type {type_} in a row made of jsonb is not supported")
+    values = Call("jsonb_record_values", (value,), array_of(JSONB))
+    return Call("array_transform", (values, body, variable), type_)
+
+
+def _height(type_: SqlType) -> int:
+    return 1 + max(map(_height, type_.items), default=0)
+
+
 def _read(coercer: Coercer, value: Expr, key: Literal, type_: SqlType, base: Expr) -> Expr:
     """A member as a column's type: its text as the type reads texts, NULL of JSON's null."""
     inner = Call("jsonb_object_field", (value, key), JSONB)
@@ -92,12 +118,9 @@ def _read(coercer: Coercer, value: Expr, key: Literal, type_: SqlType, base: Exp
             part = Call("jsonb_record_part", (inner,), JSONB)
             row = Call("row", members(coercer, part, base), type_)
             return Case(((Call("is_null", (part,), BOOLEAN), Literal(None, type_)),), row, type_)
-        case TypeKind.ARRAY if not type_.element.is_nested:
-            if type_.element == JSONB:
-                return Call("jsonb_record_values", (inner,), type_)
-            texts = Call("jsonb_record_texts", (inner,), array_of(VARCHAR))
-            return texts if type_ == texts.type else Cast(texts, type_)
-        case TypeKind.ARRAY | TypeKind.MAP:
+        case TypeKind.ARRAY:
+            return _array(coercer, inner, type_)
+        case TypeKind.MAP:
             raise FeatureNotSupported(f"a column of type {type_} in a row made of jsonb is not supported")
     text = Operand(Call("jsonb_object_field_text", (value, key), VARCHAR), 1)
     if type_.length is not None:

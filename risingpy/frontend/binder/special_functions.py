@@ -93,7 +93,8 @@ def _proctime(binder: ExpressionBinder, name: str, args: list[Operand], position
 def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     if len(args) != 1:
         raise no_function(name, args, position)
-    return Literal(args[0].type.name, VARCHAR)
+    known = binder.context.coercer.settled(args[0]).type if args[0].type.kind is TypeKind.MAP else args[0].type
+    return Literal(known.name, VARCHAR)
 
 
 def _current_setting(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:

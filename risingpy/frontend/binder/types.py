@@ -55,6 +55,9 @@ _INTERNAL_NAMES: dict[str, SqlType] = {
     "interval": INTERVAL,
 }
 
+CAST_FUNCTIONS: dict[str, SqlType] = {name: type_ for name, type_ in _INTERNAL_NAMES.items() if name != "rw_int256"}
+"""Types whose name in a call is a cast: `int4(2.5)`, `date('2024-02-29')`."""
+
 # SQL's names for PostgreSQL's internal ones.
 _ALIASES = {
     "boolean": "bool",

@@ -8,7 +8,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, GroupingError, SqlError, WindowError
-from risingpy.executors.expression.nodes import Call, Expr, Literal
+from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
+from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
 from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.executors.expression.window_calls import VALUE_FUNCTIONS, WINDOW_AGGREGATES
 from risingpy.frontend.binder.aggregate_calls import ORDERED_SET
@@ -22,6 +23,7 @@ from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.user_functions import has_kind
 from risingpy.frontend.binder.windows import BoundCall, BoundWindow, OrderItem, WindowCalls, no_window
 from risingpy.optimizer.catalog import FunctionKind
+from risingpy.types import BIGINT
 
 _IGNORES_NULLS = VALUE_FUNCTIONS | {"lag", "lead"}
 
@@ -55,7 +57,14 @@ def _over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
     call = _call(binder, inner, function, name, condition)
     if ignore_nulls and call.function not in _IGNORES_NULLS:
         raise FeatureNotSupported(f"IGNORE NULLS of {name} is not supported", position=position)
-    return binder.windows.add(replace(call, window=window, ignore_nulls=ignore_nulls))
+    made = binder.windows.add(replace(call, window=window, ignore_nulls=ignore_nulls))
+    return _not_null(binder, made, position) if name == "sum0" else made
+
+
+def _not_null(binder: ExpressionBinder, total: Expr, position: int) -> Expr:
+    """sum0: the sum, but 0 of nothing."""
+    zero = Operand(Literal(0, BIGINT), position)
+    return Cast(binder.calls.form("COALESCE", [Operand(total, position), zero], "COALESCE"), BIGINT)
 
 
 def _refuse(binder: ExpressionBinder, position: int) -> None:
@@ -121,7 +130,7 @@ def _aggregate(
     if name in ORDERED_SET:
         message = f"WITHIN GROUP is required for ordered-set aggregate {name}"
         raise SqlError(message, sqlstate="42809", position=position)
-    if name not in WINDOW_AGGREGATES | {"every"}:
+    if name not in WINDOW_AGGREGATES | {"every", "sum0"}:
         raise FeatureNotSupported(f"{name} over a window is not supported", position=position)
     if len(arguments) != 1 or not isinstance(arguments[0], exp.Star):
         args = [inner.bind(argument) for argument in arguments]
@@ -132,6 +141,8 @@ def _aggregate(
         raise no_function(name, [], position)
     filtered = None if condition is None else inner.condition(condition, "FILTER")
     made = make_aggregate(inner.context.coercer, name, args, position, distinct=False, condition=filtered)
+    if name == "sum0":
+        made = replace(made, function="sum", type=numeric_result(NumericRule.SUM, (made.args[0].type,)))
     if name == "string_agg" and not isinstance(made.args[1], Literal):
         message = "string_agg over a window with a separator that is no constant is not supported"
         raise FeatureNotSupported(message, position=position)

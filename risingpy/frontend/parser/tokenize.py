@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token
 from risingpy.frontend.parser.dialect import RisingPyDialect
 
 _DIALECT = RisingPyDialect()
+_KEYWORDS = _DIALECT.tokenizer_class.KEYWORDS
 _MISTAKEN = re.compile(r"\$\d+[^\s$]+\$|\d\.?[eE]\d+[+-]")
 # What may hold a dollar sign that is no parameter, or a number, comes first.
 _MISTAKES = re.compile(
@@ -28,6 +29,9 @@ def tokenize(sql: str) -> list[Token]:
     """The tokens; `start` and `end` count characters of `sql` from 0. Raises sqlglot's TokenError."""
     blanks = _ends_of_mistakes(sql)
     tokens = list(_DIALECT.tokenize(_with_blanks(sql, blanks)))
+    for before, token in pairwise(tokens):
+        if before.text == "@":  # sqlglot takes the word behind it for the name of a variable
+            token.token_type = _KEYWORDS.get(token.text.upper(), token.token_type)
     if blanks:
         # The k-th blank (from 0) stands at its own place plus the k blanks before it.
         places = [end + k for k, end in enumerate(blanks)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 
 import pytest
 
@@ -280,3 +281,51 @@ def test_dropping_and_listing(client: Client) -> None:
         client.run("SELECT joined(s) OVER () FROM t")
     client.run("DROP AGGREGATE joined(varchar) CASCADE; DROP FUNCTION words CASCADE")
     assert client.run("SHOW MATERIALIZED VIEWS") == []
+
+
+def test_wide_numerics_and_large_integers_go_whole(client: Client) -> None:
+    long = Decimal("123456789012345678901234567890.00000000000000000005")
+    client.run("CREATE TABLE wide (id INT PRIMARY KEY, n NUMERIC, b rw_int256)")
+    client.run(f"INSERT INTO wide VALUES (1, {long}, '{2**200}'), (2, NULL, NULL), (3, -1.50, -7)")
+    client.run("""CREATE FUNCTION twice(n NUMERIC) RETURNS NUMERIC LANGUAGE python IMMUTABLE AS $$
+def twice(n):
+    return n and n * 2
+$$""")
+    client.run("""CREATE FUNCTION parts(n NUMERIC) RETURNS TABLE (part NUMERIC, size INT)
+LANGUAGE python IMMUTABLE AS $$
+def parts(n):
+    return [] if n is None else [(n, 1), (n / 4, 2)]
+$$""")
+    client.run("""CREATE FUNCTION next(b rw_int256) RETURNS rw_int256 LANGUAGE python IMMUTABLE AS $$
+def next(b):
+    return None if b is None else b + 1
+$$""")
+    client.run("""CREATE AGGREGATE total(n NUMERIC) RETURNS NUMERIC LANGUAGE python AS $$
+def create_state():
+    return 0
+
+def accumulate(state, n):
+    return state + (n or 0)
+
+def retract(state, n):
+    return state - (n or 0)
+
+def finish(state):
+    return state
+$$""")
+    with localcontext(prec=100):
+        assert _both(client, "SELECT id, twice(n) AS n FROM wide ORDER BY id", "doubled") == [
+            (1, 2 * long), (2, None), (3, Decimal(-3)),
+        ]  # fmt: skip
+        rows = _both(client, "SELECT id, part FROM wide, parts(n) ORDER BY id, size", "quarters")
+        assert rows == [(1, long), (1, long / 4), (3, Decimal("-1.5")), (3, Decimal("-0.375"))]
+        assert _both(client, "SELECT total(n) AS n FROM wide", "all_of_them") == [(long - Decimal("1.5"),)]
+    assert _both(client, "SELECT next(b)::varchar AS b FROM wide WHERE id = 1", "following") == [(str(2**200 + 1),)]
+    client.run("DELETE FROM wide WHERE id = 1")
+    assert client.run("SELECT * FROM all_of_them") == [(Decimal("-1.5"),)]
+
+
+def test_a_result_with_too_many_digits_names_its_row(client: Client) -> None:
+    client.run("CREATE FUNCTION huge(n INT) RETURNS NUMERIC LANGUAGE python AS $$def huge(n): return 10**46$$")
+    with pytest.raises(SqlError, match=r"huge, called with \(1\) gave a value that is no numeric"):
+        client.run("SELECT huge(1)")

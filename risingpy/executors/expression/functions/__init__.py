@@ -13,6 +13,7 @@ from risingpy.executors.expression.functions.cryptography import CRYPTOGRAPHY
 from risingpy.executors.expression.functions.dates_and_times import DATES_AND_TIMES
 from risingpy.executors.expression.functions.datetime_input import DATETIME_INPUT
 from risingpy.executors.expression.functions.datetime_output import DATETIME_OUTPUT
+from risingpy.executors.expression.functions.identifiers import IDENTIFIERS
 from risingpy.executors.expression.functions.identities import IDENTITIES
 from risingpy.executors.expression.functions.intervals import INTERVALS
 from risingpy.executors.expression.functions.jsonb import JSONB
@@ -43,6 +44,7 @@ FUNCTIONS: dict[str, Function] = {
     **NETWORKS,
     **DATES_AND_TIMES,
     **INTERVALS,
+    **IDENTIFIERS,
     **LARGE_INTEGERS,
     **IDENTITIES,
     **DATETIME_OUTPUT,

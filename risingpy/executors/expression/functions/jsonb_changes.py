@@ -68,6 +68,13 @@ def _object_of(keys: tuple[str | None, ...], values: tuple[str, ...]) -> str:
     return dump({str(key): load(value) for key, value in zip(keys, values, strict=True)})
 
 
+def _object_of_pairs(keys: tuple[str | None, ...], values: tuple[str, ...]) -> str:
+    """jsonb_object_agg, of a group's keys and of its values that are jsonb already."""
+    if None in keys:
+        raise SqlError("field name must not be null", sqlstate="22023")
+    return dump({str(key): load(value) for key, value in zip(keys, values, strict=True)})
+
+
 def _object_of_texts(keys: tuple[str | None, ...], values: tuple[str | None, ...] | None = None) -> str:
     """jsonb_object: of two arrays, or of one in which keys and values take turns."""
     if values is None:
@@ -158,6 +165,31 @@ def _set(value: Json, path: tuple[str | None, ...], new: str, create: bool = Tru
             parts[key if isinstance(key, str) else _outside(key, parts)] = load(new)
 
     return _changed(value, path, 0, put) if path else value
+
+
+_TREATMENTS = ("raise_exception", "return_target", "delete_key", "use_json_null")
+
+
+def _set_lax(
+    text: str | None,
+    path: tuple[str | None, ...] | None,
+    new: str | None,
+    create: bool | None = True,
+    treatment: str | None = "use_json_null",
+) -> str | None:
+    """jsonb_set_lax: as jsonb_set, and `treatment` says what a NULL does."""
+    if text is None or path is None or create is None:
+        return None
+    if treatment is None or (new is None and treatment not in _TREATMENTS):
+        message = 'null_value_treatment must be "delete_key", "return_target", "use_json_null", or "raise_exception"'
+        raise InvalidParameterValue(message)
+    if new is None and treatment == "raise_exception":
+        raise SqlError("JSON value must not be null", sqlstate="22004")
+    if new is None and treatment == "return_target":
+        return text
+    if new is None and treatment == "delete_key":
+        return dump(_delete_path(load(text), path))
+    return dump(_set(load(text), path, "null" if new is None else new, create))
 
 
 def _outside(index: object, parts: dict[object, Json]) -> float:
@@ -274,6 +306,8 @@ JSONB_CHANGES: dict[str, Function] = {
     "jsonb_delete_element": _json(_delete_element),
     "jsonb_delete_path": _json(_delete_path),
     "jsonb_set": _json(_set),
+    "jsonb_set_lax": _by_value(_set_lax, pa.string(), takes_nulls=True),
+    "jsonb_object_of_pairs": _by_value(_object_of_pairs, pa.string()),
     "jsonb_insert": _json(_insert),
     "jsonb_strip_nulls": _json(_strip_nulls),
     "jsonb_pretty": _by_value(_pretty, pa.string()),

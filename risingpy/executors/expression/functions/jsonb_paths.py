@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from risingpy.errors import InvalidParameterValue
 from risingpy.executors.expression.functions.calling import Compute, Function, by_row, per_constant
+from risingpy.executors.expression.functions.jsonpath_error import PathError
 from risingpy.executors.expression.functions.jsonpath_nodes import JsonPath
 from risingpy.executors.expression.functions.jsonpath_parser import parse_jsonpath
 from risingpy.executors.expression.functions.jsonpath_run import Run
-from risingpy.executors.expression.functions.jsonpath_values import PathError
 from risingpy.types.jsonb import Json, dump, load
 
 Answer = Callable[[Run, bool], object]
@@ -79,10 +79,26 @@ def _prepared(answer: Answer, result: pa.DataType, silent: bool | None) -> Calla
     return prepare
 
 
+def _zoned(answer: Answer, result: pa.DataType) -> Callable[..., Compute]:
+    """As `_prepared`, with the session's time zone behind the other constants."""
+
+    def prepare(path: str, *rest: object) -> Compute:
+        *options, zone = rest
+        known = _variables(str(options[0]) if options else "{}")
+        parsed, is_silent = parse_jsonpath(path), options[1:] == [True]
+        return by_row(lambda text: answer(Run(parsed, load(text), known, str(zone)), is_silent), result)
+
+    return prepare
+
+
 def _family(name: str, answer: Answer, result: pa.DataType) -> dict[str, Function]:
     """The forms with a path alone, with variables, and with `silent`."""
     prepare = _prepared(answer, result, None)
-    return {f"{name}_{n}": Function(per_constant(prepare, range(1, n + 1))) for n in (1, 2, 3)}
+    zoned = _zoned(answer, result)
+    return {
+        **{f"{name}_{n}": Function(per_constant(prepare, range(1, n + 1))) for n in (1, 2, 3)},
+        **{f"{name}_tz_{n}": Function(per_constant(zoned, range(1, n + 2))) for n in (1, 2, 3)},
+    }
 
 
 def _operator(answer: Answer) -> Function:

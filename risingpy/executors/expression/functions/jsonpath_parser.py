@@ -41,7 +41,7 @@ from risingpy.executors.expression.functions.jsonpath_tokens import Token, inval
 from risingpy.executors.expression.functions.patterns import compile_pattern
 from risingpy.types.jsonb import Number, canonical
 
-_METHODS = ("abs", "size", "type", "floor", "double", "ceiling", "keyvalue")
+_METHODS = ("abs", "size", "type", "floor", "double", "ceiling", "keyvalue", "datetime")
 _COMPARISONS = ("==", "!=", "<", ">", "<=", ">=")
 _CONSTANTS = {"null": None, "true": True, "false": False}
 _INTEGER = re.compile(r"0|[1-9]\d*", re.ASCII)
@@ -274,11 +274,11 @@ class _Parser:
         name = token.text.lower()
         if token.kind != "name" or not (self._token.kind == "symbol" and self._token.text == "("):
             return None
-        if name == "datetime":
-            raise FeatureNotSupported("the jsonpath item method .datetime() is not supported")
         if name not in _METHODS:
             raise invalid(self._token)
         self._needs("(")
+        if name == "datetime" and self._token.kind == "string":
+            raise FeatureNotSupported("a template of the jsonpath item method .datetime() is not supported")
         self._needs(")")
         return Method(name)
 

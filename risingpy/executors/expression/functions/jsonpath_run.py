@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from risingpy.errors import UndefinedObject
+from risingpy.executors.expression.functions.jsonpath_error import PathError
+from risingpy.executors.expression.functions.jsonpath_moments import Moment, moment
 from risingpy.executors.expression.functions.jsonpath_nodes import (
     PREDICATES,
     AnyElement,
@@ -41,7 +43,6 @@ from risingpy.executors.expression.functions.jsonpath_nodes import (
 )
 from risingpy.executors.expression.functions.jsonpath_places import places
 from risingpy.executors.expression.functions.jsonpath_values import (
-    PathError,
     calculate,
     compare,
     double,
@@ -71,9 +72,10 @@ class _Place:
 
 
 class Run:
-    """One path, one value, and the variables."""
+    """One path, one value, and the variables. `zone` is the session's time zone, if dates may be compared in it."""
 
-    def __init__(self, path: JsonPath, value: Json, variables: dict[str, Json]) -> None:
+    def __init__(self, path: JsonPath, value: Json, variables: dict[str, Json], zone: str | None = None) -> None:
+        self._zone = zone
         self._lax = path.lax
         self._path = path.root
         self._value = value
@@ -246,6 +248,8 @@ class Run:
                     raise PathError(message, sqlstate=_NO_ARRAY)
             case "double":
                 yield double(item)
+            case "datetime":
+                yield moment(item)
             case "keyvalue":
                 yield from self._members(item, place)
             case _:
@@ -307,7 +311,7 @@ class Run:
                 right = list(self._items(node.prefix, item, place)) if isinstance(node, StartsWith) else [None]
         except PathError:
             return None
-        answers = (_test(node, a, b) for a in left for b in right)
+        answers = (_test(node, a, b, self._zone) for a in left for b in right)
         if not self._lax:
             every = list(answers)
             return None if None in every else True in every
@@ -319,10 +323,10 @@ class Run:
         return None if unknown else False
 
 
-def _test(node: Comparison | StartsWith | LikeRegex, left: Json, right: Json) -> bool | None:
+def _test(node: Comparison | StartsWith | LikeRegex, left: Json, right: Json, zone: str | None) -> bool | None:
     match node:
         case Comparison(symbol, _, _):
-            return compare(symbol, left, right)
+            return compare(symbol, left, right, zone)
         case StartsWith():
             return left.startswith(right) if _is_text(left) and _is_text(right) else None  # type: ignore[union-attr, arg-type]
         case LikeRegex():
@@ -330,7 +334,7 @@ def _test(node: Comparison | StartsWith | LikeRegex, left: Json, right: Json) ->
 
 
 def _is_text(item: Json) -> bool:
-    return isinstance(item, str) and not isinstance(item, Number)
+    return isinstance(item, str) and not isinstance(item, Number | Moment)
 
 
 def _single(items: list[Json], side: str, symbol: str) -> Number:

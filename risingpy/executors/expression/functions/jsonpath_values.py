@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
-from risingpy.errors import SqlError
+from risingpy.executors.expression.functions.jsonpath_error import PathError
+from risingpy.executors.expression.functions.jsonpath_moments import Moment, order
 from risingpy.types.jsonb import Json, Number
 
 _DIGITS = 140_000  # more than a jsonb number has before its point
@@ -16,10 +17,6 @@ _GROUP = 4  # decimal digits in one of numeric's
 _SIGNIFICANT, _MOST_DECIMALS = 16, 1000
 _DOUBLE = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _NOT_NUMERIC = "22036"
-
-
-class PathError(SqlError):
-    """A path that does not fit the value: silent calls give NULL or nothing instead, predicates are unknown."""
 
 
 def number(value: Decimal) -> Number:
@@ -39,6 +36,8 @@ def type_name(item: Json) -> str:
             return "boolean"
         case Number():
             return "number"
+        case Moment():
+            return item.type_name
         case str():
             return "string"
         case dict():
@@ -46,8 +45,11 @@ def type_name(item: Json) -> str:
     return "array"
 
 
-def compare(symbol: str, left: Json, right: Json) -> bool | None:
+def compare(symbol: str, left: Json, right: Json, zone: str | None) -> bool | None:
     """None where the items cannot be compared. null is no other item."""
+    if isinstance(left, Moment) and isinstance(right, Moment):
+        found = order(left, right, zone)
+        return None if found is None else _ORDERS[symbol](found)
     kind = type_name(left)
     if kind != type_name(right):
         return symbol == "!=" if left is None or right is None else None

@@ -194,6 +194,22 @@ def _all(pattern: str, flags: str = "") -> Compute:
     return by_row(one, pa.list_(_TEXTS))
 
 
+def _split(pattern: str, flags: str = "") -> Compute:
+    """regexp_split_to_array: what stands between the matches, but for empty ones at either end or behind another."""
+    compiled = compile_pattern(pattern, _without_global(flags, "regexp_split_to_array()"))
+
+    def one(text: str) -> list[str]:
+        pieces, at, passed = [], 0, 0
+        for found in all_matches(compiled, text):
+            if found.start() < len(text) and found.end() > passed:
+                pieces.append(text[at : found.start()])
+                at = found.end()
+            passed = found.end()
+        return [*pieces, text[at:]]
+
+    return by_row(one, _TEXTS)
+
+
 def _positive(value: int, name: str) -> None:
     if value <= 0:
         raise SqlError(f'invalid value for parameter "{name}": {value}', sqlstate="22023")
@@ -284,6 +300,7 @@ REGULAR_EXPRESSIONS: dict[str, Function] = {
     **{f"regexp_like_{n}": _with(_like, n) for n in (1, 2)},
     **{f"regexp_match_{n}": _with(_match, n) for n in (1, 2)},
     **{f"regexp_matches_{n}": _with(_all, n) for n in (1, 2)},
+    **{f"regexp_split_{n}": _with(_split, n) for n in (1, 2)},
     **{f"regexp_replace_{n}": _with(_replace, n) for n in (2, 3)},
     **{f"regexp_replace_from_{n}": _with(_replace_from, n) for n in (4, 5)},
     "regexp_replace_from_3": _with(lambda pattern, text, start: _replace_from(pattern, text, start, 1), 3),

@@ -42,6 +42,7 @@ arrayoverlap array_overlaps array array = bool
 array_to_string array_to_string array text = text | array text text = text
 array_join array_to_string array text = text | array text text = text
 string_to_array string_to_array text text = text[] | text text text = text[]
+width_bucket width_bucket_array elem array = int4
 trim_array trim_array array int4 = array
 """
 # fmt: on

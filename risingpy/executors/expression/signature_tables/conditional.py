@@ -4,5 +4,7 @@
 CONDITIONAL = """
 num_nulls num_nulls every… = int4
 num_nonnulls num_nonnulls every… = int4
+booleq eq bool bool = bool
+boolne ne bool bool = bool
 gen_random_uuid gen_random_uuid = uuid
 """

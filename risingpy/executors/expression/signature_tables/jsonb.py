@@ -44,6 +44,8 @@ jsonb_delete_path jsonb_delete_path jsonb text[] = jsonb
 jsonb_typeof jsonb_typeof jsonb = text
 jsonb_array_length jsonb_array_length jsonb = int4
 jsonb_set jsonb_set jsonb text[] jsonb = jsonb | jsonb text[] jsonb bool = jsonb
+jsonb_set_lax jsonb_set_lax jsonb text[] jsonb = jsonb | jsonb text[] jsonb bool = jsonb
+jsonb_set_lax jsonb_set_lax jsonb text[] jsonb bool text = jsonb
 jsonb_insert jsonb_insert jsonb text[] jsonb = jsonb | jsonb text[] jsonb bool = jsonb
 jsonb_strip_nulls jsonb_strip_nulls jsonb = jsonb
 jsonb_pretty jsonb_pretty jsonb = text
@@ -62,6 +64,19 @@ jsonb_path_query_array jsonb_path_query_array_3 jsonb text jsonb bool = jsonb
 jsonb_path_query_first jsonb_path_query_first_1 jsonb text = jsonb
 jsonb_path_query_first jsonb_path_query_first_2 jsonb text jsonb = jsonb
 jsonb_path_query_first jsonb_path_query_first_3 jsonb text jsonb bool = jsonb
+JSONB_OBJECT_OF_PAIRS jsonb_object_of_pairs array = jsonb
+jsonb_path_exists_tz jsonb_path_exists_tz_1@ jsonb text = bool
+jsonb_path_exists_tz jsonb_path_exists_tz_2@ jsonb text jsonb = bool
+jsonb_path_exists_tz jsonb_path_exists_tz_3@ jsonb text jsonb bool = bool
+jsonb_path_match_tz jsonb_path_match_tz_1@ jsonb text = bool
+jsonb_path_match_tz jsonb_path_match_tz_2@ jsonb text jsonb = bool
+jsonb_path_match_tz jsonb_path_match_tz_3@ jsonb text jsonb bool = bool
+jsonb_path_query_array_tz jsonb_path_query_array_tz_1@ jsonb text = jsonb
+jsonb_path_query_array_tz jsonb_path_query_array_tz_2@ jsonb text jsonb = jsonb
+jsonb_path_query_array_tz jsonb_path_query_array_tz_3@ jsonb text jsonb bool = jsonb
+jsonb_path_query_first_tz jsonb_path_query_first_tz_1@ jsonb text = jsonb
+jsonb_path_query_first_tz jsonb_path_query_first_tz_2@ jsonb text jsonb = jsonb
+jsonb_path_query_first_tz jsonb_path_query_first_tz_3@ jsonb text jsonb bool = jsonb
 jsonb_build_array jsonb_build_array = jsonb | every… = jsonb
 jsonb_build_object jsonb_build_object = jsonb | every every every… = jsonb | every every = jsonb
 """

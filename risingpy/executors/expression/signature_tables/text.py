@@ -58,6 +58,9 @@ regexp_like regexp_like_1 text text = bool
 regexp_like regexp_like_2 text text text = bool
 regexp_match regexp_match_1 text text = text[]
 regexp_match regexp_match_2 text text text = text[]
+regexp_split_to_array regexp_split_1 text text = text[]
+regexp_split_to_array regexp_split_2 text text text = text[]
+parse_ident parse_ident text = text[] | text bool = text[]
 regexp_replace regexp_replace_2 text text text = text
 regexp_replace regexp_replace_3 text text text text = text
 regexp_replace regexp_replace_from_3 text text text int4 = text
