@@ -209,7 +209,10 @@ class BatchRunner:
         changes = self._transaction.changes_of(relation.relation_id)
         if changes:
             everything = range(len(relation.columns))
-            rows = pa.Table.from_batches(table.scan(everything), _scan_schema(relation, everything))
+            if lookup is None:
+                rows = pa.Table.from_batches(table.scan(everything), _scan_schema(relation, everything))
+            else:  # what is written to other keys may come out wrong: the filter that made the lookup drops it
+                rows = lookup.rows(table, everything)
             merged = overlaid(relation, rows, changes).select([f"c{index}" for index in scan.columns])
             return merged.rename_columns([f"c{index}" for index in range(len(scan.columns))])
         if lookup is not None:

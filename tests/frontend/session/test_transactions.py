@@ -33,6 +33,23 @@ def test_commit_is_atomic_and_seen_by_the_session_before(table: Any, connect: Ca
     assert sorted(table.run("SELECT * FROM t")) == [(2, 2), (3, 10)]
 
 
+@pytest.mark.parametrize("rule", ["DO UPDATE FULL", "DO NOTHING", "DO UPDATE IF NOT NULL"])
+def test_a_row_looked_up_by_its_key_is_as_the_transaction_left_it(client: Any, rule: str) -> None:
+    client.run(f"CREATE TABLE c (a int, b int, n int, s varchar, PRIMARY KEY (a, b)) ON CONFLICT {rule}")
+    client.run("INSERT INTO c SELECT x % 4, x / 4, x, 's' || x FROM generate_series(0, 15) AS x; FLUSH")
+    client.run("BEGIN; INSERT INTO c VALUES (1, 1, NULL, 'new'), (1, 9, 9, NULL), (2, 0, 7, NULL)")
+    client.run("DELETE FROM c WHERE a = 1 AND b = 2; DELETE FROM c WHERE a = 3")
+    client.run("UPDATE c SET n = -n WHERE a = 1 AND b = 3")
+    everything = client.run("SELECT * FROM c")
+    for a in range(5):
+        assert sorted(client.run(f"SELECT * FROM c WHERE a = {a}")) == sorted(row for row in everything if row[0] == a)
+        for b in (0, 1, 2, 3, 9):
+            found = client.run(f"SELECT * FROM c WHERE a = {a} AND b = {b}")
+            assert found == [row for row in everything if row[:2] == (a, b)]
+    client.run("COMMIT")
+    assert sorted(client.run("SELECT * FROM c"), key=str) == sorted(everything, key=str)
+
+
 def test_rollback(table: Any) -> None:
     table.run("BEGIN; DELETE FROM t; ROLLBACK")
     assert table.run("SELECT count(*) FROM t") == [(2,)]
