@@ -278,19 +278,25 @@ def window_functions(calls: list[WindowCall], *, emit: bool) -> Plan:
     return plan_it
 
 
-def is_final(call: WindowCall, row: Row, rows: Sequence[Row], step: Step) -> bool:
-    """By the definition: of the rows that the watermark has passed, so many are behind, or time is so far on."""
-    assert step.watermark is not None
-    reach = look_ahead(call)
-    assert reach is not None
+def are_final(calls: Sequence[WindowCall], row: Row, rows: Sequence[Row], step: Step) -> bool:
+    """By the definition: time is so far on as the calls look, and so many rows for which it is, too, are behind."""
+    reaches = [reach for reach in map(look_ahead, calls) if reach is not None]
+    assert len(reaches) == len(calls)
+    distance = max(0 if reach.distance is None else reach.distance.value for reach in reaches)
     behind = [
         int(str(each[TIME]))
         for each in rows
-        if each[GROUP] == row[GROUP] and is_passed(step, each[TIME]) and (each[TIME], each[KEY]) > (row[TIME], row[KEY])  # type: ignore[operator]
+        if each[GROUP] == row[GROUP]
+        and is_passed(step, later(each[TIME], distance))
+        and (each[TIME], each[KEY]) > (row[TIME], row[KEY])  # type: ignore[operator]
     ]
     groups = set(behind) - {row[TIME]}
-    distance = 0 if reach.distance is None else reach.distance.value
-    return len(behind) >= reach.rows and len(groups) >= reach.groups and is_passed(step, row[TIME] + distance)  # type: ignore[operator]
+    enough = all(len(behind) >= reach.rows and len(groups) >= reach.groups for reach in reaches)
+    return enough and is_passed(step, later(row[TIME], distance))
+
+
+def later(time: object, distance: int) -> object:
+    return None if time is None else int(str(time)) + distance
 
 
 @pytest.mark.parametrize("calls", WINDOW_CALLS.values(), ids=WINDOW_CALLS)
@@ -299,7 +305,7 @@ def is_final(call: WindowCall, row: Row, rows: Sequence[Row], step: Step) -> boo
 def test_window_functions_emitted_when_final(calls: list[WindowCall], steps: list[Step]) -> None:
     def check(step: Step, closed: Output, plain: Output, benches: list[FragmentBench]) -> None:
         passed = [row for row in plain.rows if is_passed(step, row[TIME])]  # type: ignore[index]
-        final = [row for row in passed if all(is_final(call, row, list(plain.rows), step) for call in calls)]
+        final = [row for row in passed if are_final(calls, row, list(plain.rows), step)]
         assert sorted(map(str, closed.rows)) == sorted(map(str, final))
 
     twins = Twins(window_functions(calls, emit=True), append_only=True, plain=window_functions(calls, emit=False))
