@@ -26,8 +26,8 @@ from risingpy.storage import kernels  # noqa: E402
 def _say(text: str, *, file: TextIO) -> None:
     """What the daemon prints, but for what is no failure.
 
-    Spark hangs up as soon as it has what it needs, as when a query ends: the worker's last bytes cannot be sent then, and
-    nobody misses them. (The workers that look data sources up are forked by PySpark's own daemon, which says so.)
+    Spark hangs up as soon as it has what it needs, as when a query ends: the worker's last bytes cannot be sent then,
+    and nobody misses them. (The workers that look data sources up are forked by PySpark's own daemon, which says so.)
     """
     if "BrokenPipeError" not in text and "ConnectionResetError" not in text:
         print(text, file=file)
