@@ -78,4 +78,5 @@ def _line(measurement: Measurement) -> str:
     return f"{what:<36} {engine:<38} {figures}{wrong}"
 
 
-main()
+if __name__ == "__main__":
+    main()

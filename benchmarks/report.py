@@ -165,7 +165,9 @@ def _targets(measurements: Sequence[Measurement]) -> list[str]:
     if not rows:
         return []
     head = [_line(["what", "target", "measured", "met"]), _line(["---", "--:", "--:", "---"])]
-    return ["## Targets, for a quiet two-core machine", "\n".join([*head, *rows])]
+    limits = [f"* {each.name}: {each.limit}." for each, _, met in judged(measurements) if not met and each.limit]
+    why = ["What bounds those that are not met:", "\n".join(limits)] if limits else []
+    return ["## Targets, for a quiet two-core machine", "\n".join([*head, *rows]), *why]
 
 
 def _runs(results: Results) -> list[str]:
