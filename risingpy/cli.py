@@ -267,7 +267,7 @@ def _refusals() -> Iterator[None]:
     except DataDirectoryInUse as error:
         raise click.ClickException(str(error)) from error
     except SqlError as error:
-        raise click.ClickException(error.message) from error
+        raise click.ClickException(error.told) from error
 
 
 def _conninfo(host: str, port: int, dbname: str, user: str) -> str:

@@ -37,6 +37,11 @@ class SqlError(Exception):
         self.hint = hint
         self.where = where
 
+    @property
+    def told(self) -> str:
+        """For a terminal: the message, and the hint if there is one on a line of its own."""
+        return self.message if self.hint is None else f"{self.message}\n  {self.hint}"
+
     def __reduce__(self) -> tuple[object, ...]:
         # Errors cross process borders (Spark tasks): rebuild with every field.
         state = (self.message, self.sqlstate, self.position, self.detail, self.hint, self.where)

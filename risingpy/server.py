@@ -46,7 +46,7 @@ def serve(config: ServeConfig, *, started: float) -> int:
     except DataDirectoryInUse as error:
         return _refuse(str(error))
     except SqlError as error:
-        return _refuse(error.message)
+        return _refuse(error.told)
     except OSError as error:
         return _refuse(f"cannot use {config.data_dir.absolute()}: {error}")
     wire = WireServer(config.host, config.port, lambda startup: open_session(database, startup))

@@ -123,11 +123,7 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             columns = _input_names(plan)
             return "StreamDedup [append_only]", {"key": [columns[i] for i in plan.key]}
         case OverWindow():
-            names = _input_names(plan)
-            fields = window_fields(plan.partition_by, plan.order_by, plan.calls, names)
-            if plan.awaits:
-                fields["awaits"] = [window_call_text(plan.calls[i], names) for i in plan.awaits]
-            return "StreamEowcOverWindow" if plan.emit_on_window_close else "StreamOverWindow", fields
+            return _described_over_window(plan)
         case TemporalJoin():
             return _described_temporal_join(plan)
         case DynamicFilter():
@@ -163,6 +159,14 @@ def _described_leaf(plan: TableScan | Dml | Source | Values | Now) -> tuple[str,
             return "StreamValues", {"rows": [f"[{', '.join(expression_text(e, []) for e in r)}]" for r in plan.rows]}
         case Now():
             return "StreamNow", {"output": columns}
+
+
+def _described_over_window(plan: OverWindow) -> tuple[str, dict[str, FieldValue]]:
+    names = _input_names(plan)
+    fields = window_fields(plan.partition_by, plan.order_by, plan.calls, names)
+    if plan.awaits:
+        fields["awaits"] = [window_call_text(plan.calls[i], names) for i in plan.awaits]
+    return "StreamEowcOverWindow" if plan.emit_on_window_close else "StreamOverWindow", fields
 
 
 def _described_watermark_filter(plan: WatermarkFilter) -> tuple[str, dict[str, FieldValue]]:

@@ -151,7 +151,12 @@ class ShardStore:
             return
         found = json.loads(bytes(stored))
         if found != expected:
-            raise IncompatibleStore(f"the store in {self.path} has format {found}, this version needs {expected}")
+            differing = [name for name in {**expected, **found} if found.get(name) != expected.get(name)]
+            has, needed = (", ".join(f"{name} {each.get(name)}" for name in differing) for each in (found, expected))
+            raise IncompatibleStore(
+                f"the store in {self.path} has {has}; this version of RisingPy needs {needed}",
+                hint="Start the version that wrote it, save its tables with COPY, and load them into a new directory.",
+            )
 
 
 class EpochTransaction:

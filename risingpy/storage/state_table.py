@@ -7,7 +7,7 @@ reads see the newest rows, and a table that is only written in an epoch is sorte
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import lmdb
 import numpy as np
@@ -152,25 +152,10 @@ class StateTable:
 
         Also the key to go on after, or None if nothing follows. A key `after` need not exist any more.
         """
-        keys: list[bytes] = []
-        values: list[bytes] = []
-        more = False
-        for first, last in _runs(vnodes):
-            if len(keys) >= limit:
-                more = True
-                break
-            start = vnode_prefix(self.schema.table_id, first)
-            stop = prefix_end(vnode_prefix(self.schema.table_id, last))
-            if after is not None and after >= stop:
-                continue
-            page = read_range(self._newest(), start, stop, limit - len(keys), after=after)
-            keys.extend(page.keys)
-            values.extend(page.values)
-            more = page.more
-            if more:
-                break
-        rows = self._rows(Page(keys, values, more))
-        return rows, keys[-1] if more and keys else None
+        transaction = self._newest()
+        return self._scanned(
+            _runs(vnodes), limit, lambda start, stop, most: read_range(transaction, start, stop, most, after=after)
+        )
 
     def scan_pages(self, page_rows: int) -> Iterator[tuple[int, list[pa.Array]]]:
         """All rows of the table on this shard, some `page_rows` at a time: how many, and all columns. In key order.
@@ -189,25 +174,30 @@ class StateTable:
 
     def scan_backward(self, vnodes: Sequence[int], before: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
         """As `scan`, from the last vnode and key to the first: at most `limit` rows in front of the key `before`."""
+        transaction = self._newest()
+
+        def read(start: bytes, stop: bytes, most: int) -> Page:
+            return read_range_backward(transaction, start, stop if before is None else min(stop, before), most)
+
+        return self._scanned(_runs(vnodes)[::-1], limit, read)
+
+    def _scanned(
+        self, runs: Sequence[tuple[int, int]], limit: int, read: Callable[[bytes, bytes, int], Page]
+    ) -> tuple[pa.Table, bytes | None]:
+        """At most `limit` rows of the runs of vnodes, as `read` gives those of a range; the last key if more follow."""
         keys: list[bytes] = []
         values: list[bytes] = []
         more = False
-        for first, last in reversed(_runs(vnodes)):
-            if len(keys) >= limit:
+        for first, last in runs:
+            if more or len(keys) >= limit:
                 more = True
                 break
             start = vnode_prefix(self.schema.table_id, first)
-            stop = prefix_end(vnode_prefix(self.schema.table_id, last))
-            if before is not None:
-                stop = min(stop, before)
-            page = read_range_backward(self._newest(), start, stop, limit - len(keys))
+            page = read(start, prefix_end(vnode_prefix(self.schema.table_id, last)), limit - len(keys))
             keys.extend(page.keys)
             values.extend(page.values)
             more = page.more
-            if more:
-                break
-        rows = self._rows(Page(keys, values, more))
-        return rows, keys[-1] if more and keys else None
+        return self._rows(Page(keys, values, more)), keys[-1] if more and keys else None
 
     def scan_prefix_backward(self, prefix: Sequence[object], limit: int = sys.maxsize) -> list[tuple[object, ...]]:
         """The last `limit` rows of a prefix of the key, as Python values, the last one first.
@@ -301,15 +291,8 @@ class StateTable:
 
     def scan_rows(self, page_rows: int = 1024) -> Iterator[tuple[object, ...]]:
         """All rows of the table on this shard, in key order within each vnode. Writes must wait until the end."""
-        prefix = table_prefix(self.schema.table_id)
-        after: bytes | None = None
-        while True:
-            page = read_range(self._newest(), prefix, prefix_end(prefix), page_rows, after=after)
-            columns = [column.to_pylist() for column in self._rows(page).columns]
-            yield from zip(*columns, strict=True)
-            if not page.more or not page.keys:
-                return
-            after = page.keys[-1]
+        for _, columns in self.scan_pages(page_rows):
+            yield from zip(*(column.to_pylist() for column in columns), strict=True)
 
     def insert_row(self, row: Sequence[object]) -> None:
         """Puts one row."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from risingpy.storage.kernels.compile import compiled
+from risingpy.storage.kernels.compile import compiled, inlined
 
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -79,6 +79,28 @@ def multiply(left: Integers, right: Integers, out: Integers, failed: Bytes) -> N
         failed[i] = 1 if carry != 0 else 0
 
 
+@inlined
+def _scale(limbs: Integers, length: int, factor: int) -> int:
+    """Multiplies a number by a limb, in place; returns what does not fit."""
+    carry = 0
+    for k in range(length):
+        total = limbs[k] * factor + carry
+        carry = total // BASE
+        limbs[k] = total - carry * BASE
+    return carry
+
+
+@inlined
+def _short_division(limbs: Integers, length: int, divisor: int, quotient: Integers) -> int:
+    """`quotient` = limbs // divisor, a limb; returns the remainder. Both may be the same array."""
+    rest = 0
+    for k in range(length - 1, -1, -1):
+        total = rest * BASE + limbs[k]
+        quotient[k] = total // divisor
+        rest = total - quotient[k] * divisor
+    return rest
+
+
 @compiled(_OUT, types.int64, _OUT, types.int64, _OUT)
 def _long_division(numerator: Integers, length: int, divisor: Integers, size: int, quotient: Integers) -> None:
     """`quotient` = numerator // divisor; `numerator`, with room for one limb more, becomes the remainder.
@@ -87,26 +109,13 @@ def _long_division(numerator: Integers, length: int, divisor: Integers, size: in
     """
     quotient[:] = 0
     if size == 1:
-        rest = 0
-        for k in range(length - 1, -1, -1):
-            total = rest * BASE + numerator[k]
-            quotient[k] = total // divisor[0]
-            rest = total - quotient[k] * divisor[0]
-            numerator[k] = 0
+        rest = _short_division(numerator, length, divisor[0], quotient)
+        numerator[:length] = 0
         numerator[0] = rest
         return
     scale = BASE // (divisor[size - 1] + 1)
-    carry = 0
-    for k in range(length):
-        total = numerator[k] * scale + carry
-        carry = total // BASE
-        numerator[k] = total - carry * BASE
-    numerator[length] = carry
-    carry = 0
-    for k in range(size):
-        total = divisor[k] * scale + carry
-        carry = total // BASE
-        divisor[k] = total - carry * BASE
+    numerator[length] = _scale(numerator, length, scale)
+    _scale(divisor, size, scale)
     top, second = divisor[size - 1], divisor[size - 2]
     for j in range(length - size, -1, -1):
         leading = numerator[j + size] * BASE + numerator[j + size - 1]
@@ -132,11 +141,7 @@ def _long_division(numerator: Integers, length: int, divisor: Integers, size: in
                 numerator[j + k] = total - carry * BASE
             numerator[j + size] += carry
         quotient[j] = guess
-    rest = 0
-    for k in range(length, -1, -1):
-        total = rest * BASE + numerator[k]
-        numerator[k] = total // scale
-        rest = total - numerator[k] * scale
+    _short_division(numerator, length + 1, scale, numerator)
 
 
 @compiled(_OUT, types.int64, types.int64, types.int64, types.int64)
