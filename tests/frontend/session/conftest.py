@@ -93,6 +93,14 @@ def client(connect: Callable[[], Client]) -> Client:
 
 
 @pytest.fixture
+def table(client: Client) -> Client:
+    """A session on a database with the table t, of two rows."""
+    client.run("CREATE TABLE t (id int PRIMARY KEY, n int)")
+    client.run("INSERT INTO t VALUES (1, 1), (2, 2)")
+    return client
+
+
+@pytest.fixture
 def server(database: Database) -> Iterator[WireServer]:
     """The database behind the wire protocol."""
     made = WireServer("127.0.0.1", 0, lambda startup: open_session(database, startup))

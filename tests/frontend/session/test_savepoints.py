@@ -13,13 +13,6 @@ from risingpy.errors import InFailedTransaction, SqlError
 from risingpy.frontend.wire import WireServer
 
 
-@pytest.fixture
-def table(client: Any) -> Any:
-    client.run("CREATE TABLE t (id int PRIMARY KEY, n int)")
-    client.run("INSERT INTO t VALUES (1, 1), (2, 2)")
-    return client
-
-
 def test_going_back_forgets_what_was_written_since(table: Any, connect: Callable[[], Any]) -> None:
     table.run("BEGIN")
     table.run("INSERT INTO t VALUES (3, 3)")

@@ -11,13 +11,6 @@ import pytest
 from risingpy.errors import InFailedTransaction, SqlError
 
 
-@pytest.fixture
-def table(client: Any) -> Any:
-    client.run("CREATE TABLE t (id int PRIMARY KEY, n int)")
-    client.run("INSERT INTO t VALUES (1, 1), (2, 2)")
-    return client
-
-
 def test_commit_is_atomic_and_seen_by_the_session_before(table: Any, connect: Callable[[], Any]) -> None:
     other = connect()
     table.run("BEGIN")
