@@ -131,12 +131,25 @@ def compute_vnodes(columns: Sequence[pa.Array], n: int) -> npt.NDArray[np.uint16
     if not columns:
         return vnodes
     buffers = [_key_buffers(canonical(column), to_read=False) for column in columns]
+    if len(buffers) == 1 and buffers[0].form is Form.INTEGER:  # most distributions: twice as fast, and no memory
+        _integer_vnodes(buffers[0], n, vnodes)
+        return vnodes
     output, zeros = _key_room(buffers, n, 0)
     for column, has_zeros in zip(buffers, zeros, strict=True):
         _write_column(column, KeyColumn(0), has_zeros, output)
     encoded = buffers_of(output.finish())
     grouping.hash_vnodes(encoded.data, encoded.offsets, n, VNODE_COUNT - 1, address(vnodes))
     return vnodes
+
+
+def _integer_vnodes(column: ColumnBuffers, n: int, vnodes: npt.NDArray[np.uint16]) -> None:
+    if column.length != n:
+        raise ValueError(f"{column.length} values for {n} rows")
+    scratch: Bytes = np.empty(16, np.uint8)
+    grouping.hash_integer_vnodes(
+        column.data, column.width, column.validity, column.bit_offset, n, _NULL_LAST, VNODE_COUNT - 1,
+        address(scratch), address(vnodes),
+    )  # fmt: skip
 
 
 def canonical(column: pa.Array) -> pa.Array:

@@ -51,9 +51,9 @@ class Points:
     sorted_values: pa.BinaryArray
 
 
-def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> Points:
+def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray, *, may_be_long: bool = True) -> Points:
     """The value of each key, NULL where there is none. For long keys, `sorted_…` are as they are stored."""
-    stored, is_long = long_key_form(keys)
+    stored, is_long = long_key_form(keys) if may_be_long else (keys, None)
     order = sort_indices(stored) if len(stored) >= _SORT_FROM else None
     if order is None or is_ascending(order):
         found = sorted_values = _get_all(transaction, stored)
@@ -63,7 +63,7 @@ def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> Points:
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         found = sorted_values.take(pa.array(place))
-    if is_long.any():
+    if is_long is not None and is_long.any():
         found = _checked_long(keys, found, np.flatnonzero(is_long).tolist())
     return Points(found, stored, sorted_values)
 

@@ -99,8 +99,7 @@ def encode_columns(
     n = row_count(buffers, rows)
     output = _room(buffers, n, 0 if prefix is None else 1)
     if prefix is not None:
-        np.frombuffer(output.buffer, np.uint8)[output.positions] = prefix
-        output.positions += 1
+        datums.write_first_bytes(prefix, n, output.data, address(output.positions))
     targets: Integers = np.empty(n, np.int64)
     for column in buffers:
         datums.write_flags(
@@ -156,6 +155,13 @@ def read_column(encoded: ColumnBuffers, arrow_type: pa.DataType, positions: Inte
     return gather(encoded, arrow_type, starts, lengths)
 
 
+def refuse_unfinished(encoded: ColumnBuffers, positions: Integers, message: str) -> None:
+    """CorruptData if rows go on after all their columns were taken off."""
+    rows = encoded.offsets + 4, encoded.validity, encoded.bit_offset, encoded.length
+    if datums.count_unfinished(*rows, address(positions)):
+        raise CorruptData(message)
+
+
 def restored(values: pa.BinaryArray, arrow_type: pa.DataType) -> pa.Array:
     """The nested column of datums; the inverse of `nested_datums`."""
     encoded = buffers_of(values)
@@ -174,8 +180,7 @@ def _restored_struct(encoded: ColumnBuffers, arrow_type: pa.DataType, missing: p
     key_reading.start_positions(encoded.offsets, encoded.length, 0, address(positions))
     fields = list(arrow_type)
     columns = [read_column(encoded, field.type, positions) for field in fields]
-    if ((positions != encoded.ends) & encoded.present).any():
-        raise CorruptData("a stored struct is longer than its fields")
+    refuse_unfinished(encoded, positions, "a stored struct is longer than its fields")
     return pa.StructArray.from_arrays(columns, fields=fields, mask=missing)
 
 

@@ -23,12 +23,14 @@ from risingpy.storage.lmdb_environment import MAP_BYTES, DamagedStore, Environme
 from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.shard_writer import ShardWriter, StaleEpoch
 from risingpy.storage.state_table import StateTable
+from risingpy.storage.table_codec import TableCodec
 from risingpy.storage.table_schema import VNODE_COUNT, TableSchema
 from risingpy.storage.table_statistics import META, StatisticsChange
 from risingpy.storage.undo_record import ROWS, UNDO, apply_writes, read_markers, undo_stages
 
 __all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
 
+MAX_CODECS = 4096  # of tables that were used lately: making one costs a small epoch as much as reading a row
 STORE_VERSION = 2  # of the databases, of the undo record and of the statistics
 
 
@@ -55,6 +57,7 @@ class ShardStore:
         self.shards = shards
         self._map_size = map_size
         self._environment: Environment | None = None
+        self._codecs: dict[int, TableCodec] = {}
 
     def begin(self, epoch: int, stage: int, *, committed: int | None = None) -> EpochTransaction:
         """A task's transaction, to be entered with `with`; leaving without `commit` drops its writes.
@@ -63,7 +66,9 @@ class ShardStore:
         this stage, and of all stages in epochs between the two, is taken back first.
         """
         committed = epoch - 1 if committed is None else committed
-        return EpochTransaction(self._open(), epoch=epoch, stage=stage, committed=committed)
+        if len(self._codecs) > MAX_CODECS:
+            self._codecs.clear()
+        return EpochTransaction(self._open(), self._codecs, epoch=epoch, stage=stage, committed=committed)
 
     def fill(self, batch: WriteBatch) -> None:
         """Puts rows, durably, into a shard that no epoch has written yet."""
@@ -162,10 +167,13 @@ class ShardStore:
 class EpochTransaction:
     """One task's reads and writes of a shard in one epoch and stage, all of them or none."""
 
-    def __init__(self, environment: Environment, *, epoch: int, stage: int, committed: int) -> None:
+    def __init__(
+        self, environment: Environment, codecs: dict[int, TableCodec], *, epoch: int, stage: int, committed: int
+    ) -> None:
         self.epoch = epoch
         self.stage = stage
         self._environment = environment
+        self._codecs = codecs
         self._turn = ExitStack()
         self._writer = ShardWriter(environment, epoch=epoch, stage=stage, committed=committed)
         self._tables: dict[int, StateTable] = {}
@@ -190,10 +198,17 @@ class EpochTransaction:
         """The table; the same object for everybody in this transaction."""
         table = self._tables.get(schema.table_id)
         if table is None:
-            table = self._tables[schema.table_id] = StateTable(schema, self._writer, self._known_keys)
-        elif table.schema != schema:
+            table = self._tables[schema.table_id] = StateTable(self._codec(schema), self._writer, self._known_keys)
+        elif table.schema is not schema and table.schema != schema:
             raise InternalError(f"table {schema.name} is used with two schemas in one epoch")
         return table
+
+    def _codec(self, schema: TableSchema) -> TableCodec:
+        """That of an earlier epoch, if it was for this very schema: comparing schemas would cost as much as a codec."""
+        codec = self._codecs.get(schema.table_id)
+        if codec is None or codec.schema is not schema:
+            codec = self._codecs[schema.table_id] = TableCodec(schema)
+        return codec
 
     def purge(self, table_id: int, limit: int) -> bool:
         """Deletes at most `limit` rows of a dropped table, for good; True if none are left on this shard."""

@@ -166,8 +166,7 @@ class ShardWriter:
         batch = written.batch
         if not written.can_be_undone:
             if not written.is_purge:
-                self._statistics.add(batch.keys, self._old_values(batch.keys, None), -1)
-                self._statistics.add(batch.keys, batch.values, +1)
+                self._statistics.replace(batch.keys, self._old_values(batch.keys, None), batch.values)
             apply_writes(self.transaction, batch)
             return
         old = None if known is None else _known_values(known, batch.keys)
@@ -179,8 +178,7 @@ class ShardWriter:
             if not len(batch.keys):
                 return
         self._undo.append(WriteBatch(batch.keys, old))
-        self._statistics.add(batch.keys, old, -1)
-        self._statistics.add(batch.keys, batch.values, +1)
+        self._statistics.replace(batch.keys, old, batch.values)
         apply_writes(self.transaction, batch)
 
     def _old_values(self, keys: pa.BinaryArray, new: Mask | None) -> pa.BinaryArray:

@@ -37,7 +37,6 @@ from risingpy.storage.known_keys import KnownKeys
 from risingpy.storage.mem_table import MemTable, WriteBatch, is_ascending
 from risingpy.storage.shard_writer import ShardWriter
 from risingpy.storage.table_codec import TableCodec
-from risingpy.storage.table_schema import TableSchema
 
 # Writes go to the store from here on, also unread: Arrow's binary arrays end at 2 GiB.
 LARGEST_MEM_TABLE = 512 << 20
@@ -49,19 +48,20 @@ class StateTable:
     Keys, and prefixes of keys, are columns in the order of the schema's key, of exactly its Arrow types.
     """
 
-    def __init__(self, schema: TableSchema, writer: ShardWriter, known_keys: KnownKeys | None = None) -> None:
-        self.schema = schema
-        self._codec = TableCodec(schema, known_keys)
+    def __init__(self, codec: TableCodec, writer: ShardWriter, known_keys: KnownKeys | None = None) -> None:
+        self.schema = codec.schema
+        self._codec = codec
+        self._known_keys = known_keys
         self._writer = writer
         self._written = MemTable()
         # What the last `get_rows` found, so that writing the same keys need not look again.
         self._read: WriteBatch | None = None
-        self._all = list(range(len(schema.columns)))
+        self._all = range(len(self.schema.columns))
 
     def get_rows(self, keys: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], list[pa.Array]]:
         """The rows of whole keys: which were found, and the value columns, NULL where a row was not."""
-        encoded = self._codec.encode_keys([whole(column) for column in keys])
-        points = read_points(self._newest(), encoded)
+        encoded = self._codec.encode_keys([whole(column) for column in keys], known=self._known_keys)
+        points = read_points(self._newest(), encoded, may_be_long=self._codec.has_long_keys)
         self._read = WriteBatch(points.sorted_keys, points.sorted_values)
         found = np.asarray(points.values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
         return found, self._codec.decode_values(points.values)
@@ -263,7 +263,7 @@ class StateTable:
         ops = np.asarray(ops)
         if not len(ops):
             return
-        keys, values = self._codec.encode([whole(column) for column in rows], len(ops))
+        keys, values = self._codec.encode([whole(column) for column in rows], len(ops), self._known_keys)
         self._written.add(keys, values, ops > 0, are_changes=are_changes)
         if self._written.size_bytes > LARGEST_MEM_TABLE:
             self.flush()

@@ -34,11 +34,10 @@ _LENGTH = struct.Struct(">I")
 
 
 class TableCodec:
-    """Encodes and decodes rows of one schema. Codecs that are used together may share their `known` keys."""
+    """Encodes and decodes rows of one schema. Tables that are written together may share the `known` keys."""
 
-    def __init__(self, schema: TableSchema, known: KnownKeys | None = None) -> None:
+    def __init__(self, schema: TableSchema) -> None:
         self.schema = schema
-        self._known = known
         self.types = [column.type for column in schema.columns]
         self._key = [column.index for column in schema.key]
         missing = set(range(len(schema.columns))) - {*self._key, *schema.value_columns}
@@ -73,16 +72,23 @@ class TableCodec:
         """The vnode of each key, or prefix of one that tells it."""
         return compute_vnodes([key[position] for position in self._distribution], len(key[0]) if key else 1)
 
-    def encode_keys(self, key: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16] | None = None) -> pa.BinaryArray:
+    def encode_keys(
+        self,
+        key: Sequence[pa.Array],
+        vnodes: npt.NDArray[np.uint16] | None = None,
+        known: KnownKeys | None = None,
+    ) -> pa.BinaryArray:
         """Whole keys, or prefixes of keys, from the leading columns of the key; one if the key has no columns."""
         if vnodes is None and len(key) == len(self._key):
-            return self._whole_keys(key, len(key[0]) if key else 1)
+            return self._whole_keys(key, len(key[0]) if key else 1, known)
         return encode_keys(self.schema, key, self.vnodes(key) if vnodes is None else vnodes)
 
-    def encode(self, rows: Sequence[pa.Array], n: int) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+    def encode(
+        self, rows: Sequence[pa.Array], n: int, known: KnownKeys | None = None
+    ) -> tuple[pa.BinaryArray, pa.BinaryArray]:
         """Keys and values, as they are stored, of n rows with all columns in schema order."""
         key = [whole(rows[column]) for column in self._key]
-        keys = self._whole_keys(key, n)
+        keys = self._whole_keys(key, n, known)
         columns = [rows[column] for column in self.schema.value_columns]
         if self.schema.value_format is ValueFormat.ROW:
             ids = [self.schema.columns[column].column_id for column in self.schema.value_columns]
@@ -100,14 +106,14 @@ class TableCodec:
             values = _with_long_keys(keys, values, is_long)
         return stored, values
 
-    def _whole_keys(self, key: Sequence[pa.Array], n: int) -> pa.BinaryArray:
+    def _whole_keys(self, key: Sequence[pa.Array], n: int, known: KnownKeys | None) -> pa.BinaryArray:
         table_id, shape = self.schema.table_id, self._key_shape
-        keys = self._known.find(table_id, shape, key) if self._known else None
+        keys = known.find(table_id, shape, key) if known else None
         if keys is None:
             vnodes = compute_vnodes([key[position] for position in self._distribution], n)
             keys = encode_keys(self.schema, key, vnodes)
-            if self._known and key:
-                self._known.remember(table_id, shape, key, keys)
+            if known and key:
+                known.remember(table_id, shape, key, keys)
         return keys
 
     def decode_values(self, values: pa.BinaryArray) -> list[pa.Array]:

@@ -55,23 +55,26 @@ class StatisticsChange:
 
     def add(self, keys: pa.BinaryArray, values: pa.BinaryArray, sign: int) -> None:
         """Rows of one table that come (+1) or go (-1), as they are stored; those whose value is NULL do not count."""
+        self._add(keys, (values, sign))
+
+    def replace(self, keys: pa.BinaryArray, old: pa.BinaryArray, new: pa.BinaryArray) -> None:
+        """As `add`, of rows of one table that go and of those that come under the same keys."""
+        self._add(keys, (old, -1), (new, +1))
+
+    def _add(self, keys: pa.BinaryArray, *changes: tuple[pa.BinaryArray, int]) -> None:
         if not len(keys):
             return
         table = keys[0].as_py()[:TABLE_ID_BYTES]
-        totals = self._totals.setdefault(table, np.zeros(4, np.int64))
-        key, value = buffers_of(keys), buffers_of(values)
-        digests.add_rows(
-            key.data,
-            key.offsets,
-            TABLE_ID_BYTES,
-            value.data,
-            value.offsets,
-            value.validity,
-            value.bit_offset,
-            len(keys),
-            sign,
-            address(totals),
-        )
+        totals = self._totals.get(table)
+        if totals is None:
+            totals = self._totals[table] = np.zeros(4, np.int64)
+        key = buffers_of(keys)
+        for values, sign in changes:
+            value = buffers_of(values)
+            digests.add_rows(
+                key.data, key.offsets, TABLE_ID_BYTES, value.data, value.offsets, value.validity, value.bit_offset,
+                len(keys), sign, address(totals),
+            )  # fmt: skip
 
     def forget(self, table_id: int) -> None:
         """The table is being purged: nobody asks for it any more."""

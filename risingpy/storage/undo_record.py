@@ -101,8 +101,7 @@ def undo_stages(
             raise CorruptData(f"stage {stage} in {environment.path} is two epochs ahead of epoch {committed}")
         for part in reversed(record.parts):
             now = whole(pa.array(list(map(transaction.get, part.keys.to_pylist())), pa.binary()))
-            statistics.add(part.keys, now, -1)
-            statistics.add(part.keys, part.values, +1)
+            statistics.replace(part.keys, now, part.values)
             apply_writes(transaction, part)
         number = stage.to_bytes(4)
         transaction.delete(number, db=environment.databases[UNDO])

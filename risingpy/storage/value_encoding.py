@@ -28,9 +28,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from risingpy.storage.column_buffers import ColumnBuffers, CorruptData, Integers, address, buffers_of
-from risingpy.storage.kernels import key_reading
-from risingpy.storage.plain_columns import encode_columns, read_column
+from risingpy.storage.column_buffers import CorruptData, Integers, address, buffers_of
+from risingpy.storage.kernels import datums
+from risingpy.storage.plain_columns import encode_columns, read_column, refuse_unfinished
 from risingpy.types import SqlType
 
 VERSION_BYTE = 2
@@ -46,22 +46,10 @@ def decode_values(values: pa.BinaryArray, types: Sequence[SqlType]) -> list[pa.A
     encoded = buffers_of(values)
     n = encoded.length
     positions: Integers = np.empty(n, np.int64)
-    key_reading.start_positions(encoded.offsets, n, 0, address(positions))
-    _check_version(encoded, positions)
+    rows = encoded.data, encoded.offsets, encoded.validity, encoded.bit_offset, n
+    wrong = datums.read_first_bytes(VERSION_BYTE, *rows, address(positions))
+    if wrong:
+        raise CorruptData(f"{wrong} stored values have no version byte {VERSION_BYTE:02x}")
     columns = [read_column(encoded, wanted.arrow, positions) for wanted in types]
-    if ((positions != encoded.ends) & encoded.present).any():
-        raise CorruptData("a stored value is longer than its columns")
+    refuse_unfinished(encoded, positions, "a stored value is longer than its columns")
     return columns
-
-
-def _check_version(encoded: ColumnBuffers, positions: Integers) -> None:
-    """Moves past the version byte of each row that is there."""
-    present = encoded.present
-    starts = positions[present]
-    if not len(starts):
-        return
-    if (starts >= encoded.ends[present]).any():
-        raise CorruptData("a stored value is empty")
-    if (np.frombuffer(encoded.owner.buffers()[2], np.uint8)[starts] != VERSION_BYTE).any():
-        raise CorruptData(f"a stored value has no version byte {VERSION_BYTE:02x}")
-    positions += 1

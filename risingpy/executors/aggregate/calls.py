@@ -79,7 +79,10 @@ class PartialInput:
 
     def partials(self, state: ValueState, rows: Rows) -> list[pa.Array]:
         """The change of each group's state: the sum of its parts."""
-        return state.merge(rows.groups.codes, rows.groups.number, [rows.columns[k] for k in self.columns])
+        parts = [rows.columns[k] for k in self.columns]
+        if len(rows.ops) == rows.groups.number:  # each group has one, and groups are numbered by first appearance
+            return parts
+        return state.merge(rows.groups.codes, rows.groups.number, parts)
 
 
 class ValueCall:

@@ -61,6 +61,8 @@ def group_by(columns: Sequence[pa.Array], types: Sequence[SqlType], rows: int) -
     if not columns:
         return Groups(np.zeros(rows, np.int64), [], 1)
     columns = [canonical_column(column, type_) for column, type_ in zip(columns, types, strict=True)]
+    if rows == 1:
+        return Groups(np.zeros(1, np.int64), columns, 1)
     if len(columns) == 1 and _is_plain(types[0]):
         encoded = columns[0].dictionary_encode(null_encoding="encode")
         codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)

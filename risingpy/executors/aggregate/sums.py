@@ -25,7 +25,7 @@ Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _NUMERIC_LIMIT = 10**38  # the first number too long for numeric
-_INTEGER_RANGE = {TypeKind.BIGINT: 2**63 - 1}
+_LIMIT_HIGH = _NUMERIC_LIMIT >> 64
 _INTERVAL_PARTS = 3
 _MAX_INT32 = 2**31 - 1
 
@@ -60,11 +60,7 @@ class ExactSum(ValueState):
         empty = integers_of(states[-1]) == 0
         words = _words(states[0]).reshape(-1, 2)
         top = integers_of(states[1]) if self._wide else words[:, 1] >> 63
-        if self.result_type.kind is TypeKind.NUMERIC:
-            limit = _NUMERIC_LIMIT - 1
-        else:
-            limit = _INTEGER_RANGE[self.result_type.kind]
-        too_large = ~empty & _exceeds(words, top, limit)
+        too_large = ~empty & _exceeds(words, top, self.result_type.kind)
         null = empty | too_large
         if self.result_type.kind is TypeKind.NUMERIC:
             column = fixed(words, self.result_type.arrow, null)
@@ -163,15 +159,17 @@ def fixed(data: Integers, arrow_type: pa.DataType, null: Mask | None) -> pa.Arra
     return pa.Array.from_buffers(arrow_type, len(data), [validity, pa.py_buffer(data)])
 
 
-def _exceeds(words: Integers, top: Integers, limit: int) -> Mask:
-    """Whether a 192-bit number lies outside [-limit, limit], or below -limit - 1 for an integer type's limit."""
-    fits_128 = top == words[:, 1] >> 63
-    low = np.ascontiguousarray(words[:, 0]).view(np.uint64)
-    high = words[:, 1]
-    above = _greater(high, low, limit)
-    lowest = -limit - 1 if limit == _INTEGER_RANGE[TypeKind.BIGINT] else -limit
-    below = ~_greater(high, low, lowest - 1)
-    outside: Mask = ~fits_128 | above | below
+def _exceeds(words: Integers, top: Integers, kind: TypeKind) -> Mask:
+    """Whether a 192-bit number, its low words and its top one, is too large for a bigint or a numeric."""
+    low, high = words[:, 0], words[:, 1]
+    outside: Mask = top != high >> 63
+    if kind is TypeKind.BIGINT:
+        outside |= high != low >> 63
+        return outside
+    near = (high >= _LIMIT_HIGH) | (high <= -_LIMIT_HIGH)
+    if near.any():
+        unsigned = np.ascontiguousarray(low).view(np.uint64)
+        outside |= _greater(high, unsigned, _NUMERIC_LIMIT - 1) | ~_greater(high, unsigned, -_NUMERIC_LIMIT)
     return outside
 
 

@@ -53,7 +53,8 @@ class Count(ValueState):
         return [merged_integers(codes, groups, states[0])]
 
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
-        return states[0].fill_null(0), 0
+        (count,) = states
+        return count.fill_null(0) if count.null_count else count, 0
 
 
 @dataclass(frozen=True, slots=True)

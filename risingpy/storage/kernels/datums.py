@@ -23,6 +23,39 @@ from risingpy.storage.kernels.memory import (
 
 
 @kernel
+def write_first_bytes(byte: int, n: int, out: int, positions: int) -> None:
+    """Writes `byte` at every position and moves it on."""
+    for i in range(n):
+        position = load_i64(positions + 8 * i)
+        store_u8(out + position, byte)
+        store_i64(positions + 8 * i, position + 1)
+
+
+@kernel
+def read_first_bytes(byte: int, data: int, offsets: int, validity: int, bit_offset: int, n: int, positions: int) -> int:
+    """Sets `positions` behind each row's first byte; returns how many of the rows that are there have another one."""
+    wrong = 0
+    for i in range(n):
+        start = load_i32(offsets + 4 * i)
+        if is_valid(validity, bit_offset + i):
+            empty = load_i32(offsets + 4 * i + 4) == start
+            if empty or load_u8(data + start) != byte:
+                wrong += 1
+        store_i64(positions + 8 * i, start + 1)
+    return wrong
+
+
+@kernel
+def count_unfinished(ends: int, validity: int, bit_offset: int, n: int, positions: int) -> int:
+    """How many of the rows that are there do not end at their position; `ends` are Arrow offsets."""
+    unfinished = 0
+    for i in range(n):
+        if is_valid(validity, bit_offset + i) and load_i64(positions + 8 * i) != load_i32(ends + 4 * i):
+            unfinished += 1
+    return unfinished
+
+
+@kernel
 def write_flags(
     validity: int, bit_offset: int, n: int, width: int, offsets: int, out: int, positions: int, targets: int
 ) -> None:

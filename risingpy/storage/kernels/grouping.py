@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from risingpy.storage.kernels.compile import inlined, kernel
+from risingpy.storage.kernels.keys import write_integer
 from risingpy.storage.kernels.memory import (
+    is_valid,
     load_i32,
     load_i64,
     load_u8,
     load_u16,
     load_u32,
     store_i64,
+    store_u8,
     store_u16,
     store_u32,
 )
@@ -67,6 +70,29 @@ def hash_vnodes(data: int, offsets: int, n: int, vnode_mask: int, vnodes: int) -
         start = load_i32(offsets + 4 * i)
         end = load_i32(offsets + 4 * i + 4)
         store_u16(vnodes + 2 * i, hash_bytes(data + start, end - start) & vnode_mask)
+
+
+@kernel
+def hash_integer_vnodes(
+    source: int,
+    width: int,
+    validity: int,
+    bit_offset: int,
+    n: int,
+    null_tag: int,
+    vnode_mask: int,
+    scratch: int,
+    vnodes: int,
+) -> None:
+    """As `hash_vnodes`, of keys that are one integer each, which are written to 9 bytes of `scratch` in turn."""
+    for i in range(n):
+        length = 1
+        if is_valid(validity, bit_offset + i):
+            write_integer(scratch, source + width * i, width, 0)
+            length += width
+        else:
+            store_u8(scratch, null_tag)
+        store_u16(vnodes + 2 * i, hash_bytes(scratch, length) & vnode_mask)
 
 
 @inlined

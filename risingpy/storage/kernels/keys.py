@@ -6,7 +6,7 @@ wrote. `flip` is -1 for a descending column, which inverts every byte after the 
 
 from __future__ import annotations
 
-from risingpy.storage.kernels.compile import kernel
+from risingpy.storage.kernels.compile import inlined, kernel
 from risingpy.storage.kernels.memory import (
     copy_flipped,
     is_valid,
@@ -53,27 +53,32 @@ def write_table_ids(out: int, n: int, table_id: int, offsets: int) -> None:
         store_u32(out + load_i32(offsets + 4 * i), table)
 
 
+@inlined
+def write_integer(target: int, source: int, width: int, flip: int) -> None:
+    """The tag and the bytes of one integer of 2, 4 or 8 bytes, signed; or of 1 byte, unsigned (boolean)."""
+    store_u8(target, VALUE_TAG)
+    if width == 8:
+        store_i64(target + 1, swap_bytes(load_i64(source) ^ SIGN ^ flip))
+    elif width == 4:
+        store_u32(target + 1, swap_bytes((load_u32(source) ^ SIGN_32 ^ flip) << 32))
+    elif width == 2:
+        store_u16(target + 1, swap_bytes((load_u16(source) ^ 0x8000 ^ flip) << 48))
+    else:
+        store_u8(target + 1, load_u8(source) ^ flip)
+
+
 @kernel
 def write_integers(
     source: int, width: int, validity: int, bit_offset: int, n: int, null_tag: int, flip: int, out: int, positions: int
 ) -> None:
-    """Integers of 2, 4 or 8 bytes, signed; or of 1 byte, unsigned (boolean)."""
+    """Integers, as `write_integer` has them, or NULL."""
     for i in range(n):
         position = load_i64(positions + 8 * i)
-        target = out + position
         if not is_valid(validity, bit_offset + i):
-            store_u8(target, null_tag)
+            store_u8(out + position, null_tag)
             store_i64(positions + 8 * i, position + 1)
             continue
-        store_u8(target, VALUE_TAG)
-        if width == 8:
-            store_i64(target + 1, swap_bytes(load_i64(source + 8 * i) ^ SIGN ^ flip))
-        elif width == 4:
-            store_u32(target + 1, swap_bytes((load_u32(source + 4 * i) ^ SIGN_32 ^ flip) << 32))
-        elif width == 2:
-            store_u16(target + 1, swap_bytes((load_u16(source + 2 * i) ^ 0x8000 ^ flip) << 48))
-        else:
-            store_u8(target + 1, load_u8(source + i) ^ flip)
+        write_integer(out + position, source + width * i, width, flip)
         store_i64(positions + 8 * i, position + 1 + width)
 
 
