@@ -7,9 +7,11 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.examples import FUZZ, FUZZ_EXAMPLES
+
 # `make fuzz` takes the second: many more examples.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fuzz", settings.get_profile("default"), max_examples=2000)
+settings.register_profile(FUZZ, settings.get_profile("default"), max_examples=FUZZ_EXAMPLES)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

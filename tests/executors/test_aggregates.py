@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.aggregate import partial_types, state_types
@@ -24,6 +24,7 @@ from risingpy.optimizer.state_tables import materialized_input_state, value_stat
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, VARCHAR, SqlType, TypeKind, numeric
 from risingpy.types import NARROW_NUMERIC as NUMERIC
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, chunk, comparable, delta, leaf, properties
 from tests.executors.histories import BIG, bigints, booleans, doubles, groups, histories, intervals, numerics, texts
 
@@ -142,7 +143,7 @@ def check(
 
 @pytest.mark.parametrize("argument", CASES, ids=str)
 @given(data=st.data())
-@settings(max_examples=25)
+@examples(25)
 def test_hash_agg(argument: SqlType, data: st.DataObject) -> None:
     values, calls = CASES[argument]
     types = [BIGINT, INTEGER, argument, BOOLEAN]
@@ -154,7 +155,7 @@ def test_hash_agg(argument: SqlType, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("argument", CASES, ids=str)
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_simple_agg(argument: SqlType, data: st.DataObject) -> None:
     values, calls = CASES[argument]
     types = [BIGINT, INTEGER, argument, BOOLEAN]
@@ -169,7 +170,7 @@ def test_simple_agg(argument: SqlType, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("argument", [t for t in CASES if t.kind is not TypeKind.VARCHAR], ids=str)
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_two_phases(argument: SqlType, data: st.DataObject) -> None:
     """Two shards' LocalAggs before one HashAgg."""
     values, calls = CASES[argument]
@@ -217,7 +218,7 @@ def two_phases(
 
 
 @given(history=histories(groups, doubles, booleans))
-@settings(max_examples=25)
+@examples(25)
 def test_append_only_extremes(history: list[Relation]) -> None:
     """Of an input that only grows, min and max keep a value."""
     types = [BIGINT, INTEGER, DOUBLE, BOOLEAN]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import count, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.expression.nodes import Call
@@ -17,6 +17,7 @@ from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import StreamPlan
 from risingpy.optimizer.stream_join import plan_join
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta
 from tests.executors.histories import groups, histories
 from tests.executors.test_hash_join import ID, KEY, LEFT, RIGHT, VALUE, aligned, both, equal, input_of, reference
@@ -66,7 +67,7 @@ def nearest_of(row: Row, others: Sequence[Row], function: str) -> Row | None:
 @pytest.mark.parametrize("kind", [JoinKind.ASOF, JoinKind.ASOF_LEFT], ids=lambda kind: kind.value)
 @pytest.mark.parametrize("function", COMPARISONS)
 @given(left=histories(groups, values), right=histories(groups, values))
-@settings(max_examples=40)
+@examples(40)
 def test_as_of_join(kind: JoinKind, function: str, left: list[Relation], right: list[Relation]) -> None:
     order = random.Random(1)
     plan = plan_of(kind, function)

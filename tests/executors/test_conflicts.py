@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.optimizer.catalog import ColumnDesc
@@ -13,6 +13,7 @@ from risingpy.optimizer.plan import ConflictBehavior, Materialize
 from risingpy.optimizer.state_tables import relation_table
 from risingpy.storage.table_schema import KeyColumn
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Row, chunk, comparable, leaf, properties
 
 TYPES = [BIGINT, VARCHAR, DOUBLE, BIGINT]  # key, text, number, version
@@ -71,7 +72,7 @@ _LEAST = -100
     ],
 )
 @given(epochs=st.lists(writes, min_size=1, max_size=4))
-@settings(max_examples=60)
+@examples(60)
 def test_conflicts(
     behavior: ConflictBehavior, version: int | None, make: Callable[[], Write], epochs: list[list[tuple[int, Row]]]
 ) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.optimizer.plan_ordered import Dedup
 from risingpy.optimizer.state_tables import seen_values
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties
 from tests.executors.histories import doubles, groups, texts
 
@@ -24,7 +25,7 @@ def dedup(key: tuple[int, ...]) -> Dedup:
 
 
 @given(epochs=epochs, key=st.sampled_from([(1,), (2, 1), (3,), (1, 2, 3)]))
-@settings(max_examples=200)
+@examples(200)
 def test_dedup(epochs: list[list[tuple[object, ...]]], key: tuple[int, ...]) -> None:
     plan = dedup(key)
     history: list[Relation] = [{}]

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.epoch_time import COUNTER_BITS
@@ -20,6 +20,7 @@ from risingpy.optimizer.plan import Now, Project, StreamPlan
 from risingpy.optimizer.plan_joins import DynamicFilter
 from risingpy.optimizer.state_tables import bound_table, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, INTERVAL, TIMESTAMPTZ, VARCHAR, SqlType
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties
 from tests.executors.histories import bigints, doubles, histories, texts
 
@@ -71,7 +72,7 @@ def together(left: list[Relation], right: list[Relation]) -> list[tuple[Relation
 @pytest.mark.parametrize("comparison", COMPARISONS)
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_the_bound_of_a_row(kind: str, comparison: str, data: st.DataObject) -> None:
     type_, values = KINDS[kind]
     left = data.draw(histories(values, bigints, keys=8, epochs=5))
@@ -95,7 +96,7 @@ moments = st.integers(-3, 6).map(lambda hours: START + hours * HOUR) | st.none()
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
 @given(left=histories(moments, bigints, keys=8, epochs=6), steps=st.lists(st.integers(0, 2), min_size=6, max_size=6))
-@settings(max_examples=150)
+@examples(150)
 def test_the_bound_of_the_time(comparison: str, left: list[Relation], steps: list[int]) -> None:
     """`f1 comparison now() - 1 hour`: no row is kept that will stay where it is."""
     now = Now(properties([TIMESTAMPTZ]))

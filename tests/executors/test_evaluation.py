@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.errors import DivisionByZero, NumericValueOutOfRange
@@ -34,6 +34,7 @@ from risingpy.types import (
     numeric,
 )
 from risingpy.types import NARROW_NUMERIC as NUMERIC
+from tests.examples import examples
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
 
@@ -185,7 +186,7 @@ rows = st.lists(st.tuples(*(values for _, values in COLUMNS)), min_size=1, max_s
 
 
 @given(expr=st.sampled_from([BIGINT, DOUBLE, BOOLEAN, NUMERIC]).flatmap(expressions), values=rows)
-@settings(max_examples=150)
+@examples(150)
 def test_arrow_agrees_with_duckdb(expr: Expr, values: list[tuple[object, ...]]) -> None:
     assert compile_arrow(expr) is not None or "float" in str(expr) or "double" in str(expr)
     columns = [pa.array([row[k] for row in values], type_.arrow) for k, (type_, _) in enumerate(COLUMNS)]
@@ -210,7 +211,7 @@ def numerics(draw: st.DrawFn) -> pa.Array:
 
 
 @given(left=numerics(), right=numerics(), data=st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_numeric_arithmetic_is_exact(left: pa.Array, right: pa.Array, data: st.DataObject) -> None:
     scales = (left.type.scale, right.type.scale)
     name = data.draw(st.sampled_from(["add", "subtract", "multiply", "divide"]))

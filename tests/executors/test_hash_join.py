@@ -12,7 +12,7 @@ from itertools import count, pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.expression.nodes import Call, Expr, InputRef
@@ -29,6 +29,7 @@ from risingpy.optimizer.plan_properties import Properties
 from risingpy.optimizer.stream_join import plan_join
 from risingpy.storage.table_schema import TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, VARCHAR, SqlType
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, chunk, comparable, delta, rows_of
 from tests.executors.histories import doubles, groups, histories, intervals, texts
 
@@ -191,7 +192,7 @@ COMBINATIONS = [(name, kind) for name in CASES for kind in KINDS if name != "cro
 
 @pytest.mark.parametrize(("name", "kind"), COMBINATIONS, ids=lambda value: getattr(value, "value", value))
 @given(data=st.data())
-@settings(max_examples=12)
+@examples(12)
 def test_join(name: str, kind: JoinKind, data: st.DataObject) -> None:
     case, keys = CASES[name]
     left, right = aligned(*(data.draw(histories(keys, values)) for _ in range(2)))
@@ -206,7 +207,7 @@ def by_key(history: list[Relation]) -> list[Relation]:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.value)
 @pytest.mark.parametrize("unique", ["left", "right", "both"])
 @given(left=histories(groups, values), right=histories(groups, values))
-@settings(max_examples=15)
+@examples(15)
 def test_a_side_with_one_row_per_key(kind: JoinKind, unique: str, left: list[Relation], right: list[Relation]) -> None:
     left_is, right_is = unique in ("left", "both"), unique in ("right", "both")
     case = Case(
@@ -221,7 +222,7 @@ def test_a_side_with_one_row_per_key(kind: JoinKind, unique: str, left: list[Rel
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.value)
 @given(left=histories(hot, values, keys=12), right=histories(hot, values, keys=12))
-@settings(max_examples=10)
+@examples(10)
 def test_hot_keys_are_worked_through_in_pieces(kind: JoinKind, left: list[Relation], right: list[Relation]) -> None:
     case, _ = CASES["condition"]
     with pytest.MonkeyPatch.context() as patch:

@@ -10,7 +10,7 @@ from itertools import count, pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.optimizer.fragments import nodes_of_fragment
@@ -20,6 +20,7 @@ from risingpy.optimizer.state_tables import state_tables
 from risingpy.optimizer.stream_agg import plan_aggregate
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, numeric
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf
 from tests.executors.histories import booleans, doubles, groups, histories, texts
 
@@ -136,21 +137,21 @@ rows = histories(groups, integers, texts, doubles, booleans)
 
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda k: f"{k}-{CASES[k][0].function}")
 @given(history=rows)
-@settings(max_examples=25)
+@examples(25)
 def test_each_call(case: int, history: list[Relation]) -> None:
     call, expected = CASES[case]
     check([call], history, [expected], grouped=True)
 
 
 @given(history=rows)
-@settings(max_examples=40)
+@examples(40)
 def test_all_calls_together(history: list[Relation]) -> None:
     """Calls with the same distinct arguments share a dedup table."""
     check([call for call, _ in CASES], history, [expected for _, expected in CASES], grouped=True)
 
 
 @given(history=rows)
-@settings(max_examples=25)
+@examples(25)
 def test_without_groups(history: list[Relation]) -> None:
     check([call for call, _ in CASES], history, [expected for _, expected in CASES], grouped=False)
 

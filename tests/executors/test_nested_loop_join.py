@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
@@ -15,6 +15,7 @@ from risingpy.optimizer import logical
 from risingpy.optimizer.catalog import Relation as CatalogRelation
 from risingpy.optimizer.logical import JoinKind
 from risingpy.types import BIGINT, BOOLEAN
+from tests.examples import examples
 from tests.executors.bench import Row
 from tests.executors.test_stage_runner import (
     COLUMNS,
@@ -118,7 +119,7 @@ def views(
     created=st.integers(0, 2),
     chunk_rows=st.sampled_from([1, 100]),
 )
-@settings(max_examples=6)
+@examples(6)
 def test_views_equal_their_queries(
     way: Way,
     kind: JoinKind,

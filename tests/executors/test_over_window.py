@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.expression.duckdb_connection import connect
@@ -27,6 +27,7 @@ from risingpy.optimizer.plan_properties import Distribution, DistributionKind, P
 from risingpy.optimizer.state_tables import ordered_rows
 from risingpy.storage.state_table import StateTable
 from risingpy.types import BIGINT, DOUBLE, INTEGER, VARCHAR, SqlType, numeric
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf
 from tests.executors.histories import groups, histories, texts
 
@@ -166,7 +167,7 @@ def check(plan: OverWindow, history: list[Relation]) -> None:
 
 
 @given(history=rows, window=windows)
-@settings(max_examples=300)
+@examples(300)
 def test_over_window(history: list[Relation], window: Any) -> None:
     check(over_window(*window), history)
 
@@ -186,7 +187,7 @@ many_rows = histories(groups, values, texts, keys=30, epochs=4)
     calls=st.lists(st.sampled_from(NEAR), min_size=1, max_size=3),
     changed=st.data(),
 )
-@settings(max_examples=300)
+@examples(300)
 def test_neighbours_are_enough(
     history: list[Relation], partition_by: Any, order: Any, calls: list[WindowCall], changed: st.DataObject
 ) -> None:

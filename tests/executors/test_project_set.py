@@ -7,12 +7,13 @@ from itertools import pairwise, zip_longest
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer.plan import ProjectSet
 from risingpy.types import BIGINT, VARCHAR, array_of
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, delta, leaf, properties
 from tests.executors.histories import histories
 
@@ -37,7 +38,7 @@ def _without_arrays(changes: pa.Table) -> pa.Table:
 
 @pytest.mark.parametrize("outer", [False, True])
 @given(history=histories(numbers, words))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_elements(history: list[Relation], outer: bool) -> None:
     lists = tuple(InputRef(k, TYPES[k]) for k in (1, 2))
     types = [*TYPES, BIGINT, BIGINT, VARCHAR]

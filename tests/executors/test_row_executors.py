@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.dml import DmlExecutor
@@ -18,6 +18,7 @@ from risingpy.optimizer.plan import Filter, Project, Source, StreamPlan, Union, 
 from risingpy.optimizer.state_tables import marker_table
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, SqlType
 from risingpy.types import NARROW_NUMERIC as NUMERIC
+from tests.examples import examples
 from tests.executors.bench import (
     FragmentBench,
     Input,
@@ -62,7 +63,7 @@ def either(condition: Callable[[Row], bool]) -> Callable[[Row], list[Row]]:
 
 
 @given(history=rows)
-@settings(max_examples=25)
+@examples(25)
 def test_filter_by_arrow(history: list[Relation]) -> None:
     predicate = call("or", call("gt", NUMBER, big(0)), call("eq", TEXT, Literal("a", VARCHAR)))
     plan = Filter(leaf(TYPES), predicate, properties(TYPES, (0,)))
@@ -70,7 +71,7 @@ def test_filter_by_arrow(history: list[Relation]) -> None:
 
 
 @given(history=rows)
-@settings(max_examples=15)
+@examples(15)
 def test_filter_by_duckdb_and_its_errors(history: list[Relation]) -> None:
     """100 / number > 0 fails for 0: that is false, and counted."""
     predicate = call("gt", call("modulo", big(100), NUMBER, type_=BIGINT), big(0))
@@ -79,14 +80,14 @@ def test_filter_by_duckdb_and_its_errors(history: list[Relation]) -> None:
 
 
 @given(history=rows)
-@settings(max_examples=25)
+@examples(25)
 def test_project_drops_changes_that_cancel(history: list[Relation]) -> None:
     plan = Project(leaf(TYPES), (KEY, NUMBER), properties(TYPES[:2], (0,)))
     check(plan, history, lambda row: [row[:2]])
 
 
 @given(history=rows)
-@settings(max_examples=15)
+@examples(15)
 def test_project_over_filter(history: list[Relation]) -> None:
     total = call("add", AMOUNT, AMOUNT, type_=NUMERIC)
     shown = call("concat_op", TEXT, Literal("!", VARCHAR), type_=VARCHAR)
@@ -125,7 +126,7 @@ def test_case_does_not_fail_for_a_branch_not_taken() -> None:
 
 
 @given(left=rows, right=rows)
-@settings(max_examples=15)
+@examples(15)
 def test_union(left: list[Relation], right: list[Relation]) -> None:
     plan = Union((leaf(TYPES), leaf(TYPES)), properties([*TYPES, INTEGER], (0, 4)))
     with FragmentBench(plan) as bench:
@@ -161,7 +162,7 @@ def test_source_picks_columns() -> None:
 
 
 @given(keys=st.lists(st.integers(-5, 5)), shards=st.integers(1, 4))
-@settings(max_examples=25)
+@examples(25)
 def test_dml_goes_to_one_shard_each_in_log_order(keys: list[int], shards: int) -> None:
     logged = chunk([(1, (key, position, None, None)) for position, key in enumerate(keys)], TYPES)
     parts = [

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
@@ -27,6 +27,7 @@ from risingpy.optimizer.graph import StreamGraph
 from risingpy.optimizer.logical import AggCall, Field
 from risingpy.storage.shard_store import ShardStore
 from risingpy.types import BIGINT, BOOLEAN, VARCHAR, SqlType, numeric
+from tests.examples import examples
 from tests.executors.bench import Input, Row, chunk
 from tests.optimizer.conftest import PlannerBench
 
@@ -233,7 +234,7 @@ writes = st.lists(
     created=st.integers(0, 4),
     chunk_rows=st.sampled_from([1, 2, 100]),
 )
-@settings(max_examples=20)
+@examples(20)
 def test_views_equal_their_queries(
     way: Way, shards: int, logs: list[tuple[Log, Log]], created: int, chunk_rows: int
 ) -> None:

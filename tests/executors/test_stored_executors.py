@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
@@ -17,6 +17,7 @@ from risingpy.optimizer.plan import ConflictBehavior, Materialize, TableScan
 from risingpy.optimizer.state_tables import progress_table, relation_table
 from risingpy.storage.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT, DOUBLE, INTERVAL, VARCHAR
+from tests.examples import examples
 from tests.executors.bench import (
     FragmentBench,
     Output,
@@ -49,7 +50,7 @@ def as_set(state: Relation) -> set[object]:
 
 
 @given(history=rows)
-@settings(max_examples=25)
+@examples(25)
 def test_no_check_stores_the_change_stream(history: list[Relation]) -> None:
     table = relation(1, (KeyColumn(1, descending=True), KeyColumn(0)))
     with FragmentBench(materialize(ConflictBehavior.NO_CHECK, table), [table]) as bench:
@@ -64,7 +65,7 @@ writes = st.lists(st.tuples(st.sampled_from([1, 1, -1]), st.integers(0, 4), text
 
 
 @given(epochs=st.lists(writes, min_size=1, max_size=4))
-@settings(max_examples=40)
+@examples(40)
 def test_overwrite_keeps_the_last_write_of_a_key(epochs: list[list[tuple[int, *Row]]]) -> None:
     table = relation(1)
     model: dict[object, Row] = {}
@@ -90,7 +91,7 @@ def test_overwriting_a_row_with_itself_changes_nothing() -> None:
 
 @pytest.mark.parametrize("chunk_rows", [1, 2, 3, 100])
 @given(history=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_backfill_meets_changes(chunk_rows: int, history: st.DataObject) -> None:
     """A scan that starts late, beside changes: when it is through, and ever after, it has the upstream's rows."""
     states = history.draw(histories(texts, doubles, intervals, keys=8, epochs=5))

@@ -9,7 +9,7 @@ from functools import cache
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
@@ -24,6 +24,7 @@ from risingpy.optimizer.now import NOW
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan, transform
 from risingpy.optimizer.rules import optimize
 from risingpy.types import BIGINT, TIMESTAMPTZ
+from tests.examples import examples
 from tests.executors.bench import Row
 from tests.executors.test_stage_runner import Database, Log, Way
 
@@ -72,7 +73,7 @@ steps = st.sampled_from([timedelta(0), timedelta(minutes=30), timedelta(hours=2)
     created=st.integers(0, 3),
     chunk_rows=st.sampled_from([2, 100]),
 )
-@settings(max_examples=5)
+@examples(5)
 def test_views_equal_their_queries_as_time_passes(
     way: Way, shards: int, epochs: list[tuple[Log, Log, timedelta]], created: int, chunk_rows: int
 ) -> None:

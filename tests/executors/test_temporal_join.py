@@ -7,7 +7,7 @@ from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.expression.nodes import Call
@@ -20,6 +20,7 @@ from risingpy.optimizer.state_tables import relation_table
 from risingpy.optimizer.stream_temporal_join import plan_temporal_join
 from risingpy.storage.table_schema import KeyColumn
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Row, comparable, delta, leaf, properties
 from tests.executors.bench import Relation as Rows
 from tests.executors.histories import groups, histories
@@ -53,7 +54,7 @@ def found(row: Row, table: Rows) -> Row | None:
 
 @pytest.mark.parametrize("kind", [JoinKind.TEMPORAL, JoinKind.TEMPORAL_LEFT], ids=lambda kind: kind.value)
 @given(left=histories(groups, values), right=histories(groups, values))
-@settings(max_examples=40)
+@examples(40)
 def test_temporal_join(kind: JoinKind, left: list[Rows], right: list[Rows]) -> None:
     order = random.Random(1)
     plan = plan_of(kind)

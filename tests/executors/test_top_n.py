@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.optimizer.logical import SortKey
@@ -17,6 +17,7 @@ from risingpy.optimizer.plan import ConflictBehavior, Materialize
 from risingpy.optimizer.plan_ordered import LocalTopN, TopN
 from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties
 from tests.executors.histories import doubles, groups, histories, texts
 
@@ -113,13 +114,13 @@ def check(plan: TopN, history: list[Relation]) -> None:
 
 
 @given(history=rows, shape=shapes, with_ties=st.booleans())
-@settings(max_examples=300)
+@examples(300)
 def test_top_n(history: list[Relation], shape: Any, with_ties: bool) -> None:
     check(top_n(*shape, with_ties=with_ties and bool(shape[1])), history)
 
 
 @given(history=rows, shape=shapes)
-@settings(max_examples=50)
+@examples(50)
 def test_offset_alone(history: list[Relation], shape: Any) -> None:
     group_key, order, _, offset = shape
     check(top_n(group_key, order, None, offset + 1, with_ties=False), history)
@@ -135,13 +136,13 @@ def grown(history: list[Relation]) -> list[Relation]:
 
 
 @given(history=rows, shape=shapes, with_ties=st.booleans())
-@settings(max_examples=150)
+@examples(150)
 def test_append_only(history: list[Relation], shape: Any, with_ties: bool) -> None:
     check(top_n(*shape, with_ties=with_ties and bool(shape[1]), append_only=True), grown(history))
 
 
 @given(history=rows, order=orders)
-@settings(max_examples=150)
+@examples(150)
 def test_the_first_row_of_each_group_in_the_view_itself(history: list[Relation], order: tuple[SortKey, ...]) -> None:
     top = top_n((GROUP,), order, 1, 0, with_ties=False, append_only=True)
     plan = Materialize(top.input, top.table, ConflictBehavior.NO_CHECK, top.properties, first_by=order)
@@ -155,7 +156,7 @@ def test_the_first_row_of_each_group_in_the_view_itself(history: list[Relation],
 
 
 @given(history=rows, shape=shapes, with_ties=st.booleans())
-@settings(max_examples=150)
+@examples(150)
 def test_the_first_phase_lets_the_first_rows_through(history: list[Relation], shape: Any, with_ties: bool) -> None:
     """Of one epoch's rows, exactly those that are among the first, if there are more."""
     _, order, limit, offset = shape

@@ -9,7 +9,7 @@ from itertools import count
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
@@ -30,6 +30,7 @@ from risingpy.optimizer.stream_over_window import plan_over_window
 from risingpy.optimizer.stream_top_n import TopRows, plan_top_n
 from risingpy.optimizer.stream_window_close import sorted_by_watermark
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
+from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, chunk, delta, leaf
 
 KEY, GROUP, TIME, VALUE = range(4)
@@ -40,8 +41,6 @@ SCAN = Scan(0, "t", tuple(range(len(TYPES))), FIELDS)
 DISTINCT = AggCall("count", (VALUE,), BIGINT, distinct=True)
 CALLS = (AggCall("count", (), BIGINT), AggCall("sum", (VALUE,), BIGINT), AggCall("min", (VALUE,), INTEGER), DISTINCT)
 
-# Each example runs up to six epochs on two stores.
-fewer = settings(max_examples=settings.default.max_examples // 5)
 
 Plan = Callable[[Sequence[StreamPlan], Callable[[], int]], StreamPlan]
 
@@ -175,27 +174,27 @@ def same_and_clean(step: Step, cleaned: Output, plain: Output, benches: list[Fra
         assert not any(is_passed(step, time) for time in kept)
 
 
-@fewer
+@examples(20)  # each runs up to six epochs on two stores
 @given(histories())
 def test_groups(steps: list[Step]) -> None:
     Twins(aggregated).run(steps, same_and_clean)
 
 
-@fewer
+@examples(20)  # each runs up to six epochs on two stores
 @given(histories())
 @pytest.mark.parametrize("make", [first_two, first_one])
 def test_first_rows(make: Plan, steps: list[Step]) -> None:
     Twins(make).run(steps, same_and_clean)
 
 
-@fewer
+@examples(20)  # each runs up to six epochs on two stores
 @given(histories(append_only=True))
 @pytest.mark.parametrize("make", [first_two, first_one, distinct])
 def test_of_what_only_grows(make: Plan, steps: list[Step]) -> None:
     Twins(make, append_only=True).run(steps, same_and_clean)
 
 
-@fewer
+@examples(20)  # each runs up to six epochs on two stores
 @given(histories(inputs=2))
 @pytest.mark.parametrize(
     "kind", [JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL, JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI]
@@ -213,7 +212,7 @@ def near_rows_are_kept(step: Step, cleaned: Output, plain: Output, benches: list
                 assert not any(is_passed(late, row[TIME]) for row in rows)  # type: ignore[index]
 
 
-@fewer
+@examples(20)  # each runs up to six epochs on two stores
 @given(histories(inputs=2))
 @pytest.mark.parametrize("kind", [JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL, JoinKind.LEFT_ANTI])
 def test_interval_joins(kind: JoinKind, steps: list[Step]) -> None:
@@ -224,7 +223,7 @@ def test_interval_joins(kind: JoinKind, steps: list[Step]) -> None:
     twins.run(steps, near_rows_are_kept)
 
 
-@fewer
+@examples(20)  # each runs up to six epochs on two stores
 @given(histories())
 def test_groups_emitted_on_close(steps: list[Step]) -> None:
     def check(step: Step, closed: Output, plain: Output, benches: list[FragmentBench]) -> None:
@@ -238,7 +237,7 @@ def test_groups_emitted_on_close(steps: list[Step]) -> None:
     Twins(emitting, plain=aggregated).run(steps, check)
 
 
-@fewer
+@examples(20)  # each runs up to six epochs on two stores
 @given(histories())
 def test_sort_lets_final_rows_go(steps: list[Step]) -> None:
     def check(step: Step, closed: Output, plain: Output, benches: list[FragmentBench]) -> None:
@@ -300,7 +299,7 @@ def later(time: object, distance: int) -> object:
 
 
 @pytest.mark.parametrize("calls", WINDOW_CALLS.values(), ids=WINDOW_CALLS)
-@fewer
+@examples(20)  # each runs up to six epochs on two stores
 @given(steps=histories(append_only=True))
 def test_window_functions_emitted_when_final(calls: list[WindowCall], steps: list[Step]) -> None:
     def check(step: Step, closed: Output, plain: Output, benches: list[FragmentBench]) -> None:

@@ -10,7 +10,7 @@ import asyncpg
 import psycopg
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.errors import SqlError
@@ -18,6 +18,7 @@ from risingpy.frontend import scrolled_rows
 from risingpy.frontend.scrolled_rows import ScrolledRows
 from risingpy.frontend.wire import WireServer
 from risingpy.frontend.wire.portal import RowStream
+from tests.examples import examples
 from tests.frontend.session.conftest import Client
 from tests.postgres_oracle import PostgresOracle, missing_reason, postgres_server
 
@@ -292,7 +293,7 @@ DIRECTIONS = st.one_of(
 def test_directions_are_postgresqls(oracle: PostgresOracle, client: Client) -> None:
     with oracle.connect() as postgres:
 
-        @settings(max_examples=60)
+        @examples(60)
         @given(rows=st.integers(0, 5), walk=st.lists(st.tuples(VERBS, DIRECTIONS), max_size=9))
         def compare(rows: int, walk: list[tuple[str, str]]) -> None:
             begin = f"BEGIN; DECLARE c SCROLL CURSOR FOR SELECT i FROM generate_series(1, {rows}) AS g(i)"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from risingpy.errors import SqlError
@@ -18,6 +18,7 @@ from risingpy.frontend.wire.copy_out import encode_copy
 from risingpy.frontend.wire.copy_rows import decode_rows, split_rows
 from risingpy.frontend.wire.session_protocol import CopyOptions, Field
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, DOUBLE, INTEGER, TIMESTAMP, VARCHAR, SqlType, numeric
+from tests.examples import examples
 
 TEXT = make_copy_options({})
 CSV = make_copy_options({"format": "csv"})
@@ -135,7 +136,7 @@ _MADE = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.tuples(st.none() | _ALPHABET, st.none() | _ALPHABET), max_size=5), st.sampled_from(_MADE))
 def test_what_goes_out_comes_back(values: list[tuple[str | None, str | None]], options: CopyOptions) -> None:
     fields = (Field("a", VARCHAR), Field("b", VARCHAR))
@@ -150,7 +151,7 @@ def test_what_goes_out_comes_back(values: list[tuple[str | None, str | None]], o
     assert exact(data, fields, options) == rows(*values)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text(st.sampled_from('a1\\\t\n",'), max_size=30).map(str.encode), st.sampled_from(_MADE))
 @example(b'"",', CSV)
 def test_both_paths_agree_on_anything(data: bytes, options: CopyOptions) -> None:

@@ -13,6 +13,7 @@ from risingpy.storage.shard_store import ShardStore
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import INTEGER, VARCHAR
+from tests.examples import examples
 
 LONG = "x" * 497
 texts = st.sampled_from(["a", "b", "c", "d", LONG + "b", LONG + "a", LONG, LONG[:480], "y"])
@@ -58,7 +59,7 @@ def found(scanned: pa.Table, number: int) -> list[str]:
 
 
 @given(given_rows=rows, limits=st.lists(st.integers(1, 4), min_size=4, max_size=4))
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_first_rows_of_each_prefix(table: StateTable, given_rows: set[tuple[int, str]], limits: list[int]) -> None:
     groups = fill(table, given_rows)
     asked = [3, 1, 0, 2]
@@ -73,7 +74,7 @@ def test_the_first_rows_of_each_prefix(table: StateTable, given_rows: set[tuple[
     before=st.integers(0, 3),
     behind=st.sampled_from([None, 0, 1, 3]),
 )
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_rows_around_spans(
     table: StateTable, given_rows: set[tuple[int, str]], ends: list[tuple[str, str]], before: int, behind: int | None
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.storage.key_encoding import compute_vnodes
@@ -23,6 +23,7 @@ from risingpy.storage.store_check import counted, find_problems
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.storage.table_statistics import TableStatistics, read_statistics
 from risingpy.types.sql_type import BIGINT, INTEGER, VARCHAR
+from tests.examples import examples
 
 Row = tuple[Any, ...]
 Model = dict[tuple[Any, ...], Row]
@@ -197,7 +198,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60)
 @given(steps, st.lists(rows, max_size=5), st.integers(1, 7), st.sampled_from([MAP_BYTES, 1 << 16]))
 def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size: int) -> None:
     models: list[Model] = [{}, {}, {}]
@@ -234,7 +235,7 @@ def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size
             check(transaction, models, probe, limit)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(writes, min_size=1, max_size=3), st.lists(rows, min_size=1, max_size=4), st.integers(1, 3))
 def test_a_read_view_over_shards(batches: list[Any], probe: list[Row], shards: int) -> None:
     models: list[Model] = [{}, {}, {}]
