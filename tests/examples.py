@@ -7,7 +7,7 @@ import os
 from hypothesis import settings
 
 FUZZ = "fuzz"  # the profile of `make fuzz`
-FUZZ_EXAMPLES = 2000
+FUZZ_EXAMPLES = int(os.environ.get("RISINGPY_FUZZ_EXAMPLES", "2000"))
 
 
 def examples(number: int) -> settings:
