@@ -100,7 +100,7 @@ class FromBinder:
         if isinstance(tree.this, exp.Func):
             return self._time_window(tree, name_of(tree.this.this))
         if tree.args.get("rows_from"):
-            raise FeatureNotSupported("ROWS FROM is not supported", position=position_of(tree))
+            raise SyntaxError_("ROWS FROM takes calls of functions", position=position_of(tree))
         refuse_unknown(
             tree, ("this", "db", "catalog", "alias", "joins"), {"sample": "TABLESAMPLE", "when": "FOR … AS OF"}
         )
