@@ -95,7 +95,8 @@ TABLE_FUNCTIONS_HEAD = """\
 
 They stand in FROM, where they may read what stands before them, `WITH ORDINALITY` and with an alias for their columns;
 or in the select list, beside other columns and in step with each other, NULL where one has ended. `unnest` takes arrays
-of any depth, and in FROM several of them; `jsonb_each` and `jsonb_each_text` give the columns key and value.
+of any depth, and in FROM several of them; `ROWS FROM (f(a), g(b)) AS r(x, y)` has the rows of several functions in step;
+`jsonb_each` and `jsonb_each_text` give the columns key and value.
 `jsonb_to_record(a) AS r(b int, c text)` and `jsonb_to_recordset` take a column definition list;
 `jsonb_populate_record(NULL::struct<b int, c text>, a)` and `jsonb_populate_recordset` a row, whose type says what comes
 and whose values stand for what is missing. Any other

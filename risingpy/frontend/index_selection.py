@@ -8,10 +8,10 @@ relation's own key does. `key_lookup` then reads just those rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from risingpy.executors.expression.nodes import Expr, InputRef
-from risingpy.frontend.key_lookup import find_key_lookups
+from risingpy.frontend.key_lookup import KeyLookup, filters_on_scans, find_key_lookups
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation, RelationKind
 from risingpy.optimizer.logical import Field, Filter, LogicalPlan, Project, Scan
 from risingpy.optimizer.rewrite import columns_read, remapped, rewrite_plan, transform
@@ -20,19 +20,32 @@ from risingpy.optimizer.stream_index import FIRST_EXPRESSION_ID
 _last: list[tuple[Catalog, dict[int, list[Relation]]]] = []  # of the catalog asked for last
 
 
-def use_indexes(plan: LogicalPlan, catalog: Catalog) -> LogicalPlan:
-    """The plan with the best index for each scan that has one. It gives the same rows."""
+def use_indexes(plan: LogicalPlan, catalog: Catalog, *, but_of: Container[int] = ()) -> LogicalPlan:
+    """The plan with the best index for each scan that has one, `but_of` these relations. It gives the same rows."""
     by_relation = _indexes(catalog)
     if not by_relation:
         return plan
 
     def change(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Filter) or not isinstance(node.input, Scan):
+        if not isinstance(node, Filter) or not isinstance(node.input, Scan) or node.input.relation_id in but_of:
             return node
         candidates = by_relation.get(node.input.relation_id)
         return node if candidates is None else _best(node, node.input, candidates, catalog)
 
     return rewrite_plan(plan, change)
+
+
+def find_index_lookups(plan: LogicalPlan, catalog: Catalog, relations: Container[int]) -> dict[int, KeyLookup]:
+    """By `id` of a Scan of one of the relations: what to look for in an index, to find all its rows that count."""
+    by_relation = _indexes(catalog)
+    found: dict[int, KeyLookup] = {}
+    for filter_ in filters_on_scans(plan):
+        scan = filter_.input
+        if isinstance(scan, Scan) and scan.relation_id in relations and scan.relation_id in by_relation:
+            best = _best(filter_, scan, by_relation[scan.relation_id], catalog)
+            if best is not filter_:
+                [found[id(scan)]] = find_key_lookups(best, catalog).values()
+    return found
 
 
 def _indexes(catalog: Catalog) -> dict[int, list[Relation]]:

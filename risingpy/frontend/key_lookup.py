@@ -59,7 +59,7 @@ def _row(table: StorageTable, key: Sequence[pa.Array]) -> pa.Table:
 def find_key_lookups(plan: LogicalPlan, catalog: Catalog) -> dict[int, KeyLookup]:
     """By `id` of a Scan of the plan: the lookup that its Filter allows. The Filter must still be applied."""
     lookups: dict[int, KeyLookup] = {}
-    for filter_ in _filters_on_scans(plan):
+    for filter_ in filters_on_scans(plan):
         scan = filter_.input
         assert isinstance(scan, Scan)
         relation = catalog.get(scan.relation_id)
@@ -107,11 +107,12 @@ def _as_stored(literal: Literal, type_: SqlType) -> Literal | None:
     return None
 
 
-def _filters_on_scans(plan: LogicalPlan) -> Iterator[Filter]:
+def filters_on_scans(plan: LogicalPlan) -> Iterator[Filter]:
+    """The filters of the plan that stand right above a scan."""
     if isinstance(plan, Filter) and isinstance(plan.input, Scan):
         yield plan
     for child in plan_inputs(plan):
-        yield from _filters_on_scans(child)
+        yield from filters_on_scans(child)
 
 
 def _uncast(expr: Expr) -> Expr:

@@ -20,14 +20,15 @@ from risingpy.executors.expression.functions.waiting import sleeps_end_with
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.direct_rows import direct_lookup
-from risingpy.frontend.index_selection import use_indexes
+from risingpy.frontend.index_selection import find_index_lookups, use_indexes
 from risingpy.frontend.key_lookup import KeyLookup, find_key_lookups
 from risingpy.frontend.literal_rows import literal_rows
 from risingpy.frontend.prepared import Parameters
+from risingpy.frontend.rows_behind_index import rows_behind
 from risingpy.frontend.transaction import Transaction, overlaid
 from risingpy.meta.database import Snapshot
 from risingpy.optimizer.batch import to_duckdb_sql
-from risingpy.optimizer.catalog import Relation
+from risingpy.optimizer.catalog import Relation, RelationKind
 from risingpy.optimizer.logical import LogicalPlan, Scan, Schema
 from risingpy.optimizer.rewrite import plan_inputs
 from risingpy.storage.storage_table import StorageTable
@@ -97,9 +98,9 @@ class BatchRunner:
         snapshot = take_snapshot()
         try:
             _check_versions(plan, snapshot)
-            if not self._transaction.has_changes:  # which lie over the table alone
-                plan = use_indexes(plan, snapshot.catalog)
-            direct = None if self._transaction.has_changes else direct_lookup(plan, snapshot.catalog)
+            changed = self._transaction.changed_tables
+            plan = use_indexes(plan, snapshot.catalog, but_of=changed)  # own changes lie over the table alone
+            direct = None if changed else direct_lookup(plan, snapshot.catalog)
             if direct is not None:
                 yield direct.row(snapshot.view)
             else:
@@ -126,6 +127,9 @@ class BatchRunner:
     def _run_in_duckdb(self, plan: LogicalPlan, snapshot: Snapshot) -> Iterator[pa.RecordBatch]:
         scans: dict[str, pa.Table | pa.RecordBatchReader] = {}
         lookups = find_key_lookups(plan, snapshot.catalog)
+        changed = self._transaction.changed_tables
+        if changed:
+            lookups |= find_index_lookups(plan, snapshot.catalog, changed)
 
         def scan_name(scan: Scan) -> str:
             name = f"scan_{len(scans)}"
@@ -211,6 +215,8 @@ class BatchRunner:
             everything = range(len(relation.columns))
             if lookup is None:
                 rows = pa.Table.from_batches(table.scan(everything), _scan_schema(relation, everything))
+            elif lookup.relation.kind is RelationKind.INDEX:
+                rows = rows_behind(relation, lookup, changes, snapshot.view)
             else:  # what is written to other keys may come out wrong: the filter that made the lookup drops it
                 rows = lookup.rows(table, everything)
             merged = overlaid(relation, rows, changes).select([f"c{index}" for index in scan.columns])

@@ -131,6 +131,11 @@ class Transaction:
         if explicit:
             self.status = TransactionStatus.FAILED
 
+    @property
+    def changed_tables(self) -> frozenset[int]:
+        """The tables that this transaction has written to."""
+        return frozenset(change.table_id for change in self._changes)
+
     def changes_of(self, table_id: int) -> list[pa.Table]:
         """The chunks that this transaction wrote to a table so far."""
         return [change.chunk for change in self._changes if change.table_id == table_id]

@@ -276,7 +276,7 @@ def drop_relations(
     # An index goes with what it indexes, without a word, as in PostgreSQL.
     readers = [r for r in everything if r not in dropped and r.kind is not RelationKind.INDEX]
     if readers and not cascade:
-        raise _still_needed(state, dropped, readers)
+        raise _still_needed(state, dropped, readers, everything)
     notices.extend(f"drop cascades to {r.kind.value} {r.name}" for r in reversed(readers))
     for relation in everything:
         state = without_relation(state, relation)
@@ -298,13 +298,15 @@ def _undefined(target: DropTarget) -> SqlError:
     return UndefinedTable(f'{target.kind.value} "{name}" does not exist')
 
 
-def _still_needed(state: MetaState, dropped: Sequence[Relation], readers: Sequence[Relation]) -> SqlError:
+def _still_needed(
+    state: MetaState, dropped: Sequence[Relation], readers: Sequence[Relation], everything: Sequence[Relation]
+) -> SqlError:
     relations = state.catalog.relations
     lines = [
         f"{reader.kind.value} {reader.name} depends on {relations[needed].kind.value} {relations[needed].name}"
         for reader in reversed(readers)
         for needed in reader.depends_on
-        if relations[needed] in (*dropped, *readers)
+        if relations[needed] in everything
     ]
     first = dropped[0]
     return DependentObjectsStillExist(

@@ -8,8 +8,9 @@ position, which a recovery reads again, has rows of the new form only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from risingpy.errors import (
     DependentObjectsStillExist,
@@ -84,17 +85,19 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
         table=planned.table,
         watermarks=planned.watermarks,
     )
-    job = cut(after.relation_id, planned, state.graph(), allocate)
-    renewed = {job.job_id: job}
+    renewed = {after.relation_id: cut(after.relation_id, planned, state.graph(), allocate)}
     relations = dict(state.catalog.relations)
     relations[after.relation_id] = after
+    moved = [(after, column_positions(before, after))]
     for index in indexes_of(state, after.relation_id):
-        relations[index.relation_id], index_job = index_of_altered(state, index, after, allocate)
+        changed, index_job = index_of_altered(state, index, after, allocate)
+        relations[index.relation_id] = changed
         if index_job is not None:
             renewed[index.relation_id] = index_job
-    jobs = {key: renewed.get(key) or repointed_job(each, planned.table) for key, each in state.jobs.items()}
-    positions = column_positions(before, after)
-    relations.update(_repointed_views(state, after, positions))
+            moved.append((changed, column_positions(index, changed)))
+    tables = [each.table for each, _ in moved if each.table is not None]
+    jobs = {key: renewed.get(key) or reduce(repointed_job, tables, job) for key, job in state.jobs.items()}
+    relations.update(_repointed_views(state, moved))
     state = replace(
         state,
         catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations),
@@ -140,14 +143,17 @@ def rename(state: MetaState, change: NewName) -> MetaState:
     renamed = replace(relation, name=name, schema_name=schema)
     renamed = replace(renamed, definition=change.definition(renamed))
     relations = {**state.catalog.relations, relation.relation_id: renamed}
+    moved = [(relation, renamed)]
     for index in indexes_of(state, relation.relation_id):  # they stand in their relation's schema
         relations[index.relation_id] = replace(index, schema_name=schema)
-    for view in state.catalog.dependents(relation.relation_id):
-        if view.kind is not RelationKind.INDEX:
-            relations[view.relation_id] = change.reader(view, relation, renamed)
+        moved.append((index, relations[index.relation_id]))
+    for was, is_ in moved:
+        for view in state.catalog.dependents(was.relation_id):
+            if view.kind is not RelationKind.INDEX:
+                relations[view.relation_id] = change.reader(relations[view.relation_id], was, is_)
     state = replace(state, catalog=replace(state.catalog, relations=relations))
-    same = {i: i for i in range(len(renamed.columns))}
-    relations = {**relations, **_repointed_views(state, renamed, same)}
+    same = [(is_, {i: i for i in range(len(is_.columns))}) for _, is_ in moved]
+    relations = {**relations, **_repointed_views(state, same)}
     return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
 
 
@@ -229,23 +235,25 @@ def _refuse_new_type(state: MetaState, before: Relation, after: Relation) -> Non
 
 
 def _users(state: MetaState, table: Relation, columns: frozenset[int]) -> Iterator[tuple[Relation, int]]:
-    """Who reads any of the columns, and which (the first)."""
+    """Who reads any of the columns, of the table or of an index of it, and which (the first)."""
+    stored = (table, *indexes_of(state, table.relation_id))
     for relation in state.catalog.relations.values():
         read: Iterable[int] = ()
         job = state.jobs.get(relation.relation_id)
         if relation.index is not None:  # of what it includes it can lose a column
             read = key_column_ids(relation.index) if relation.index.relation_id == table.relation_id else ()
         elif job is not None and relation.relation_id != table.relation_id:
-            read = columns_of_job(job, table.relation_id)
+            read = frozenset().union(*(columns_of_job(job, each.relation_id) for each in stored))
         elif relation.plan is not None:
-            read = columns_of_view(relation.plan, table)
+            read = frozenset().union(*(columns_of_view(relation.plan, each) for each in stored))
         found = sorted(columns.intersection(read))
         if found:
             yield relation, found[0]
 
 
 def _refuse_unbound_views(state: MetaState, relation: Relation) -> None:
-    for reader in state.catalog.dependents(relation.relation_id):
+    stored = (relation, *indexes_of(state, relation.relation_id))
+    for reader in (reader for each in stored for reader in state.catalog.dependents(each.relation_id)):
         if reader.kind is RelationKind.VIEW and reader.plan is None:
             raise FeatureNotSupported(
                 f'cannot alter {relation.kind.value} "{relation.name}": view "{reader.name}" reads it, and depends on '
@@ -254,12 +262,18 @@ def _refuse_unbound_views(state: MetaState, relation: Relation) -> None:
             )
 
 
-def _repointed_views(state: MetaState, after: Relation, positions: Mapping[int, int]) -> dict[int, Relation]:
-    """The plain views that read the relation, also through other views, over its new form."""
+def _repointed_views(
+    state: MetaState, moved: Sequence[tuple[Relation, Mapping[int, int]]]
+) -> dict[int, Relation]:
+    """The plain views that read any of the relations, also through other views, over their new forms.
+
+    Of each relation: its new form, and where each column of before stands there.
+    """
     changed: dict[int, Relation] = {}
     for view in state.catalog.relations.values():
-        plan = None if view.plan is None else repointed_view(view.plan, after, positions)
+        plan = view.plan
+        for after, positions in moved:
+            plan = None if plan is None else repointed_view(plan, after, positions)
         if plan is not view.plan:
             changed[view.relation_id] = replace(view, plan=plan)
     return changed
-

@@ -1,4 +1,4 @@
-"""Plans what brings the rows of tables, views and sources into a job, and the watermarks over them.
+"""Plans what brings the rows of tables, views, indexes and sources into a job, and the watermarks over them.
 
     Scan(t: a, key k)  =>  TableScan(t: a, hidden k)
 
@@ -25,12 +25,12 @@ from risingpy.storage.table_schema import TableSchema
 def plan_scan(scan: Scan, relation: Relation, job: str, allocate: Callable[[], int]) -> StreamPlan:
     """The changes of the scan's columns, of what its stream key needs, and of what a source's watermark reads."""
     match relation.kind:
-        case RelationKind.TABLE | RelationKind.MATERIALIZED_VIEW:
+        case RelationKind.TABLE | RelationKind.MATERIALIZED_VIEW | RelationKind.INDEX:
             assert relation.table is not None
             return _table_scan(scan, relation, relation.table, progress_table(allocate(), job))
         case RelationKind.SOURCE:
             return _source(scan, relation, allocate)
-        case RelationKind.VIEW | RelationKind.INTERNAL_TABLE | RelationKind.INDEX:
+        case RelationKind.VIEW | RelationKind.INTERNAL_TABLE:
             raise InternalError(f"{relation.qualified_name} cannot be an input of a view")
 
 

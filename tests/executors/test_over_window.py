@@ -91,6 +91,7 @@ AGGREGATES = [
         ("sum", (column(VALUE),), BIGINT),
         ("avg", (column(VALUE),), numeric(38, 16)),
         ("max", (column(TEXT),), VARCHAR),
+        ("approx_count_distinct", (column(VALUE),), BIGINT),
     )
     for frame in FRAMES
 ]

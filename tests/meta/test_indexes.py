@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from risingpy.errors import DependentObjectsStillExist
 from tests.meta.conftest import Client, Server
 
 
@@ -17,6 +18,7 @@ def test_an_index_gives_what_the_table_gives(server: Server, seed: int) -> None:
     client.run("CREATE TABLE plain (id int PRIMARY KEY, a int, b varchar)")
     client.run("CREATE INDEX i ON t (a DESC, b)")
     client.run("CREATE INDEX j ON t (lower(b)) INCLUDE (a, b)")
+    client.run("CREATE MATERIALIZED VIEW over_i AS SELECT a, b, count(*) AS n, max(id) AS last FROM i GROUP BY a, b")
     for step in range(25):
         statement = _statement(chance)
         for table in ("t", "plain"):
@@ -43,6 +45,30 @@ def _compare(client: Client, chance: random.Random) -> None:
     for condition in (f"a = {a}", f"a = {a} AND b = '{b}'", f"lower(b) = '{b.lower()}'", f"b = '{b}'"):
         query = "SELECT id, a, b FROM {} WHERE " + condition
         assert sorted(client.run(query.format("t"))) == sorted(client.run(query.format("plain"))), condition
+    groups = "SELECT a, b, count(*), max(id) FROM {} GROUP BY a, b"
+    expected = sorted(client.run(groups.format("plain")), key=repr)
+    assert sorted(client.run(groups.format("i")), key=repr) == expected
+    assert sorted(client.run("SELECT * FROM over_i"), key=repr) == expected
+
+
+def test_views_stand_on_an_index_through_every_change_of_it(server: Server) -> None:
+    client = server.client()
+    client.run("CREATE TABLE t (id int PRIMARY KEY, a int, b int)")
+    client.run("CREATE INDEX i ON t (a)")
+    client.run("CREATE MATERIALIZED VIEW m AS SELECT a, b FROM i; CREATE VIEW v AS SELECT b FROM i")
+    client.run("CREATE SCHEMA s; ALTER TABLE t SET SCHEMA s; INSERT INTO s.t VALUES (1, 2, 3)")
+    client.run("ALTER TABLE s.t ADD COLUMN c int; ALTER INDEX s.i RENAME TO k")
+    with pytest.raises(DependentObjectsStillExist, match="cannot drop index k") as raised:
+        client.run("DROP INDEX s.k")
+    assert raised.value.detail == "view v depends on index k\nmaterialized view m depends on index k"
+    server.restart()
+    client = server.client()
+    client.run("INSERT INTO s.t VALUES (4, 5, 6, 7)")
+    assert sorted(client.run("SELECT * FROM m")) == [(2, 3), (5, 6)]
+    assert sorted(client.run("SELECT * FROM v")) == [(3,), (6,)]
+    assert "s.k" in str(client.run("SHOW CREATE VIEW v"))
+    client.run("DROP INDEX s.k CASCADE")
+    assert client.run("SELECT count(*) FROM s.t") == [(2,)]
 
 
 def test_explain_shows_the_index(server: Server) -> None:

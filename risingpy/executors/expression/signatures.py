@@ -221,7 +221,7 @@ regr_count regr_count float8 float8 = int8
 """
 # fmt: on
 
-_MIN_MAX = tuple(t for t in _COMPARED if t not in ("bool", "bytea", "bpchar", "uuid", "array", "record"))
+_MIN_MAX = tuple(t for t in _COMPARED if t not in ("bool", "bytea", "uuid", "record"))
 
 # EXTRACT(field FROM x) is a Call of `extract_<field>`; which fields a type has.
 _INTERVAL_FIELDS = ("century", "day", "decade", "epoch", "millennium", "month", "quarter", "year")

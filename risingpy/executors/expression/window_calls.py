@@ -75,10 +75,10 @@ class WindowCall:
 
 # Functions that look at the whole partition, whatever the frame.
 FRAMELESS = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"})
-# Aggregates that may be called over a window. The separator of string_agg must be a constant.
+# Aggregates that may be called over a window.
 WINDOW_AGGREGATES = frozenset(
     {"count", "sum", "avg", "min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
-    | {"string_agg", "array_agg", "arg_min", "arg_max", "stddev", "variance"}
+    | {"string_agg", "array_agg", "arg_min", "arg_max", "stddev", "variance", "approx_count_distinct"}
     | SPREADS
     | REGRESSIONS
 )

@@ -11,7 +11,7 @@ from risingpy.errors import SqlError
 from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
 from risingpy.executors.expression.duckdb_sql import compile_expression
-from risingpy.executors.expression.nodes import Literal
+from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.sql_casts import cast
 from risingpy.executors.expression.sql_text import own_call
 from risingpy.executors.expression.window_calls import (
@@ -28,7 +28,8 @@ from risingpy.types import NARROW_NUMERIC, SqlType, TypeKind
 
 Column = Callable[[int], str]
 
-_DUCKDB_NAMES = {"arg_min": "arg_min_null", "arg_max": "arg_max_null"}  # DuckDB's own pass over a NULL result
+# DuckDB's own extremes pass over a NULL result, and its approximation is none of ours: this one is exact.
+_DUCKDB_NAMES = {"arg_min": "arg_min_null", "arg_max": "arg_max_null", "approx_count_distinct": "count"}
 _POSITIVE_ARGUMENT = {"ntile": (0, "22014"), "nth_value": (1, "22016")}  # which argument, and the SQLSTATE
 
 
@@ -46,9 +47,14 @@ def window_sql(
     if call.function not in FRAMELESS | VALUE_FUNCTIONS:
         if call.function in SPREADS | REGRESSIONS | {"array_agg"}:
             return _of_list(call, args, condition + over)
+        if call.function == "string_agg" and not _is_text(call.args[1]):
+            return _joined(args[0], args[1], "" if call.filter is None else f" AND {column(call.filter)}", over)
         types = [arg.type for arg in call.args]
         function = _DUCKDB_NAMES.get(call.function, call.function)
-        return plain_aggregate_sql(function, args, types, call.type, suffix=condition + over, over=True)
+        distinct = call.function == "approx_count_distinct"
+        return plain_aggregate_sql(
+            function, args, types, call.type, distinct=distinct, suffix=condition + over, over=True
+        )
     nulls = " IGNORE NULLS" if call.ignore_nulls else ""
     return f"CAST({call.function}({', '.join(args)}{nulls}){over} AS {call.type.duckdb})"
 
@@ -60,6 +66,18 @@ def _of_list(call: WindowCall, args: Sequence[str], suffix: str) -> str:
     values = args[0] if len(args) == 1 else f"{{{', '.join(f'a{i}: {value}' for i, value in enumerate(args))}}}"
     numeric = "_numeric" if call.type.kind is TypeKind.NUMERIC else ""
     return own_call(f"list_{call.function}{numeric}", [f"list({values}){suffix}"], call.type)
+
+
+def _is_text(separator: Expr) -> bool:
+    """True for a constant that is not NULL."""
+    return isinstance(separator, Literal) and separator.value is not None
+
+
+def _joined(text: str, separator: str, condition: str, over: str) -> str:
+    """string_agg with a separator per row: DuckDB's is a constant. The first one of the frame is cut off."""
+    parts = f"list({{t: {text}, s: coalesce({separator}, '')}}) FILTER (WHERE {text} IS NOT NULL{condition}){over}"
+    joined = f"array_to_string([pair.s || pair.t FOR pair IN {parts}], '')"
+    return f"substr({joined}, length(({parts})[1].s) + 1)"
 
 
 def _window(

@@ -70,7 +70,7 @@ def bind_aggregate(
         array = bind_aggregate(binder, tree, "array_agg", within=within, condition=condition)
         return binder.calls.function("to_jsonb", [Operand(array, position)], position)
     if name == "jsonb_object_agg":
-        array = bind_aggregate(binder, _of_pairs(binder, tree, name), "array_agg", within=within, condition=condition)
+        array = bind_aggregate(binder, of_pairs(binder, tree, name), "array_agg", within=within, condition=condition)
         return binder.calls.form("JSONB_OBJECT_OF_PAIRS", [Operand(array, position)], name)
     if name == "sum0":
         total = Operand(binder.aggregates.add(_added_up(binder, tree, condition)), position)
@@ -79,7 +79,7 @@ def bind_aggregate(
     return binder.aggregates.add(_checked(_bound(binder, written), written))
 
 
-def _of_pairs(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> exp.Anonymous:
+def of_pairs(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> exp.Anonymous:
     """The call with its two arguments as a row: `f(DISTINCT k, v ORDER BY o)` => `f(DISTINCT (k, v) ORDER BY o)`."""
     pairs = tree.copy()
     arguments = list(pairs.expressions)
@@ -215,7 +215,7 @@ def _checked(call: AggregateCall, written: WrittenCall) -> AggregateCall:
     if written.name in _EXTREME_OF_ANOTHER:
         return _first_by(call, descending=_EXTREME_OF_ANOTHER[written.name])
     if call.function == "regr_count":  # of the pairs without NULL
-        return _pair_count(call, written)
+        return pair_count(call, written.position)
     if written.name == "approx_percentile":
         return _exact_percentile(call, written)
     if written.name == "approx_count_distinct":
@@ -256,9 +256,10 @@ def _first_by(call: AggregateCall, *, descending: bool) -> AggregateCall:
     return replace(call, function="first_value", args=(value,), filter=condition, order_by=order, distinct=False)
 
 
-def _pair_count(call: AggregateCall, written: WrittenCall) -> AggregateCall:
+def pair_count(call: AggregateCall, position: int) -> AggregateCall:
+    """regr_count: how many rows have neither argument NULL."""
     if call.distinct:
-        raise FeatureNotSupported("regr_count(DISTINCT …) is not supported", position=written.position)
+        raise FeatureNotSupported("regr_count(DISTINCT …) is not supported", position=position)
     condition = call.filter
     for arg in call.args:
         present: Expr = Call("is_not_null", (arg,), BOOLEAN)

@@ -11,7 +11,7 @@ from risingpy.executors.expression.signatures import AGGREGATES, Polymorphic
 from risingpy.frontend.binder.calls import fitting, no_function
 from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.overloads import NoMatch, resolve
-from risingpy.types import SqlType, array_of
+from risingpy.types import SqlType, TypeKind, array_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,9 @@ def make_aggregate(
         result = numeric_result(signature.rule, tuple(e.type for e in exprs))
         if signature.rule in (NumericRule.FIRST, NumericRule.SUM):  # shown with the argument's decimals
             result = replace(result, declared=exprs[0].type.declared)
-    elif result is Polymorphic.ARRAY:
+    elif result is Polymorphic.ARRAY and result not in signature.args:
         result = array_of(exprs[0].type)
-    elif isinstance(result, Polymorphic):  # an argument's own type
+    elif isinstance(result, Polymorphic) or result.kind is TypeKind.CHARACTER:  # an argument's own type, or length
         result = exprs[signature.args.index(result)].type
     # DISTINCT changes nothing for these, and the plainer call needs no set of seen values.
     keeps_distinct = distinct and signature.function not in ("min", "max", "bool_and", "bool_or")

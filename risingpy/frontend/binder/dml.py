@@ -195,6 +195,9 @@ def bind_copy_target(
 
 def _target(context: BindContext, name: ObjectName, verb: str) -> Relation:
     relation = find_relation(context, name.name, name.schema, name.position)
+    if relation.kind is RelationKind.INDEX:
+        detail = "This operation is not supported for indexes."
+        raise WrongObjectType(f'cannot open relation "{relation.name}"', detail=detail, position=name.position)
     if relation.kind is not RelationKind.TABLE:
         message = f'cannot {verb} {relation.kind.value} "{relation.name}"'
         raise WrongObjectType(message, position=name.position)

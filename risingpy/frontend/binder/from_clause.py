@@ -17,7 +17,6 @@ from risingpy.errors import (
     SyntaxError_,
     UndefinedColumn,
     UndefinedTable,
-    WrongObjectType,
 )
 from risingpy.executors.expression.nodes import Call, Expr
 from risingpy.frontend.binder.as_of import as_of_condition_error, check_as_of_condition
@@ -100,7 +99,7 @@ class FromBinder:
         if isinstance(tree.this, exp.Func):
             return self._time_window(tree, name_of(tree.this.this))
         if tree.args.get("rows_from"):
-            raise FeatureNotSupported("ROWS FROM is not supported", position=position_of(tree))
+            raise SyntaxError_("ROWS FROM takes calls of functions", position=position_of(tree))
         refuse_unknown(
             tree, ("this", "db", "catalog", "alias", "joins"), {"sample": "TABLESAMPLE", "when": "FOR … AS OF"}
         )
@@ -303,9 +302,6 @@ def find_relation(context: BindContext, name: str, schema: str | None, position:
     if relation is None or relation.status is JobStatus.CREATING:
         shown = name if schema is None else f"{schema}.{name}"
         raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
-    if relation.kind is RelationKind.INDEX:
-        detail = "This operation is not supported for indexes."
-        raise WrongObjectType(f'cannot open relation "{relation.name}"', detail=detail, position=position)
     return relation
 
 

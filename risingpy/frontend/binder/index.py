@@ -67,7 +67,8 @@ def bind_index(
     relation = find_relation(context, table.name, table.schema, table.position)
     if relation.kind not in (RelationKind.TABLE, RelationKind.MATERIALIZED_VIEW):
         message = f'cannot create index on relation "{relation.name}"'
-        detail = f"This operation is not supported for {relation.kind.value}s."
+        kinds = "indexes" if relation.kind is RelationKind.INDEX else f"{relation.kind.value}s"
+        detail = f"This operation is not supported for {kinds}."
         raise WrongObjectType(message, detail=detail, position=table.position)
     scope = relation_scope(relation.name, None, scan(relation).schema, relation=relation.name)
     binder = _IndexBinder(relation, ExpressionBinder(context, scope, "index expressions"))

@@ -1,6 +1,7 @@
 """Functions that give rows: in FROM, where they may read what stands before them, and in the select list.
 
 FROM t, unnest(t.a) WITH ORDINALITY AS u(x, n)   =>  ProjectSet(unnest(a); t): x is its element, n its number
+FROM t, ROWS FROM (f(t.a), g(t.b)) AS r(x, y)    =>  ProjectSet(f(a), g(b); t): they go in step
 SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(1, n); t)
 """
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
+from risingpy.executors.expression.nodes import Call, Case, Expr, InputRef, Literal
 from risingpy.executors.expression.signatures import SCALARS, TABLE_FUNCTIONS
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
@@ -27,7 +28,7 @@ from risingpy.frontend.binder.user_functions import chosen_function, has_kind, p
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.optimizer.catalog import FunctionDesc, FunctionKind
 from risingpy.optimizer.logical import Field, LogicalPlan, ProjectSet
-from risingpy.types import BIGINT, INTEGER, JSONB, VARCHAR, SqlType, TypeKind, array_of, struct_of
+from risingpy.types import BIGINT, BOOLEAN, INTEGER, JSONB, VARCHAR, SqlType, TypeKind, array_of, struct_of
 
 ROW_NUMBER = "projected_row_id"
 
@@ -63,9 +64,11 @@ class Lists:
 
 
 def function_of(tree: exp.Expr | None) -> exp.Expr | None:
-    """The call of an item of FROM, if it is one."""
+    """The call of an item of FROM, if it is one; of ROWS FROM the first of its calls."""
     if isinstance(tree, exp.Unnest):
         return tree
+    if isinstance(tree, exp.Table) and tree.args.get("rows_from"):
+        return function_of(tree.args["rows_from"][0])
     if isinstance(tree, exp.Lateral):
         return tree.this if isinstance(tree.this, exp.Func | exp.Unnest) else None
     if not isinstance(tree, exp.Table) or not isinstance(tree.this, exp.Func):
@@ -154,9 +157,19 @@ def _defined(definitions: SqlType | None, position: int) -> Expr:
 def _of_objects(binder: ExpressionBinder, name: str, base: Expr, args: Sequence[Operand], position: int) -> Lists:
     """Rows like `base` made of an object, or of each of an array."""
     value, coercer = json_argument(binder, name, args, position), binder.context.coercer
-    is_set = name.endswith("set")
-    listed = Call(name if is_set else "array", (value if is_set else root_object(value),), array_of(JSONB))
-    return Lists((listed,), base.type.names, True, name, True, lambda element: members(coercer, element, base))
+    if name.endswith("set"):
+        listed = Call(name, (value,), array_of(JSONB))
+    else:  # of no object at all it is the base row, as of an empty one
+        root = Call("coalesce", (root_object(value), Literal("{}", JSONB)), JSONB)
+        listed = Call("array", (root,), array_of(JSONB))
+
+    def columns(element: Expr) -> tuple[Expr, ...]:
+        """NULL where an outer join, or a longer list beside, has no element: there is no base row then."""
+        fields = members(coercer, element, base)
+        absent = Call("is_null", (element,), BOOLEAN)
+        return tuple(Case(((absent, Literal(None, field.type)),), field, field.type) for field in fields)
+
+    return Lists((listed,), base.type.names, True, name, True, columns)
 
 
 def _expanded_array(binder: ExpressionBinder, args: Sequence[Operand], position: int) -> Lists:
@@ -189,17 +202,21 @@ def _list(binder: ExpressionBinder, name: str, args: Sequence[Operand], position
 def expanded(
     left: tuple[LogicalPlan, Scope], binder: ExpressionBinder, tree: exp.Expr, *, outer: bool
 ) -> tuple[LogicalPlan, Scope]:
-    """`left` with the rows of a call for each of its rows, and the names of the call's columns alone."""
-    call = function_of(tree)
-    assert call is not None
-    lists = bind_lists(binder, call, _definitions(tree, call))
-    plan, number = project_set(left[0], lists.exprs, _list_names(lists), outer=outer)
+    """`left` with the rows of a call, or of those in ROWS FROM, for each of its rows, and the names of the columns."""
+    calls = _calls(tree)
+    parts = [bind_lists(binder, call, definitions) for call, definitions in calls]
+    exprs, list_names = [e for part in parts for e in part.exprs], [n for part in parts for n in _list_names(part)]
+    plan, number = project_set(left[0], exprs, list_names, outer=outer)
     alias = tree.args.get("alias")
     shown = name_of(alias.this) if alias is not None and alias.this is not None else ""
-    names = list(lists.names)
-    if shown and not lists.named and len(names) == 1:
+    call, first = calls[0][0], parts[0]
+    names, columns = [name for part in parts for name in part.names], []
+    if shown and not first.named and len(names) == 1:
         names = [shown]
-    columns = _columns(lists, plan, number + 1)
+    at = number + 1
+    for part in parts:
+        columns += _columns(part, plan, at)
+        at += len(part.exprs)
     given = [name_of(c.this if isinstance(c, exp.ColumnDef) else c) for c in _alias_columns(alias)]
     # Where sqlglot keeps WITH ORDINALITY of UNNEST: its last alias, or true.
     offset = call.args.get("offset") if isinstance(call, exp.Unnest) else None
@@ -214,7 +231,21 @@ def expanded(
     names[: len(given)] = given
     found = tuple(ScopeColumn(name, column) for name, column in zip(names, columns, strict=True))
     whole = columns[0] if len(columns) == 1 else None
-    return plan, Scope((ScopeTable(shown or lists.function, None, found, whole=whole),), found)
+    return plan, Scope((ScopeTable(shown or first.function, None, found, whole=whole),), found)
+
+
+def _calls(tree: exp.Expr) -> list[tuple[exp.Expr, SqlType | None]]:
+    """The calls of an item of FROM, each with the row type of its column definition list."""
+    items = tree.args.get("rows_from") if isinstance(tree, exp.Table) else None
+    calls = []
+    for item in items or [tree]:
+        call, alias = function_of(item), item.args.get("alias")
+        named = items and (alias is not None and alias.this is not None)
+        if call is None or named or (items and (item.args.get("ordinality") or item.args.get("offset"))):
+            message = "ROWS FROM takes calls of functions, each with a column definition list at most"
+            raise SyntaxError_(message, position=position_of(tree if call is None else call))
+        calls.append((call, _definitions(item, call)))
+    return calls
 
 
 def _definitions(tree: exp.Expr, call: exp.Expr) -> SqlType | None:

@@ -12,7 +12,7 @@ from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
 from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.executors.expression.window_calls import VALUE_FUNCTIONS, WINDOW_AGGREGATES
-from risingpy.frontend.binder.aggregate_calls import ORDERED_SET
+from risingpy.frontend.binder.aggregate_calls import ORDERED_SET, of_pairs, pair_count
 from risingpy.frontend.binder.aggregates import make_aggregate
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
@@ -25,6 +25,7 @@ from risingpy.frontend.binder.windows import BoundCall, BoundWindow, OrderItem, 
 from risingpy.optimizer.catalog import FunctionKind
 from risingpy.types import BIGINT
 
+_COMPUTED_BY = {"jsonb_agg": "array_agg", "jsonb_object_agg": "array_agg"}
 _IGNORES_NULLS = VALUE_FUNCTIONS | {"lag", "lead"}
 
 
@@ -54,17 +55,26 @@ def _over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
     condition = tree.this.expression.this if isinstance(tree.this, exp.Filter) else None
     window = _window(binder, tree, binder.windows)
     inner = ExpressionBinder(binder.context, binder.scope, "window", binder.aggregates)
-    call = _call(binder, inner, function, name, condition)
+    if name == "jsonb_object_agg":
+        function = of_pairs(binder, function, name)
+    call = _call(binder, inner, function, _COMPUTED_BY.get(name, name), condition)
     if ignore_nulls and call.function not in _IGNORES_NULLS:
         raise FeatureNotSupported(f"IGNORE NULLS of {name} is not supported", position=position)
     made = binder.windows.add(replace(call, window=window, ignore_nulls=ignore_nulls))
-    return _not_null(binder, made, position) if name == "sum0" else made
+    return _finished(binder, name, Operand(made, position))
 
 
-def _not_null(binder: ExpressionBinder, total: Expr, position: int) -> Expr:
-    """sum0: the sum, but 0 of nothing."""
-    zero = Operand(Literal(0, BIGINT), position)
-    return Cast(binder.calls.form("COALESCE", [Operand(total, position), zero], "COALESCE"), BIGINT)
+def _finished(binder: ExpressionBinder, name: str, made: Operand) -> Expr:
+    """The function's result, out of what is computed over the window."""
+    match name:
+        case "sum0":
+            zero = Operand(Literal(0, BIGINT), made.position)
+            return Cast(binder.calls.form("COALESCE", [made, zero], "COALESCE"), BIGINT)
+        case "jsonb_agg":
+            return binder.calls.function("to_jsonb", [made], made.position)
+        case "jsonb_object_agg":
+            return binder.calls.form("JSONB_OBJECT_OF_PAIRS", [made], name)
+    return made.expr
 
 
 def _refuse(binder: ExpressionBinder, position: int) -> None:
@@ -130,7 +140,7 @@ def _aggregate(
     if name in ORDERED_SET:
         message = f"WITHIN GROUP is required for ordered-set aggregate {name}"
         raise SqlError(message, sqlstate="42809", position=position)
-    if name not in WINDOW_AGGREGATES | {"every", "sum0"}:
+    if name not in WINDOW_AGGREGATES | {"every", "sum0", "regr_count"}:
         raise FeatureNotSupported(f"{name} over a window is not supported", position=position)
     if len(arguments) != 1 or not isinstance(arguments[0], exp.Star):
         args = [inner.bind(argument) for argument in arguments]
@@ -143,9 +153,10 @@ def _aggregate(
     made = make_aggregate(inner.context.coercer, name, args, position, distinct=False, condition=filtered)
     if name == "sum0":
         made = replace(made, function="sum", type=numeric_result(NumericRule.SUM, (made.args[0].type,)))
-    if name == "string_agg" and not isinstance(made.args[1], Literal):
-        message = "string_agg over a window with a separator that is no constant is not supported"
-        raise FeatureNotSupported(message, position=position)
+    if name == "regr_count":
+        made = pair_count(made, position)
+    if name == "approx_count_distinct":
+        made = replace(made, function=name)
     return BoundCall(made.function, made.args, made.type, BoundWindow(), made.filter)
 
 

@@ -148,6 +148,14 @@ class QueryParser(ExpressionParser):
         values = super()._parse_derived_table_values(allow_value_synonym)
         return None if values is None else self._at(values, token)
 
+    def _parse_lateral(self) -> Any:
+        """LATERAL ROWS FROM (…) is ROWS FROM (…): functions may read what stands before them anyway."""
+        index = self._index
+        if self._match(TokenType.LATERAL) and self._match_text_seq("ROWS", "FROM", advance=False):
+            return self._parse_table()
+        self._retreat(index)
+        return super()._parse_lateral()
+
     def _parse_table_parts(self, *args: Any, **kwargs: Any) -> Any:
         token = self._curr
         table = super()._parse_table_parts(*args, **kwargs)
