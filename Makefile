@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fault-test suites fuzz clean help
+.PHONY: install run test lint demo bench crash-test fault-test suites judge fuzz clean help
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -52,6 +52,9 @@ fault-test: $(STAMP) ## fail every write, and 100,000 power failures
 
 suites: $(STAMP) ## every sqllogictest suite in every mode
 	RISINGPY_SUITES_SLICE=1 $(PYTEST) tests/sqllogictest
+
+judge: $(STAMP) ## every function over grids of arguments, against PostgreSQL: 1,500 rows a case
+	RISINGPY_JUDGE_ROWS=1500 $(PYTEST) --timeout 0 tests/functions
 
 SEEDS ?= 500
 fuzz: $(STAMP) ## random queries (SEEDS=500), and the property tests with many more examples

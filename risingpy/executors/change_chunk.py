@@ -9,6 +9,7 @@ Within an epoch a delta is consolidated: per stream key at most one −1, exactl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ from risingpy.executors.aggregate.grouping import encoded_rows
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.group_keys import group_rows
 from risingpy.storage.plain_columns import is_nested, nested_datums
-from risingpy.types import SqlType
+from risingpy.types import BIGINT, BYTEA, INTEGER, SqlType, TypeKind
 
 INSERT = 1
 DELETE = -1
@@ -64,17 +65,31 @@ def deletes_first(chunk: pa.Table) -> pa.Table:
 
 
 def consolidated(chunk: pa.Table, types: Sequence[SqlType]) -> pa.Table:
-    """The chunk without rows that cancel: equal rows, one inserted and one deleted."""
+    """The chunk without rows that cancel: identical rows, one inserted and one deleted."""
     ops = ops_of(chunk)
     if not len(ops) or ops.min() == ops.max():
         return chunk
-    codes, firsts = group_rows(encoded_rows(columns_of(chunk), types, len(ops)))
+    exact = [_told_apart(column, type_) for column, type_ in zip(columns_of(chunk), types, strict=True)]
+    codes, firsts = group_rows(encoded_rows([c for c, _ in exact], [t for _, t in exact], len(ops)))
     net = np.bincount(codes, weights=ops, minlength=len(firsts)).astype(np.int64)
     if np.abs(net).sum() == len(ops):
         return chunk
     kept = np.repeat(firsts, np.abs(net))
     signs = np.repeat(np.sign(net), np.abs(net)).astype(np.int8)
     return make_chunk(signs, chunk.take(pa.array(kept)).columns[1:])
+
+
+def _told_apart(column: pa.Array, type_: SqlType) -> tuple[pa.Array, SqlType]:
+    """The column as one whose values are equal only if they are the same: 0 and -0 differ, 30 days and a month."""
+    if is_nested(column.type):
+        return nested_datums(column), BYTEA
+    if type_.kind is TypeKind.INTERVAL:
+        return _interval_bytes(column).cast(BYTEA.arrow), BYTEA
+    if type_.is_float:
+        bits = INTEGER if column.type.bit_width == 32 else BIGINT
+        one_nan = pc.if_else(pc.is_nan(column), pa.scalar(math.nan, column.type), column)
+        return one_nan.view(bits.arrow), bits
+    return column, type_
 
 
 def distinct_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], rows: int) -> Mask:

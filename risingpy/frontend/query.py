@@ -18,6 +18,7 @@ from risingpy.executors.expression.duckdb_functions import register_further
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.functions.waiting import sleeps_end_with
 from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.expression.sql_text import intervals_apart
 from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.direct_rows import direct_lookup
 from risingpy.frontend.index_selection import find_index_lookups, use_indexes
@@ -147,7 +148,7 @@ class BatchRunner:
         _complete()
         sleeps_end_with(self._cancelled)
         with self._work(cursor):
-            reader = cursor.sql(sql).to_arrow_reader(ROWS_PER_BATCH)
+            reader = cursor.sql(intervals_apart(sql)).to_arrow_reader(ROWS_PER_BATCH)
         while True:
             with self._work(cursor):
                 batch = next(reader, None)

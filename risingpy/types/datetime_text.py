@@ -1,8 +1,9 @@
 """Reads dates and times as people write them: PostgreSQL's datetime input with DateStyle 'ISO, MDY'.
 
 The text is cut into tokens (a time of day, a date, a word, a number, a zone), each of which fills fields of
-`DateTimeFields`. Understood: ISO 8601 with blank or T, `20240102`, `1/2/2024`, `Jan 2, 2024`, `2-Jan-2024`, AM and PM,
-`Z`, numeric offsets, IANA zone names, the usual North American abbreviations, weekday names, `epoch`.
+`DateTimeFields`. Understood: ISO 8601 with blank or T, `20240102`, `1/2/2024`, `Jan 2, 2024`, `2-Jan-2024`,
+`Jan-2-2024`, `2024-366` (a day of the year), `J2451187` (a Julian day), AM and PM, `allballs`, `Z`, numeric offsets,
+IANA zone names, PostgreSQL's usual abbreviations of zones, weekday names, `epoch`.
 Not supported: infinity, BC, years after 9999, and the words that read the clock (now, today, …).
 """
 
@@ -10,16 +11,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
+from risingpy.types.time_zones import ABBREVIATIONS
 
 _TOKEN = re.compile(
     r"(?P<time>\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d*)?)?)"
-    r"|(?P<date>\d{1,8}[-/.]\d{1,2}[-/.]\d{1,8}|\d{1,4}-[A-Za-z]{3,9}-\d{1,4})"
+    r"|(?P<day>\d{4}[-/.]\d{3}(?!\d))"
+    r"|(?P<julian>[Jj]\d+(?:\.\d+)?)"
+    r"|(?P<date>\d{1,8}[-/.]\d{1,2}[-/.]\d{1,8}|\d{1,4}-[A-Za-z]{3,9}-\d{1,4}|[A-Za-z]{3,9}-\d{1,2}-\d{1,4})"
     r"|(?P<number>\d+(?:\.\d+)?)"
     r"|(?P<offset>[+-]\d{1,2}(?::\d{2}(?::\d{2})?|\d{2})?)"
     r"|(?P<word>[A-Za-z]+(?:/[A-Za-z_]+(?:[-+/][A-Za-z_0-9]+)*)?)"
@@ -41,12 +45,13 @@ _WEEKDAYS = frozenset(
     ("sun", "sunday", "mon", "monday", "tue", "tues", "tuesday", "wed", "weds", "wednesday", "thu", "thur", "thurs",
      "thursday", "fri", "friday", "sat", "saturday")
 )  # fmt: skip
-_ABBREVIATIONS = {
-    "z": 0, "utc": 0, "gmt": 0, "ut": 0, "zulu": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6,
-    "pst": -8, "pdt": -7, "cet": 1, "cest": 2, "bst": 1, "msk": 3, "jst": 9,
-}  # fmt: skip
 _CLOCK_WORDS = frozenset(("now", "today", "tomorrow", "yesterday"))
 _MAX_OFFSET_HOURS = 15
+_JULIAN_DAY_BEFORE_FIRST = 1721425  # of the day before 0001-01-01
+_DAY_MICROSECONDS = 86_400_000_000
+
+
+_TIME_ALONE = re.compile(r"^\s*[Tt]?(\d\d)(\d\d)(\d\d(?:\.\d+)?|)(?![-/.\d])")
 
 
 @dataclass(slots=True)
@@ -72,6 +77,10 @@ class _OutOfRange(Exception):
     """The text is well formed, but a field of it is too large or too small."""
 
 
+class _TooFarFromGreenwich(Exception):
+    """An offset of a zone that no zone has."""
+
+
 @lru_cache(maxsize=256)
 def zone(name: str) -> ZoneInfo:
     """The IANA zone of that name; raises ValueError or KeyError (ZoneInfoNotFoundError) if there is none."""
@@ -81,11 +90,18 @@ def zone(name: str) -> ZoneInfo:
 def read_fields(type_name: str, text: str) -> DateTimeFields:
     """The fields of `text`. Raises PostgreSQL's errors: 22007 for bad syntax, 22008 for a field out of its range."""
     try:
-        return _read(text)
+        # A time of day may be written without colons; elsewhere such a number is a date.
+        return _read(_TIME_ALONE.sub(_with_colons, text) if type_name == "time" else text)
     except _Malformed:
         raise malformed(type_name, text) from None
     except _OutOfRange:
         raise out_of_range(text) from None
+    except _TooFarFromGreenwich:
+        raise SqlError(f'time zone displacement out of range: "{text}"', sqlstate="22009") from None
+
+
+def _with_colons(found: re.Match[str]) -> str:
+    return ":".join(filter(None, found.groups()))
 
 
 def malformed(type_name: str, text: str) -> InvalidTextRepresentation:
@@ -109,6 +125,10 @@ def _read(text: str) -> DateTimeFields:
         match token.lastgroup:
             case "time":
                 _take_time(fields, value)
+            case "day":
+                _take_day_of_year(fields, int(value[:4]), int(value[5:]))
+            case "julian":
+                _take_julian(fields, value[1:])
             case "date":
                 _take_date(fields, value)
             case "number":
@@ -140,10 +160,15 @@ def _take_seconds(fields: DateTimeFields, value: str) -> None:
 
 
 def _take_date(fields: DateTimeFields, value: str) -> None:
-    if fields.day is not None or fields.year is not None:
+    if fields.day is not None or fields.year is not None or fields.hour is not None:
         raise _Malformed
     first, second, third = re.split(r"[-/.]", value)
-    if not second.isdigit():
+    if not first.isdigit():
+        fields.month = _MONTHS.get(first.lower())
+        if fields.month is None:
+            raise _Malformed
+        fields.day, fields.year = int(second), _year(third)
+    elif not second.isdigit():
         fields.month = _MONTHS.get(second.lower())
         if fields.month is None:
             raise _Malformed
@@ -153,6 +178,34 @@ def _take_date(fields: DateTimeFields, value: str) -> None:
         fields.year, fields.month, fields.day = int(first), int(second), int(third)
     else:
         fields.month, fields.day, fields.year = int(first), int(second), _year(third)
+
+
+def _take_day_of_year(fields: DateTimeFields, year: int, day: int) -> None:
+    """Days behind the year's last one count on into the next, as in PostgreSQL."""
+    if fields.day is not None or fields.year is not None:
+        raise _Malformed
+    if not (year >= 1 and 1 <= day <= 366):
+        raise _OutOfRange
+    _take_ordinal(fields, date(year, 1, 1).toordinal() + day - 1)
+
+
+def _take_julian(fields: DateTimeFields, value: str) -> None:
+    """The fraction of a Julian day is a time of that day, whose beginning is midnight here."""
+    if fields.day is not None or fields.year is not None:
+        raise _Malformed
+    whole, _, fraction = value.partition(".")
+    _take_ordinal(fields, int(whole) - _JULIAN_DAY_BEFORE_FIRST)
+    if fraction:
+        micros = int(Fraction(int(fraction), 10 ** len(fraction)) * _DAY_MICROSECONDS)
+        seconds, fields.microsecond = divmod(micros, 1_000_000)
+        fields.hour, fields.minute, fields.second = seconds // 3600, seconds // 60 % 60, seconds % 60
+
+
+def _take_ordinal(fields: DateTimeFields, ordinal: int) -> None:
+    if not 1 <= ordinal <= date.max.toordinal():
+        raise _OutOfRange
+    day = date.fromordinal(ordinal)
+    fields.year, fields.month, fields.day = day.year, day.month, day.day
 
 
 def _year(digits: str) -> int:
@@ -178,7 +231,7 @@ def _take_number(fields: DateTimeFields, value: str) -> None:
         fields.year = _year(digits)
     elif fields.day is None and len(digits) <= 2:
         fields.day = int(digits)
-    elif fields.half is None and fields.hour is None and len(digits) <= 2:
+    elif fields.half is None and fields.hour is None and fields.day is None and len(digits) <= 2:
         fields.hour = int(digits)
     else:
         raise _Malformed
@@ -192,7 +245,7 @@ def _take_offset(fields: DateTimeFields, value: str) -> None:
         parts = [parts[0][:-2], parts[0][-2:]]
     hours, minutes, seconds = (*(int(part) for part in parts), 0, 0)[:3]
     if hours > _MAX_OFFSET_HOURS or minutes > 59 or seconds > 59:
-        raise _OutOfRange
+        raise _TooFarFromGreenwich
     size = hours * 3600 + minutes * 60 + seconds
     fields.offset = -size if value.startswith("-") else size
 
@@ -206,8 +259,10 @@ def _take_word(fields: DateTimeFields, value: str) -> int:
         fields.half = word
     elif word in _WEEKDAYS or word in ("ad", "at") or (word == "t" and fields.hour is None):
         pass  # says nothing that the other tokens do not
-    elif word in _ABBREVIATIONS and fields.offset is None:
-        fields.offset = 3600 * _ABBREVIATIONS[word]
+    elif word in ABBREVIATIONS and fields.offset is None:
+        fields.offset = round(3600 * ABBREVIATIONS[word])
+    elif word == "allballs" and fields.hour is None:
+        fields.hour = 0
     elif word == "epoch" and fields.year is None:
         fields.year, fields.month, fields.day, fields.hour, fields.offset = 1970, 1, 1, 0, 0
     elif word in _CLOCK_WORDS or word in ("infinity", "bc"):
@@ -228,7 +283,7 @@ def _named_zone(name: str) -> ZoneInfo:
 
 def _check(fields: DateTimeFields) -> None:
     if fields.half is not None and fields.hour is not None:
-        if not 1 <= fields.hour <= 12:
+        if fields.hour > 12:
             raise _OutOfRange
         fields.hour = fields.hour % 12 + (12 if fields.half == "pm" else 0)
     if fields.minute > 59 or fields.second > 60 or (fields.hour or 0) > 24:

@@ -42,6 +42,10 @@ _TOKEN = re.compile(
 _DATE = re.compile(r"\d+-\d+-\d")
 _ISO = re.compile(r"P(?:[^T]+)?(?:T.+)?", re.ASCII)
 _ISO_FIELD = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([A-Z])", re.ASCII)
+# ISO 8601's other form: P0001-02-03T04:05:06, P00010203, PT040506.
+_ISO_ALTERNATIVE = re.compile(
+    r"P(?:(\d{4})-?(\d{2})-?(\d{2})|(?=T))(?:T(\d{2}):?(\d{2}):?(\d{2}(?:\.\d+)?))?", re.ASCII
+)
 _ISO_DATE = {"Y": "year", "M": "month", "W": "week", "D": "day"}
 _ISO_TIME = {"H": "hour", "M": "minute", "S": "second"}
 _DAY_MICROS = 86_400_000_000
@@ -162,6 +166,9 @@ def _add_years(total: _Sum, value: str) -> bool:
 
 
 def _read_iso(total: _Sum, text: str) -> bool:
+    if alternative := _ISO_ALTERNATIVE.fullmatch(text):
+        names = ("year", "month", "day", "hour", "minute", "second")
+        return all(total.add(Fraction(n), name) for n, name in zip(alternative.groups(), names, strict=True) if n)
     date_part, _, time_part = text[1:].partition("T")
     for part, units in ((date_part, _ISO_DATE), (time_part, _ISO_TIME)):
         at = 0

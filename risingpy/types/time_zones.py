@@ -29,7 +29,7 @@ _CYCLE_YEARS = 400  # after which weekdays and leap years repeat
 _CYCLE_SECONDS = 146_097 * _DAY
 _LAST = 253_402_300_800 + 366 * _DAY  # beyond the year 9999
 # Hours east of Greenwich of the abbreviations that PostgreSQL knows by default and people use.
-_ABBREVIATIONS = {
+ABBREVIATIONS = {
     "z": 0, "zulu": 0, "utc": 0, "gmt": 0, "ut": 0, "wet": 0, "west": 1, "bst": 1, "ist": 2, "cet": 1, "cest": 2,
     "mez": 1, "mesz": 2, "met": 1, "mest": 2, "eet": 2, "eest": 3, "sast": 2, "msk": 3, "msd": 4, "eat": 3, "jst": 9,
     "kst": 9, "hkt": 8, "acst": 9.5, "aest": 10, "aedt": 11, "acdt": 10.5, "awst": 8, "nzst": 12, "nzdt": 13, "ast": -4,
@@ -69,7 +69,7 @@ class TimeZone:
 @lru_cache(maxsize=256)
 def time_zone(name: str) -> TimeZone:
     """The zone of an abbreviation, an IANA name in any case, or a POSIX offset (`+02` is west). Raises 22023."""
-    hours = _ABBREVIATIONS.get(name.lower())
+    hours = ABBREVIATIONS.get(name.lower())
     if hours is not None:
         return _fixed(int(hours * 3600))
     known = _names().get(name.lower())

@@ -12,6 +12,15 @@ from tests.postgres_oracle import PostgresOracle, postgres_oracle
 
 __all__ = ["postgres_oracle"]
 
+EVALUATIONS = "evaluations"  # the property in which a test reports how many answers it compared
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
+    counts = [value for report in reports for name, value in report.user_properties if name == EVALUATIONS]
+    if counts:
+        terminalreporter.write_line(f"{sum(counts):,} evaluations in {len(counts)} cases judged by PostgreSQL")
+
 
 @pytest.fixture(scope="session")
 def judge(postgres_oracle: PostgresOracle) -> Iterator[psycopg.Connection[tuple[object, ...]]]:

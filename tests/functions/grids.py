@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.functions.form_grids import FORM_GRIDS
 from tests.functions.grid import Grid, grid
 from tests.functions.text_grids import TEXT_GRIDS
 
@@ -37,6 +38,7 @@ _INTERVALS = (
 
 GRIDS: dict[str, Grid] = {
     **TEXT_GRIDS,
+    **FORM_GRIDS,
     "bool": grid("boolean", "t", "f"),
     "numeric.long": grid(
         "numeric", "0", "1", "12345678901234567890123456789.5", "0.0000000000000000000000000123",

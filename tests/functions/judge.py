@@ -40,8 +40,8 @@ from tests.frontend.binder.bench import make_catalog
 from tests.functions.grids import GRIDS
 
 FUZZ = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
-ROWS = 1500 if FUZZ else 50  # per case
-FAILURES = 60 if FUZZ else 6  # rows per case whose SQLSTATE is compared
+ROWS = int(os.environ.get("RISINGPY_JUDGE_ROWS", 1500 if FUZZ else 50))  # per case; `make judge` asks for 1500
+FAILURES = 60 if ROWS > 50 else 6  # rows per case whose SQLSTATE is compared
 _ARGUMENT = re.compile(r"\{([a-z0-9.]+)\}")
 _PROBE = """
 CREATE OR REPLACE FUNCTION judge(expression text) RETURNS text LANGUAGE plpgsql AS $$
@@ -83,8 +83,16 @@ class Difference:
         return f"{self.way} {self.row}: ours {self.ours!r}, PostgreSQL's {self.theirs!r}"
 
 
-def differences(case: Case, postgres: psycopg.Connection[tuple[object, ...]], limit: int = ROWS) -> list[Difference]:
-    """Where our answers are not PostgreSQL's."""
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Where our answers are not PostgreSQL's, and how many answers of ours were compared."""
+
+    differences: list[Difference]
+    evaluations: int
+
+
+def judge_case(case: Case, postgres: psycopg.Connection[tuple[object, ...]], limit: int = ROWS) -> Verdict:
+    """Compares the case's rows, at most `limit`, with PostgreSQL's answers: in a view, and in a SELECT."""
     rows = _rows(case, limit)
     expr = bound(case)
     theirs = _theirs(case, rows, postgres)
@@ -94,12 +102,13 @@ def differences(case: Case, postgres: psycopg.Connection[tuple[object, ...]], li
     found = _view(case, expr, chunk, rows, expected)
     accepted = [k for k, value in enumerate(expected) if not _is_error(value)]
     refused = [k for k, value in enumerate(expected) if _is_error(value)]
-    found += _batch(case, expr, chunk.take(accepted), [rows[k] for k in accepted], [expected[k] for k in accepted])
+    batch = chunk.take(pa.array(accepted, pa.int64()))  # typed: PostgreSQL may have refused every row
+    found += _batch(case, expr, batch, [rows[k] for k in accepted], [expected[k] for k in accepted])
     for k in refused[:FAILURES]:
         ours = _single(expr, chunk.slice(k, 1), case.zone)
         if ours != expected[k] and not _has_more_digits(ours, expected[k], expr.type):
             found.append(Difference("error", rows[k], ours, expected[k]))
-    return found
+    return Verdict(found, evaluations=len(rows) + len(accepted) + len(refused[:FAILURES]))
 
 
 def bound(case: Case) -> Expr:

@@ -296,7 +296,8 @@ def _is_plain_cast(source: SqlType, target: SqlType) -> bool:
             return True
         case TypeKind.DATE, TypeKind.TIMESTAMP:
             return True
-    return source.arrow == target.arrow and target.length is None
+    same = source == target or (source.kind is target.kind and not source.is_nested)
+    return (same or target.kind is TypeKind.VARCHAR) and source.arrow == target.arrow and target.length is None
 
 
 def _integer_to_numeric(value: Value, target: pa.DataType) -> Value:

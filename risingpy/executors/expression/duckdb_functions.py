@@ -61,6 +61,7 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
         _register(connection, parse_function(type_), _parser(type_), type_)
     for type_ in (REAL, DOUBLE, BYTEA, INTERVAL, UUID, INT256):
         _register(connection, f"rpy_text_{type_.kind.name.lower()}", _formatter(type_), VARCHAR)
+    _register(connection, "rpy_interval_apart", _parser(INTERVAL), INTERVAL, volatile=True)
     _register(connection, "rpy_text_numeric", _numeric_text, VARCHAR)
     for name, (function, result) in NESTED_TEXTS.items():
         _register(connection, name, function, result)
@@ -82,6 +83,8 @@ def _register(
     function: Callable[..., pa.Array],
     result: SqlType,
     nulls: FunctionNullHandling = FunctionNullHandling.DEFAULT,
+    *,
+    volatile: bool = False,
 ) -> None:
     def marked(*columns: Column) -> pa.Array:
         try:
@@ -91,7 +94,9 @@ def _register(
             raise ValueError(f"{ERROR_MARK}{error.sqlstate} {error.message}") from error
 
     type_ = connection.type(result.duckdb)
-    connection.create_function(name, marked, None, type_, type=PythonUDFType.ARROW, null_handling=nulls)
+    connection.create_function(
+        name, marked, None, type_, type=PythonUDFType.ARROW, null_handling=nulls, side_effects=volatile
+    )
 
 
 def _dispatcher(result: SqlType) -> Callable[..., pa.Array]:

@@ -21,6 +21,7 @@ from risingpy.executors.expression.duckdb_connection import connect, translate_e
 from risingpy.executors.expression.duckdb_functions import register_further
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.expression.sql_text import intervals_apart
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
@@ -168,7 +169,8 @@ def _query(expressions: Sequence[str], chunk: pa.Table) -> list[pa.ChunkedArray]
     named = ", ".join(f"{text} AS e{k}" for k, text in enumerate(expressions))
     connection = thread_connection()
     _local.further = register_further(connection, _local.further)
-    columns: list[pa.ChunkedArray] = connection.sql(f"SELECT {named} FROM chunk").to_arrow_table().columns
+    sql = intervals_apart(f"SELECT {named} FROM chunk")
+    columns: list[pa.ChunkedArray] = connection.sql(sql).to_arrow_table().columns
     return columns
 
 

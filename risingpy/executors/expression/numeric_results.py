@@ -15,6 +15,7 @@ class NumericRule(Enum):
     DIVIDE = "divide"  # wide: a quotient has no end
     LARGER = "larger"  # the larger scale and the larger number of digits before the point
     FIRST = "first"  # the first argument's
+    ROUND = "round"  # the first argument's scale, one digit more before the point: 9.99 becomes 10.0
     INTEGRAL = "integral"  # scale 0, one digit more before the point
     SUM = "sum"  # the first argument's scale, as many digits as there can be
     SECONDS = "seconds"  # six decimals: microseconds
@@ -32,7 +33,8 @@ _PRODUCT_SCALE = 6
 _WIDE_IF_ARGUMENTS_ARE = frozenset(
     {
         *(NumericRule.ADD, NumericRule.MULTIPLY, NumericRule.LARGER, NumericRule.FIRST),
-        *(NumericRule.INTEGRAL, NumericRule.SUM, NumericRule.ROOT, NumericRule.LOGARITHM, NumericRule.WHOLE),
+        *(NumericRule.ROUND, NumericRule.INTEGRAL, NumericRule.SUM, NumericRule.ROOT, NumericRule.LOGARITHM),
+        NumericRule.WHOLE,
     }
 )
 
@@ -67,6 +69,8 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
             return _widest(max(wholes), max(scales))
         case NumericRule.FIRST:
             return _clamped(wholes[0], scales[0])
+        case NumericRule.ROUND:
+            return _widest(wholes[0] + 1, scales[0])
         case NumericRule.INTEGRAL:
             return _clamped(wholes[0] + 1, 0)
         case NumericRule.SUM:
@@ -74,7 +78,7 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
         case NumericRule.SECONDS:
             return numeric(MAX_PRECISION, 6)
         case NumericRule.WHOLE:
-            return numeric(MAX_PRECISION, 0)
+            return numeric(MAX_PRECISION, 0) if wholes[0] + max(scales) <= MAX_PRECISION else NUMERIC
         case NumericRule.ROOT:
             return numeric(MAX_PRECISION, max(scales[0], min(_LONG_SCALE, MAX_PRECISION - (wholes[0] + 1) // 2)))
         case NumericRule.LOGARITHM:

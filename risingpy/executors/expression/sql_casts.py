@@ -89,10 +89,10 @@ def text_of(value: str, type_: SqlType) -> str:
     match type_.kind:
         case TypeKind.ARRAY:
             join = "rpy_text_of_arrays" if type_.element.kind is TypeKind.ARRAY else "rpy_text_of_array"
-            return f"{join}(list_transform({value}, lambda {_item(type_)}: {text_of(_item(type_), type_.element)}))"
+            return f"{join}(list_transform({value}, lambda {_item(type_)}: {part_text(_item(type_), type_.element)}))"
         case TypeKind.STRUCT:
             pairs = zip(type_.names, type_.items, strict=True)
-            fields = (text_of(f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs)
+            fields = (part_text(f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs)
             return f"CASE WHEN {value} IS NOT NULL THEN rpy_text_of_row([{', '.join(fields)}]) END"
         case TypeKind.MAP:
             sides = zip(("key", "value"), type_.items, strict=True)
@@ -106,6 +106,11 @@ def text_of(value: str, type_: SqlType) -> str:
     if type_.kind is TypeKind.NUMERIC and not type_.declared and type_.scale:
         return f"rpy_text_numeric({value})"
     return f"CAST({value} AS VARCHAR)"
+
+
+def part_text(value: str, type_: SqlType) -> str:
+    """The text of a part of an array or a row: of a boolean, t or f."""
+    return f"left({text_of(value, type_)}, 1)" if type_.kind is TypeKind.BOOLEAN else text_of(value, type_)
 
 
 def parse_function(target: SqlType) -> str:

@@ -20,15 +20,12 @@ from risingpy.executors.expression.sql_text import own_call, raised
 # fmt: off
 TEMPLATES: dict[str, str] = {
     # comparison and logic
-    "eq": "({0} = {1})", "ne": "({0} <> {1})", "lt": "({0} < {1})", "le": "({0} <= {1})",
-    "gt": "({0} > {1})", "ge": "({0} >= {1})",
+    "eq": "({0} = {1})", "ne": "({0} <> {1})",
     "and": "({0} AND {1})", "or": "({0} OR {1})", "not": "(NOT {0})",
     "is_null": "({0} IS NULL)", "is_not_null": "({0} IS NOT NULL)",
     "is_true": "coalesce({0}, FALSE)", "is_not_true": "(NOT coalesce({0}, FALSE))",
     "is_false": "(NOT coalesce({0}, TRUE))", "is_not_false": "coalesce({0}, TRUE)",
     "is_unknown": "({0} IS NULL)", "is_not_unknown": "({0} IS NOT NULL)",
-    "is_distinct_from": "({0} IS DISTINCT FROM {1})", "is_not_distinct_from": "({0} IS NOT DISTINCT FROM {1})",
-    "nullif": "nullif({0}, {1})",
     "plus": "{0}",
     # text
     "concat_op": "({0} || {1})", "concat_bytes": "({0} || {1})",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from risingpy.errors import InvalidParameterValue
 from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.executors.expression.sql_casts import text_of
 from risingpy.executors.expression.sql_text import own_call, quoted
@@ -76,6 +77,8 @@ def _build_array(call: Call, args: list[str]) -> str:
 
 def _build_object(call: Call, args: list[str]) -> str:
     keys = call.args[::2]
+    if len(call.args) % 2:
+        raise InvalidParameterValue("argument list must have even number of elements")
     if all(isinstance(key, Literal) and isinstance(key.value, str) for key in keys):
         pairs = zip(keys, args[1::2], call.args[1::2], strict=True)
         return _object({str(key.value): (arg, each.type) for key, arg, each in pairs if isinstance(key, Literal)})
@@ -93,6 +96,25 @@ def _compared(function: str) -> Callable[[Call, list[str]], str]:
     return compile_comparison
 
 
+def _distinct(*, negated: bool) -> Callable[[Call, list[str]], str]:
+    """IS [NOT] DISTINCT FROM: of jsonb, whose texts may differ where the values do not."""
+
+    def compile_comparison(call: Call, args: list[str]) -> str:
+        if call.args[0].type.kind is not TypeKind.JSONB:
+            return f"({args[0]} IS {'NOT ' * negated}DISTINCT FROM {args[1]})"
+        both_null = f"({args[0]} IS NULL AND {args[1]} IS NULL)"
+        same = f"coalesce({own_call('jsonb_equal', args, BOOLEAN)}, {both_null})"
+        return same if negated else f"(NOT {same})"
+
+    return compile_comparison
+
+
+def _nullif(call: Call, args: list[str]) -> str:
+    if call.args[0].type.kind is not TypeKind.JSONB:
+        return f"nullif({args[0]}, {args[1]})"
+    return f"CASE WHEN {own_call('jsonb_equal', args, BOOLEAN)} THEN NULL ELSE {args[0]} END"
+
+
 def _object_of_pairs(call: Call, args: list[str]) -> str:
     """jsonb_object_agg: of the array of a group's pairs, which are rows."""
     pair = call.args[0].type.element
@@ -108,4 +130,7 @@ JSON: dict[str, Callable[[Call, list[str]], str]] = {
     "jsonb_object_of_pairs": _object_of_pairs,
     "jsonb_eq": _compared("eq"),
     "jsonb_ne": _compared("ne"),
+    "is_distinct_from": _distinct(negated=False),
+    "is_not_distinct_from": _distinct(negated=True),
+    "nullif": _nullif,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.executors.expression.nodes import Call, InputRef, Literal
-from risingpy.executors.expression.sql_casts import cast, text_of
+from risingpy.executors.expression.sql_casts import cast, part_text
 from risingpy.executors.expression.sql_text import own_call, raised
 from risingpy.types import BOOLEAN, INTEGER, NUMERIC, SqlType, TypeKind
 
@@ -181,7 +181,7 @@ def compared_with_all(call: Call, args: list[str], compile_call: Compile) -> str
 
 def _to_string(call: Call, args: list[str]) -> str:
     type_ = call.args[0].type
-    shown = text_of("item", type_.leaf)
+    shown = part_text("item", type_.leaf)
     if len(args) == 3:
         shown = f"coalesce({shown}, {args[2]})"
     texts = f"list_transform({flattened(args[0], type_)}, lambda item: {shown})"
@@ -246,7 +246,21 @@ def _leaves(call: Call, args: list[str]) -> str:
     return flattened(args[0], call.args[0].type)
 
 
+def _ordered(symbol: str) -> Compile:
+    """`<` and its kind. DuckDB turns two bounds on an array into a BETWEEN, which it lacks; casts keep it from that."""
+
+    def compile_comparison(call: Call, args: list[str]) -> str:
+        compared = f"({args[0]} {symbol} {args[1]})"
+        return f"CAST(CAST({compared} AS TINYINT) AS BOOLEAN)" if call.args[0].type.is_nested else compared
+
+    return compile_comparison
+
+
 NESTED: dict[str, Compile] = {
+    "lt": _ordered("<"),
+    "le": _ordered("<="),
+    "gt": _ordered(">"),
+    "ge": _ordered(">="),
     "array": _array,
     "subscript": _subscript,
     "slice": _slice,

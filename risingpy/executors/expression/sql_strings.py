@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.executors.expression.nodes import Call, Literal
-from risingpy.executors.expression.sql_casts import text_of
+from risingpy.executors.expression.sql_casts import part_text
 from risingpy.executors.expression.sql_text import own_call, quoted, raised
 from risingpy.types import INTEGER, VARCHAR, TypeKind
 
@@ -15,8 +15,18 @@ _MAX_BYTES = 2**30 - 1  # of a value, in PostgreSQL too
 _TOO_LONG = raised("54000", quoted("requested length too large"), VARCHAR)
 
 
-def _variadic(function: str) -> Callable[[Call, list[str]], str]:
-    return lambda call, args: f"{function}({', '.join(args)})"
+def _extreme(function: str, symbol: str) -> Callable[[Call, list[str]], str]:
+    """greatest or least. Of intervals that compare as equal the first counts, which DuckDB's does not promise."""
+
+    def compile_call(call: Call, args: list[str]) -> str:
+        if call.type.kind is not TypeKind.INTERVAL:
+            return f"{function}({', '.join(args)})"
+        chosen, *others = args
+        for other in others:
+            chosen = f"CASE WHEN {other} {symbol} {chosen} OR {chosen} IS NULL THEN {other} ELSE {chosen} END"
+        return chosen
+
+    return compile_call
 
 
 def _in(call: Call, args: list[str]) -> str:
@@ -47,10 +57,7 @@ def _concat_ws(call: Call, args: list[str]) -> str:
 
 def _texts(call: Call, args: list[str]) -> list[str]:
     """The arguments' output forms: of a boolean, `t` and `f`."""
-    return [
-        f"left(CAST({text} AS VARCHAR), 1)" if value.type.kind is TypeKind.BOOLEAN else text_of(text, value.type)
-        for text, value in zip(args, call.args, strict=True)
-    ]
+    return [part_text(text, value.type) for text, value in zip(args, call.args, strict=True)]
 
 
 def _substring(call: Call, args: list[str]) -> str:
@@ -176,9 +183,9 @@ def _like(operator: str, *, negated: bool = False) -> Callable[[Call, list[str]]
 
 
 STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
-    "coalesce": _variadic("coalesce"),
-    "greatest": _variadic("greatest"),
-    "least": _variadic("least"),
+    "coalesce": lambda call, args: f"coalesce({', '.join(args)})",
+    "greatest": _extreme("greatest", ">"),
+    "least": _extreme("least", "<"),
     "in": _in,
     "num_nulls": _count_nulls("IS NULL"),
     "num_nonnulls": _count_nulls("IS NOT NULL"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -110,6 +111,31 @@ def literal(value: object, type_: SqlType) -> str:
         case int() | float():
             return f"CAST('{value}' AS {type_.duckdb})"
     raise InternalError(f"no literal of type {type_} for {value!r}")
+
+
+_INTERVAL = re.compile(
+    r"\(to_months\((-?\d+)\) \+ to_days\((-?\d+)\) \+ to_microseconds\(CAST\('(-?\d+)' AS BIGINT\)\)\)"
+)
+_DAY_MICROS = 86_400_000_000
+
+
+def intervals_apart(sql: str) -> str:
+    """The statement, with intervals kept apart that compare as equal but are not the same: '1 mon' and '30 days'.
+
+    DuckDB takes equal constants for one, and computes `d + '1 mon'` and `d + '30 days'` once. So all but one of such
+    intervals become calls of a function that it must not call ahead of time.
+    """
+    if "to_months(" not in sql:
+        return sql
+    shown: dict[int, str] = {}
+
+    def apart(found: re.Match[str]) -> str:
+        months, days, micros = map(int, found.groups())
+        if shown.setdefault((30 * months + days) * _DAY_MICROS + micros, found[0]) == found[0]:
+            return found[0]
+        return f"rpy_interval_apart('{months} months {days} days {micros} microseconds')"
+
+    return _INTERVAL.sub(apart, sql)
 
 
 def _nested_literal(value: object, type_: SqlType) -> str:

@@ -48,7 +48,12 @@ class Calls:
             signature = resolve(signatures, [a.type for a in args], operator=True)
         except NoMatch as no_match:
             raise _no_operator(symbol, args, position, ambiguous=no_match.ambiguous) from None
-        return self.apply(signature, args)
+        try:
+            return self.apply(signature, args)
+        except DatatypeMismatch:
+            if all(arg.type.is_nested for arg in args):  # arrays or rows of types that have no common one
+                raise _no_operator(symbol, args, position, ambiguous=False) from None
+            raise
 
     def function(self, name: str, args: Sequence[Operand], position: int, *, shown: str | None = None) -> Expr:
         """`name(args)` of the signature table; errors call it `shown`."""
@@ -57,7 +62,12 @@ class Calls:
             signature = resolve(signatures, [a.type for a in args], operator=False)
         except NoMatch as no_match:
             raise no_function(shown or name, args, position, ambiguous=no_match.ambiguous) from None
-        return self.apply(signature, args)
+        try:
+            return self.apply(signature, args)
+        except DatatypeMismatch:  # an array and an element that have no common type
+            if Polymorphic.ARRAY in signature.args:
+                raise no_function(shown or name, args, position, ambiguous=False) from None
+            raise
 
     def form(self, name: str, args: Sequence[Operand], what: str) -> Expr:
         """A form with a syntax of its own (AND, COALESCE, EXTRACT, …); `what` calls it in errors."""

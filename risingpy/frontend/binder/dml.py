@@ -95,8 +95,11 @@ def bind_insert(
     context = QueryBinder(make_context(catalog, search_path, parameter_types, session)).context
     relation = _target(context, statement.table, "insert into")
     targets = _target_columns(relation, statement.columns, statement.table)
-    plan = _source(context, statement, relation, targets)
+    given = relation if statement.overriding is None else _with_given_numbers(relation)
+    plan = _source(context, statement, given, targets)
     visible = visible_columns(relation)
+    if statement.overriding == "USER":  # what the rows bring for such columns counts for nothing
+        targets = [-1 if relation.columns[i].identity is not None else i for i in targets]
     exprs = [_value_of(relation, i, targets, plan, session) for i in visible]
     plan = project(plan, exprs, [relation.columns[i].name for i in visible])
     returning = _returning(context, statement.returning, relation, statement.alias or statement.table.name)
@@ -317,6 +320,15 @@ def _generated_always(message: str, column: ColumnDesc) -> SqlError:
 def _is_given(column: ColumnDesc) -> bool:
     """Whether rows may say what stands in the column."""
     return column.generated is None and not (column.identity is not None and column.identity.always)
+
+
+def _with_given_numbers(relation: Relation) -> Relation:
+    """The relation as OVERRIDING sees it: rows may bring a number for any identity column."""
+    columns = [
+        column if column.identity is None else replace(column, identity=replace(column.identity, always=False))
+        for column in relation.columns
+    ]
+    return replace(relation, columns=tuple(columns))
 
 
 def _assigned(context: BindContext, operand: Operand, relation: Relation, index: int) -> Expr:

@@ -251,6 +251,8 @@ class ExpressionBinder:
 
     def _is(self, tree: exp.Is, *, negated: bool = False) -> Expr:
         if isinstance(tree.expression, exp.Null):
+            if (test := NULL_TESTS.get(type(tree.this))) and (tested := test(self, tree, negated)):
+                return tested
             return self.calls.form("IS_NOT_NULL" if negated else "IS_NULL", [self.bind(tree.this)], "IS NULL")
         word = tree.expression.sql().upper()
         if word.startswith("JSON"):
@@ -348,6 +350,7 @@ class ExpressionBinder:
 
 # What a comparison does where one of its sides is a node of that type; None if it is an ordinary comparison after all.
 COMPARISONS: dict[type[exp.Expr], Callable[[ExpressionBinder, exp.Binary], Expr | None]] = {}
+NULL_TESTS: dict[type[exp.Expr], Callable[[ExpressionBinder, exp.Is, bool], Expr | None]] = {}  # of x IS [NOT] NULL
 
 
 def _balanced(function: str, parts: list[Expr]) -> Expr:

@@ -140,6 +140,16 @@ def field_of(value: Expr, name: str) -> Expr:
     return Call("field", (value, Literal(name, VARCHAR)), value.type.items[index])
 
 
+def fields_of(binder: ExpressionBinder, tree: exp.Dot) -> list[tuple[str, Expr]]:
+    """`(row).*` in a select list: a column for each field."""
+    value = binder.bind(tree.this)
+    row = binder.context.coercer.settled(value)
+    if row.type.kind is not TypeKind.STRUCT:
+        message = f"type {row.type.name} is not composite"
+        raise DatatypeMismatch(message, sqlstate="42809", position=value.position)
+    return [(name, field_of(row, name)) for name in row.type.names]
+
+
 def bind_field(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
     """`(row).field`."""
     value = binder.bind(tree.this)

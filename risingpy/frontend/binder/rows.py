@@ -14,7 +14,7 @@ from risingpy.errors import FeatureNotSupported, SyntaxError_
 from risingpy.executors.expression.nodes import Call, Expr
 from risingpy.frontend.binder.calls import Calls
 from risingpy.frontend.binder.coercion import Operand
-from risingpy.frontend.binder.expressions import BINARY, BINDERS, COMPARISONS, ExpressionBinder
+from risingpy.frontend.binder.expressions import BINARY, BINDERS, COMPARISONS, NULL_TESTS, ExpressionBinder
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.types import BOOLEAN, TypeKind
 
@@ -85,5 +85,19 @@ def _row_in(binder: ExpressionBinder, tree: exp.In) -> Expr:
     return result
 
 
+def _null_test(binder: ExpressionBinder, tree: exp.Is, negated: bool) -> Expr | None:
+    """A row value is NULL if all its fields are, and not NULL if none is."""
+    fields = row_fields(tree.this)
+    if not fields:
+        return None
+    name = "IS_NOT_NULL" if negated else "IS_NULL"
+    parts = [binder.calls.form(name, [binder.bind(field)], "IS NULL") for field in fields]
+    result = parts[0]
+    for part in parts[1:]:
+        result = Call("and", (result, part), BOOLEAN)
+    return result
+
+
 COMPARISONS.update({exp.Tuple: _comparison, exp.Anonymous: _comparison})
 BINDERS[exp.In] = in_list
+NULL_TESTS.update({exp.Tuple: _null_test, exp.Anonymous: _null_test})

@@ -17,6 +17,7 @@ from risingpy.frontend.binder.from_clause import FromBinder, Queries
 from risingpy.frontend.binder.grouping import Grouping
 from risingpy.frontend.binder.grouping_sets import grouping_sets
 from risingpy.frontend.binder.names import output_name
+from risingpy.frontend.binder.nested import fields_of
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.table_functions import place_sets
@@ -210,6 +211,8 @@ def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:
     elif isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
         schema = name_of(tree.args.get("db")) or None
         columns = scope.table(schema, name_of(tree.args["table"]), position).columns
+    elif isinstance(tree, exp.Dot) and isinstance(tree.expression, exp.Star):
+        return [Item(name, Operand(expr, position), tree) for name, expr in fields_of(binder, tree)]
     else:
         bare = tree.this if isinstance(tree, exp.Alias) else tree
         return [Item(output_name(tree), binder.bind(bare), bare)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
@@ -74,13 +75,18 @@ class DropFunction:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """`columns` is None without a column list; `source` is None for DEFAULT VALUES."""
+    """`columns` is None without a column list; `source` is None for DEFAULT VALUES.
+
+    `overriding` SYSTEM lets rows bring numbers for columns GENERATED ALWAYS, USER has such columns number the rows
+    whatever these bring.
+    """
 
     table: ObjectName
     alias: str | None
     columns: tuple[ColumnName, ...] | None
     source: Query | None
     returning: tuple[Expression, ...] | None = None
+    overriding: Literal["SYSTEM", "USER"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from risingpy.frontend.parser.ast import (
     Assignment,
     ColumnName,
@@ -23,14 +25,17 @@ def parse_insert(cursor: Cursor) -> Insert:
     columns: tuple[ColumnName, ...] | None = None
     if cursor.word == "(" and cursor.peek(2)[1:] not in (["SELECT"], ["WITH"], ["VALUES"], ["("]):
         columns = cursor.in_parentheses(cursor.name)
-    if cursor.word == "OVERRIDING":
-        cursor.unsupported("OVERRIDING")
+    overriding: Literal["SYSTEM", "USER"] | None = None
+    if cursor.accept("OVERRIDING", "SYSTEM", "VALUE"):
+        overriding = "SYSTEM"
+    elif cursor.accept("OVERRIDING", "USER", "VALUE"):
+        overriding = "USER"
     source: Query | None = None
     if not cursor.accept("DEFAULT", "VALUES"):
         source = cursor.query()
     if cursor.word == "ON":
         cursor.unsupported("ON CONFLICT")
-    return Insert(table, alias, columns, source, _parse_returning(cursor))
+    return Insert(table, alias, columns, source, _parse_returning(cursor), overriding)
 
 
 def parse_update(cursor: Cursor) -> Update:

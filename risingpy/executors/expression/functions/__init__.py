@@ -28,6 +28,7 @@ from risingpy.executors.expression.functions.number_output import NUMBER_OUTPUT
 from risingpy.executors.expression.functions.numeric_analysis import NUMERIC_ANALYSIS
 from risingpy.executors.expression.functions.python_functions import PYTHON_FUNCTIONS
 from risingpy.executors.expression.functions.regular_expressions import REGULAR_EXPRESSIONS
+from risingpy.executors.expression.functions.series import SERIES
 from risingpy.executors.expression.functions.text import TEXT
 from risingpy.executors.expression.functions.waiting import WAITING
 from risingpy.executors.expression.functions.wide_numbers import WIDE_NUMBERS
@@ -43,6 +44,7 @@ FUNCTIONS: dict[str, Function] = {
     **CRYPTOGRAPHY,
     **NETWORKS,
     **DATES_AND_TIMES,
+    **SERIES,
     **INTERVALS,
     **IDENTIFIERS,
     **LARGE_INTEGERS,

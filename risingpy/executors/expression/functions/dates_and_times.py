@@ -19,7 +19,7 @@ from risingpy.executors.expression.functions.calling import Compute, Function, f
 from risingpy.executors.expression.functions.intervals import fields_of, interval_column, truncate_interval
 from risingpy.types import TIMESTAMP, TIMESTAMPTZ
 from risingpy.types.forms import parse_column, text_column
-from risingpy.types.time_zones import time_zone
+from risingpy.types.time_zones import TimeZone, time_zone
 
 Micros: TypeAlias = "npt.NDArray[np.int64]"
 
@@ -95,6 +95,12 @@ def _shifted(micros: Micros, months: Micros, days: Micros) -> Micros:
     return (moved + days) * _DAY + rest
 
 
+def moved_in_zone(zone: TimeZone, micros: Micros, months: Micros, days: Micros) -> Micros:
+    """Instants whose wall clock in the zone shows the same time, months and days later."""
+    moved: Micros = zone.to_utc(_shifted(zone.to_local(micros), months, days))
+    return moved
+
+
 def _plus(sign: int) -> Function:
     def computed(column: pa.Array, interval: pa.Array) -> pa.Array:
         months, days, micros = fields_of(interval)
@@ -112,7 +118,7 @@ def _plus_in_zone(sign: int) -> Function:
         def computed(column: pa.Array, interval: pa.Array) -> pa.Array:
             months, days, micros = fields_of(interval)
             start = micros_of(column)
-            moved = zone.to_utc(_shifted(zone.to_local(start), sign * months, sign * days))
+            moved = moved_in_zone(zone, start, sign * months, sign * days)
             return instants(np.where((months == 0) & (days == 0), start, moved) + sign * micros)
 
         return computed

@@ -192,7 +192,9 @@ def _clock_part(m: Moments, keyword: str, piece: Piece) -> pa.Array | None:
         case "HH" | "HH12":
             hour = m.hour
             twelve = np.where(hour % 12 == 0, 12, np.sign(hour) * (np.abs(hour) % 12))
-            return _number(twelve, 2, piece)
+            # As PostgreSQL does, for a whole half day before zero: 012.
+            whole = pa.array((hour < 0) & (hour % 12 == 0))
+            return pc.if_else(whole, _number(twelve, 3, piece), _number(twelve, 2, piece))
         case "HH24":
             return _number(m.hour, 2, piece)
         case "SSSS" | "SSSSS":

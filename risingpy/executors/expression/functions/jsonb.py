@@ -96,9 +96,13 @@ def field(parts: Parts, keys: pa.Array) -> None:
 def element(parts: Parts, indices: pa.Array) -> None:
     """Goes on to the element of each row's index."""
     numbers = np.ascontiguousarray(indices.to_numpy(zero_copy_only=False), np.int64)
+    # To PostgreSQL a scalar is an array of one element here.
+    stays = ~np.isin(parts.first_bytes(), (0, ord("["), ord("{"))) & np.isin(numbers, (0, -1))
+    starts, lengths = parts.starts[stays], parts.lengths[stays]
     kernels.array_elements(
         parts.text.data, parts.rows, address(numbers), address(parts.starts), address(parts.lengths)
     )
+    parts.starts[stays], parts.lengths[stays] = starts, lengths
 
 
 def follow(parts: Parts, paths: pa.Array) -> None:

@@ -78,6 +78,6 @@ jsonb_path_query_first_tz jsonb_path_query_first_tz_1@ jsonb text = jsonb
 jsonb_path_query_first_tz jsonb_path_query_first_tz_2@ jsonb text jsonb = jsonb
 jsonb_path_query_first_tz jsonb_path_query_first_tz_3@ jsonb text jsonb bool = jsonb
 jsonb_build_array jsonb_build_array = jsonb | every… = jsonb
-jsonb_build_object jsonb_build_object = jsonb | every every every… = jsonb | every every = jsonb
+jsonb_build_object jsonb_build_object = jsonb | every = jsonb | every every every… = jsonb | every every = jsonb
 """
 # fmt: on

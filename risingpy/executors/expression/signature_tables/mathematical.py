@@ -8,7 +8,7 @@ ceil ceil float8 = float8 | numeric = numeric:integral
 ceiling ceil float8 = float8 | numeric = numeric:integral
 floor floor float8 = float8 | numeric = numeric:integral
 round round float8 = float8 | numeric = numeric:integral
-round round_to numeric int4 = numeric:first
+round round_to numeric int4 = numeric:round
 trunc trunc float8 = float8 | numeric = numeric:integral
 trunc trunc_to numeric int4 = numeric:first
 mod modulo int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | numeric numeric = numeric:larger
@@ -48,7 +48,7 @@ pow power_numeric numeric numeric = numeric:power
 div div numeric numeric = numeric:whole
 factorial factorial int8 = numeric:plain
 gcd gcd_numeric numeric numeric = numeric:larger
-lcm lcm_numeric numeric numeric = numeric:larger
+lcm lcm_numeric numeric numeric = numeric:plain
 width_bucket width_bucket_float float8 float8 float8 int4 = int4
 width_bucket width_bucket_numeric numeric numeric numeric int4 = int4
 scale scale numeric = int4
