@@ -92,7 +92,7 @@ def make_aggregate(
         result = numeric_result(signature.rule, tuple(e.type for e in exprs))
         if signature.rule in (NumericRule.FIRST, NumericRule.SUM):  # shown with the argument's decimals
             result = replace(result, declared=exprs[0].type.declared)
-    elif result is Polymorphic.ARRAY:
+    elif result is Polymorphic.ARRAY and Polymorphic.ARRAY not in signature.args:
         result = array_of(exprs[0].type)
     elif isinstance(result, Polymorphic):  # an argument's own type
         result = exprs[signature.args.index(result)].type

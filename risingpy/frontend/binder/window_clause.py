@@ -23,7 +23,7 @@ from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.user_functions import has_kind
 from risingpy.frontend.binder.windows import BoundCall, BoundWindow, OrderItem, WindowCalls, no_window
 from risingpy.optimizer.catalog import FunctionKind
-from risingpy.types import BIGINT
+from risingpy.types import BIGINT, TypeKind
 
 _IGNORES_NULLS = VALUE_FUNCTIONS | {"lag", "lead"}
 
@@ -143,6 +143,8 @@ def _aggregate(
     made = make_aggregate(inner.context.coercer, name, args, position, distinct=False, condition=filtered)
     if name == "sum0":
         made = replace(made, function="sum", type=numeric_result(NumericRule.SUM, (made.args[0].type,)))
+    if name == "string_agg" and made.type.kind is TypeKind.BYTEA:
+        raise FeatureNotSupported("string_agg of bytea over a window is not supported", position=position)
     if name == "string_agg" and not isinstance(made.args[1], Literal):
         message = "string_agg over a window with a separator that is no constant is not supported"
         raise FeatureNotSupported(message, position=position)
