@@ -69,7 +69,7 @@ GRIDS: dict[str, Grid] = {
     "bytea": grid("bytea", "\\x", "\\x6162", "\\x00ff", "\\x616263646566", "\\xe697a5", "\\x5c27", "\\x01"),
     "bytea.pattern": grid(
         "bytea", "%", "_", "__%", "a%", "%b%", "%\\\\b", "\\x25ff", "\\xe625", "ab", "\\\\x%", "%\\\\\\\\_", "\\x5c25",
-    ),  # fmt: skip
+    ),
     "date": grid("date", *_DATES),
     "time": grid("time", "00:00:00", "13:14:15.5", "23:59:59.999999", "04:05:06", "12:00:00"),
     "timestamp": grid("timestamp", *_TIMESTAMPS),
