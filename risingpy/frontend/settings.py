@@ -109,7 +109,10 @@ class Settings:
 
     def all(self) -> tuple[Setting, ...]:
         """Every parameter, as SHOW ALL lists them."""
-        listed = [Setting(d.reported or d.name, self._values[d.name], d.description) for d in DEFINITIONS]
+        listed = [
+            Setting(d.reported or d.name, self._values[d.name], d.description, self._defaults[d.name])
+            for d in DEFINITIONS
+        ]
         return (*listed, *(Setting(name, value, "") for name, value in self._custom.items()))
 
     def reported(self) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from risingpy.frontend.parser.keywords import RESERVED
-from risingpy.optimizer.catalog import DEFAULT_SCHEMA, ColumnDesc, Relation
+from risingpy.optimizer.catalog import DEFAULT_SCHEMA, ColumnDesc, Identity, Relation
 from risingpy.optimizer.plan import ConflictBehavior
 
 _ON_CONFLICT = {ConflictBehavior.IGNORE: "DO NOTHING", ConflictBehavior.FILL: "DO UPDATE IF NOT NULL"}
@@ -36,12 +36,25 @@ def quoted(name: str) -> str:
     return name if _PLAIN.match(name) and name not in RESERVED else '"' + name.replace('"', '""') + '"'
 
 
+def _numbering(identity: Identity) -> str:
+    """The options that are not PostgreSQL's defaults."""
+    given = (
+        ("START WITH", identity.start if identity.start != (1 if identity.increment > 0 else -1) else None),
+        ("INCREMENT BY", identity.increment if identity.increment != 1 else None),
+        ("MINVALUE", identity.minimum),
+        ("MAXVALUE", identity.maximum),
+    )
+    options = " ".join(f"{name} {value}" for name, value in given if value is not None)
+    return f" ({options})" if options else ""
+
+
 def _column(column: ColumnDesc) -> str:
     text = f"{quoted(column.name)} {column.type}"
     if column.generated is not None:
         text += f" GENERATED ALWAYS AS ({column.generated.text}) STORED"
     if column.identity is not None:
-        text += f" GENERATED {'ALWAYS' if column.identity.always else 'BY DEFAULT'} AS IDENTITY"
+        kind = "ALWAYS" if column.identity.always else "BY DEFAULT"
+        text += f" GENERATED {kind} AS IDENTITY{_numbering(column.identity)}"
     if column.default is not None:
         text += f" DEFAULT {column.default}"
     return text + (" NOT NULL" if column.not_null else "")

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
+from risingpy.executors.expression.functions.identities import place_of
 from risingpy.meta.dml_log import TableChange
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.logical import Field
@@ -39,10 +40,12 @@ def inserted(session: ClientSession, relation: Relation, visible: pa.Table) -> p
 def pass_numbers(session: ClientSession, relation: Relation, rows: pa.Table) -> None:
     """Makes the counters of identity columns go on behind the numbers in the rows: no new row replaces one of them."""
     for index, column in enumerate(relation.columns):
-        if column.identity is not None and rows.num_rows:
-            largest = pc.max(rows.column(index)).as_py()
-            if largest is not None:
-                session.database.identity_counters.pass_by(column.identity.counter, largest)
+        identity = column.identity
+        if identity is not None and rows.num_rows:
+            furthest = (pc.max if identity.increment > 0 else pc.min)(rows.column(index)).as_py()
+            if furthest is not None:
+                place = place_of(furthest, identity.start, identity.increment)
+                session.database.identity_counters.pass_by(identity.counter, place)
 
 
 def with_generated(session: ClientSession, relation: Relation, rows: pa.Table) -> pa.Table:

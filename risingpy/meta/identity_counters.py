@@ -1,4 +1,4 @@
-"""The counters of identity columns: numbers from 1 on, none twice, also not after a crash."""
+"""The counters of identity columns: places from 1 on, none twice, also not after a crash."""
 
 from __future__ import annotations
 

@@ -66,8 +66,17 @@ def _list(call: AggCall) -> str:
 
 
 def _string_agg(call: AggCall, schema: Schema) -> str:
-    """DuckDB's separator is a constant. So each value has its separator in front, and the first one is cut off."""
-    value, separator = _column(call.args[0]), f"coalesce({_column(call.args[1])}, '')"
+    """DuckDB's separator is a constant. So each value has its separator in front, and the first one is cut off.
+
+    Byte strings are joined as texts of their hexadecimal digits.
+    """
+    if call.type.kind is TypeKind.BYTEA:
+        return f"from_hex({_joined(call, *(f'hex({_column(arg)})' for arg in call.args))})"
+    return _joined(call, *map(_column, call.args))
+
+
+def _joined(call: AggCall, value: str, separator: str) -> str:
+    separator = f"coalesce({separator}, '')"
     present = _filter(call, f"{value} IS NOT NULL")
     if call.distinct:
         pairs = _distinct_list(call, {call.args[0]: value, call.args[1]: separator}, present)

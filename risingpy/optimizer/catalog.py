@@ -47,11 +47,16 @@ class Generated:
 class Identity:
     """GENERATED … AS IDENTITY, or a type serial: where a row says nothing the column's next number stands.
 
-    `counter` is the number of the counter that hands them out; `always`: no other values are taken.
+    `counter` is the number of the counter that hands them out; `always`: no other values are taken. The numbers are
+    `start`, `start + increment` and so on, between `minimum` and `maximum`; None is what PostgreSQL takes for it.
     """
 
     counter: int
     always: bool
+    start: int = 1
+    increment: int = 1
+    minimum: int | None = None
+    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

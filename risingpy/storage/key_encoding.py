@@ -79,7 +79,7 @@ from risingpy.storage.plain_columns import (
 )
 from risingpy.storage.table_schema import VNODE_COUNT, KeyColumn, TableSchema
 
-FORMAT_VERSION = 3  # of the keys, of the rows and values beside them, of the states in them, and of functions' types
+FORMAT_VERSION = 4  # of the keys, of the rows and values beside them, of the states in them, and of functions' types
 HASH_VERSION = 1
 MAX_KEY_BYTES = 511  # LMDB 0.9's limit
 LONG_KEY_PREFIX = 495

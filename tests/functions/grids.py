@@ -67,6 +67,9 @@ GRIDS: dict[str, Grid] = {
     "numeric.whole": grid("numeric", "0", "1", "-1", "12", "18", "-7", "100.5", "330", "462", "0.25"),
     "text": grid("varchar", *_TEXTS),
     "bytea": grid("bytea", "\\x", "\\x6162", "\\x00ff", "\\x616263646566", "\\xe697a5", "\\x5c27", "\\x01"),
+    "bytea.pattern": grid(
+        "bytea", "%", "_", "__%", "a%", "%b%", "%\\\\b", "\\x25ff", "\\xe625", "ab", "\\\\x%", "%\\\\\\\\_", "\\x5c25",
+    ),
     "date": grid("date", *_DATES),
     "time": grid("time", "00:00:00", "13:14:15.5", "23:59:59.999999", "04:05:06", "12:00:00"),
     "timestamp": grid("timestamp", *_TIMESTAMPS),

@@ -52,15 +52,19 @@ def counted_arguments(function: str) -> tuple[int, ...]:
 
 
 def joined_texts(owners: Integers, groups: int, columns: Sequence[pa.Array]) -> tuple[pa.Array, int]:
-    """string_agg(text, separator): every text but the first with its separator in front; a NULL separator is none."""
+    """string_agg(text, separator): every text but the first with its separator in front; a NULL separator is none.
+
+    Byte strings likewise.
+    """
     texts, separators = columns
     starts, sizes = _groups(owners, groups)
     firsts = np.zeros(len(owners), np.bool_)
     firsts[starts[sizes > 0]] = True
-    separators = pc.if_else(pa.array(firsts), "", pc.fill_null(separators, ""))
-    parts = pc.binary_join_element_wise(separators, texts, "")
+    nothing = pa.scalar(b"", pa.binary()).cast(texts.type)
+    separators = pc.if_else(pa.array(firsts), nothing, pc.fill_null(separators, nothing))
+    parts = pc.binary_join_element_wise(separators, texts, nothing)
     lists = pa.ListArray.from_arrays(pa.array(np.append(starts, len(owners)), pa.int32()), parts)
-    return pc.if_else(pa.array(sizes > 0), pc.binary_join(lists, ""), pa.scalar(None, parts.type)), 0
+    return pc.if_else(pa.array(sizes > 0), pc.binary_join(lists, nothing), pa.scalar(None, parts.type)), 0
 
 
 def gathered(owners: Integers, groups: int, values: pa.Array, type_: SqlType) -> pa.Array:

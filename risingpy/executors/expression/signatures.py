@@ -158,6 +158,8 @@ _OPERATORS = """
 ~~*  ilike     text text = bool
 !~~  not_like  text text = bool
 !~~* not_ilike text text = bool
+~~   like_bytes     bytea bytea = bool
+!~~  not_like_bytes bytea bytea = bool
 """
 
 # Reached by their syntax only: the name in SQL is upper case, so that no function call finds them.
@@ -187,7 +189,7 @@ ILIKE_ESCAPE     ilike_escape     text text text = bool
 NOT_LIKE_ESCAPE  not_like_escape  text text text = bool
 NOT_ILIKE_ESCAPE not_ilike_escape text text text = bool
 SIMILAR similar text text = bool
-NEXT_NUMBER next_number text int8 int8 = int8
+NEXT_NUMBER next_number text int8 int8 int8 int8 = int8
 SIMILAR_ESCAPE similar_escape text text text = bool
 """
 
@@ -204,7 +206,7 @@ bool_or bool_or bool = bool
 bit_and bit_and int2 = int2 | int4 = int4 | int8 = int8
 bit_or  bit_or  int2 = int2 | int4 = int4 | int8 = int8
 bit_xor bit_xor int2 = int2 | int4 = int4 | int8 = int8
-string_agg string_agg text text = text
+string_agg string_agg text text = text | bytea bytea = bytea
 array_agg array_agg elem = array
 jsonb_agg array_agg elem = jsonb
 jsonb_object_agg array_agg every every = jsonb
@@ -301,9 +303,12 @@ def _statistics() -> list[Signature]:
 
 def _min_max() -> list[Signature]:
     return [
-        Signature(name, name, (_TYPES[t],), _TYPES[t], NumericRule.FIRST if t == "numeric" else None)
-        for name in ("min", "max")
-        for t in _MIN_MAX
+        *(Signature(name, name, (Polymorphic.ARRAY,), Polymorphic.ARRAY) for name in ("min", "max")),
+        *(
+            Signature(name, name, (_TYPES[t],), _TYPES[t], NumericRule.FIRST if t == "numeric" else None)
+            for name in ("min", "max")
+            for t in _MIN_MAX
+        ),
     ]
 
 

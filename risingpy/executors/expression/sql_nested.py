@@ -15,6 +15,8 @@ from risingpy.types import BOOLEAN, INTEGER, NUMERIC, SqlType, TypeKind
 
 Compile = Callable[[Call, list[str]], str]
 
+_MOST_ELEMENTS = 134_217_727  # of an array, as in PostgreSQL
+
 
 def _array(call: Call, args: list[str]) -> str:
     return f"CAST([{', '.join(args)}] AS {call.type.duckdb})"
@@ -230,7 +232,26 @@ def _generate_series(call: Call, args: list[str]) -> str:
 
 
 def _subscripts(call: Call, args: list[str]) -> str:
-    return f"CAST(range(1, coalesce({_length(call, args)}, 0) + 1) AS {call.type.duckdb})"
+    rising = f"CAST(range(1, coalesce({_length(call, args[:2])}, 0) + 1) AS {call.type.duckdb})"
+    if len(args) == 2:
+        return rising
+    return f"CASE WHEN {args[2]} THEN list_reverse({rising}) WHEN NOT {args[2]} THEN {rising} END"
+
+
+def _fill(call: Call, args: list[str]) -> str:
+    """array_fill: the value as often as the dimensions say; empty if one of them is 0."""
+    filled, sizes = args
+    for place in range(call.type.depth, 0, -1):
+        filled = f"list_transform(range({sizes}[{place}]), lambda place{place}: {filled})"
+    unknown = raised("22004", "'dimension values cannot be null'", call.type)
+    missing = raised("22004", "'dimension array or low bound array cannot be null'", call.type)
+    too_large = raised("54000", f"'array size exceeds the maximum allowed ({_MOST_ELEMENTS})'", call.type)
+    return (
+        f"CASE WHEN {sizes} IS NULL THEN {missing} WHEN len({sizes}) <> list_count({sizes}) THEN {unknown}"
+        f" WHEN list_min({sizes}) < 0 OR list_product({sizes}) > {_MOST_ELEMENTS} THEN {too_large}"
+        f" WHEN list_contains({sizes}, 0) THEN CAST([] AS {call.type.duckdb})"
+        f" ELSE CAST({filled} AS {call.type.duckdb}) END"
+    )
 
 
 def _bucket(call: Call, args: list[str]) -> str:
@@ -288,6 +309,7 @@ NESTED: dict[str, Compile] = {
     "generate_series": _generate_series,
     "range": _generate_series,
     "generate_subscripts": _subscripts,
+    "array_fill": _fill,
     "array_leaves": _leaves,
     "width_bucket_array": _bucket,
     "array_reverse": lambda call, args: f"list_reverse({args[0]})",

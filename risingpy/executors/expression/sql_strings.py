@@ -182,6 +182,16 @@ def _like(operator: str, *, negated: bool = False) -> Callable[[Call, list[str]]
     return compile_like
 
 
+def _like_bytes(*, negated: bool) -> Callable[[Call, list[str]], str]:
+    """LIKE of byte strings, byte by byte: as texts of characters with the bytes' numbers."""
+    compare = _like("LIKE", negated=negated)
+
+    def compile_like(call: Call, args: list[str]) -> str:
+        return compare(call, [own_call("bytes_as_characters", [arg], VARCHAR) for arg in args])
+
+    return compile_like
+
+
 STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "coalesce": lambda call, args: f"coalesce({', '.join(args)})",
     "greatest": _extreme("greatest", ">"),
@@ -212,6 +222,8 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "to_hex": _to_hex,
     "like": _like("LIKE"),
     "ilike": _like("ILIKE"),
+    "like_bytes": _like_bytes(negated=False),
+    "not_like_bytes": _like_bytes(negated=True),
     "not_like": _like("LIKE", negated=True),
     "not_ilike": _like("ILIKE", negated=True),
     "like_escape": _like("LIKE"),

@@ -7,7 +7,15 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SyntaxError_, UndefinedFunction, UndefinedObject
+from risingpy.errors import (
+    CannotCoerce,
+    DatatypeMismatch,
+    FeatureNotSupported,
+    InvalidParameterValue,
+    SyntaxError_,
+    UndefinedFunction,
+    UndefinedObject,
+)
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.executors.expression.signatures import EXTRACT_FIELDS, SCALARS
 from risingpy.frontend.binder.calls import no_function
@@ -17,7 +25,19 @@ from risingpy.frontend.binder.nested import bound_row
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.populate import no_record_here, populate_record
 from risingpy.frontend.binder.trees import position_of
-from risingpy.types import BOOLEAN, DATE, DOUBLE, INTEGER, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, VARCHAR, TypeKind
+from risingpy.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    VARCHAR,
+    TypeKind,
+    array_of,
+)
 
 _FIELD_SYNONYMS = """
 century: c cent centuries   day: d days        decade: decades  hour: h hr hours hrs   millennium: mil mils millennia
@@ -168,6 +188,30 @@ def _record_of_no_type(binder: ExpressionBinder, name: str, args: list[Operand],
     raise no_record_here(position)
 
 
+def _array_fill(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """As many dimensions as the second argument has elements: the depth of an array belongs to its type."""
+    if len(args) == 3:
+        raise FeatureNotSupported("array_fill with lower bounds is not supported: they are 1", position=position)
+    if len(args) != 2:
+        raise no_function(name, args, position)
+    value, dimensions = args
+    if value.type.kind is TypeKind.UNKNOWN:
+        message = "could not determine polymorphic type because input has type unknown"
+        raise DatatypeMismatch(message, position=position)
+    try:
+        sizes = binder.context.coercer.coerce(dimensions, array_of(INTEGER), Context.IMPLICIT)
+    except CannotCoerce:
+        raise no_function(name, args, position) from None
+    match sizes:
+        case Call("array", items) | Literal(tuple(items)) if items:
+            result = value.type
+            for _ in items:
+                result = array_of(result)
+            return Call("array_fill", (value.expr, sizes), result)
+    message = "array_fill with dimensions that are no ARRAY[…] is not supported"
+    raise FeatureNotSupported(message, position=dimensions.position)
+
+
 SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
     "coalesce": _coalesce,
     "greatest": _coalesce,
@@ -178,6 +222,7 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "current_setting": _current_setting,
     "pg_backend_pid": _pg_backend_pid,
     "pg_typeof": _pg_typeof,
+    "array_fill": _array_fill,
     "proctime": _proctime,
     "jsonb_populate_record": populate_record,
     "jsonb_to_record": _record_of_no_type,

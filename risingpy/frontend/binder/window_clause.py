@@ -23,7 +23,7 @@ from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.user_functions import has_kind
 from risingpy.frontend.binder.windows import BoundCall, BoundWindow, OrderItem, WindowCalls, no_window
 from risingpy.optimizer.catalog import FunctionKind
-from risingpy.types import BIGINT
+from risingpy.types import BIGINT, TypeKind
 
 _COMPUTED_BY = {"jsonb_agg": "array_agg", "jsonb_object_agg": "array_agg"}
 _IGNORES_NULLS = VALUE_FUNCTIONS | {"lag", "lead"}
@@ -157,6 +157,8 @@ def _aggregate(
         made = pair_count(made, position)
     if name == "approx_count_distinct":
         made = replace(made, function=name)
+    if name == "string_agg" and made.type.kind is TypeKind.BYTEA:
+        raise FeatureNotSupported("string_agg of bytea over a window is not supported", position=position)
     return BoundCall(made.function, made.args, made.type, BoundWindow(), made.filter)
 
 

@@ -12,14 +12,15 @@ import sqlglot
 from sqlglot import exp
 
 _TRUE = (
-    "pg_type_is_visible pg_function_is_visible pg_collation_is_visible pg_opclass_is_visible pg_operator_is_visible "
+    "pg_type_is_visible pg_function_is_visible pg_opfamily_is_visible "
+    "pg_collation_is_visible pg_opclass_is_visible pg_operator_is_visible "
     "pg_conversion_is_visible pg_statistics_obj_is_visible has_table_privilege has_schema_privilege "
     "has_database_privilege has_column_privilege has_any_column_privilege has_function_privilege "
     "has_sequence_privilege has_tablespace_privilege has_type_privilege pg_has_role"
 )
 _FALSE = "pg_relation_is_publishable pg_is_other_temp_schema pg_is_in_recovery pg_index_has_property"
 _NULL_TEXT = (
-    "obj_description shobj_description col_description pg_get_ruledef pg_get_triggerdef pg_get_functiondef "
+    "obj_description shobj_description col_description pg_get_ruledef pg_get_triggerdef "
     "pg_get_statisticsobjdef_columns pg_get_serial_sequence pg_get_partkeydef pg_get_function_sqlbody "
     "inet_server_addr inet_client_addr pg_advisory_unlock_all pg_tablespace_location pg_notify "
     "pg_describe_object pg_relation_filepath"
@@ -57,6 +58,7 @@ _SQL = {
     "ELSE (SELECT rp_column FROM rp_columns WHERE rp_owner = $1 AND rp_number = $2) END",
     "pg_get_function_result": "(SELECT rp_result FROM rp_functions WHERE rp_oid = $1)",
     "pg_get_function_arguments": "(SELECT rp_arguments FROM rp_functions WHERE rp_oid = $1)",
+    "pg_get_functiondef": "(SELECT rp_definition FROM rp_functions WHERE rp_oid = $1)",
     "pg_get_function_identity_arguments": "(SELECT rp_arguments FROM rp_functions WHERE rp_oid = $1)",
     "format_type": "CASE WHEN $1 IS NULL THEN NULL ELSE COALESCE((SELECT CASE "
     "WHEN COALESCE($2, -1) < 4 THEN rp_display "
@@ -95,6 +97,17 @@ REGTYPE_TEXT = (
     "CASE WHEN $1 = 0 THEN '-' ELSE "
     "COALESCE((SELECT rp_display FROM rp_types WHERE rp_oid = $1), CAST($1 AS VARCHAR)) END"
 )
+REGPROC_OID = (
+    "(SELECT CASE COUNT(*) WHEN 0 THEN CAST(ERROR('function \"' || $1 || '\" does not exist') AS UINTEGER) "
+    "WHEN 1 THEN MAX(rp_named) ELSE CAST(ERROR('more than one function named \"' || $1 || '\"') AS UINTEGER) END "
+    "FROM rp_function_spellings WHERE rp_text = $1)"
+)
+_SPELLING = (
+    "(SELECT rp_text FROM rp_function_spellings WHERE rp_named = $1 AND {} ORDER BY LENGTH(rp_text) LIMIT 1)"
+)
+REGPROC_TEXT = _SPELLING.format("NOT rp_with_types")
+REGPROCEDURE_TEXT = _SPELLING.format("rp_with_types")
+SETTING = "(SELECT rp_value FROM rp_settings WHERE rp_setting = LOWER($1))"
 REGNAMESPACE_OID = "(SELECT rp_oid FROM rp_schemas WHERE rp_name = $1)"
 REGNAMESPACE_TEXT = "COALESCE((SELECT rp_name FROM rp_schemas WHERE rp_oid = $1), CAST($1 AS VARCHAR))"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.frontend.binder.identity import bounds
 from risingpy.frontend.catalog.pg_class import index_name
 from risingpy.frontend.catalog.pg_type import TYPES
 from risingpy.frontend.catalog.pg_views import view_definition
@@ -54,8 +55,10 @@ def _identity(column: ColumnDesc) -> tuple[str | None, ...]:
     """is_identity, identity_generation, …_start, …_increment, …_maximum, …_minimum, …_cycle."""
     if column.identity is None:
         return "NO", None, None, None, None, None, "NO"
-    greatest = 2 ** (8 * column.type.typlen - 1) - 1
-    return "YES", "ALWAYS" if column.identity.always else "BY DEFAULT", "1", "1", str(greatest), "1", "NO"
+    identity = column.identity
+    least, greatest = bounds(column.type, identity.increment, identity.minimum, identity.maximum)
+    numbers = map(str, (identity.start, identity.increment, greatest, least))
+    return "YES", "ALWAYS" if identity.always else "BY DEFAULT", *numbers, "NO"
 
 
 def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc) -> Row:

@@ -11,6 +11,7 @@ from risingpy.executors.expression.signatures import (
     Polymorphic,
     Signature,
 )
+from risingpy.frontend.catalog.function_texts import built_in_definition, built_in_spellings, definition, spellings
 from risingpy.frontend.catalog.oids import ROOT_USER_OID, schema_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.optimizer.catalog import FunctionKind, FunctionLanguage
@@ -19,8 +20,10 @@ _ANY_ELEMENT_OID = 2283
 _OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
 _NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record", Polymorphic.MAP: "anymap"}
 _FIRST_OID = 10000  # of our own numbering, below the users' range
-_SQL_LANGUAGE_OID = 12
-_PYTHON_LANGUAGE_OID = 13
+_INTERNAL_LANGUAGE_OID = 12
+_SQL_LANGUAGE_OID = 14
+_PYTHON_LANGUAGE_OID = 15
+_PYTHON_HANDLER_OID = _FIRST_OID - 1  # what calls Python functions has no row of its own
 _KINDS = {FunctionKind.SCALAR: "f", FunctionKind.TABLE: "f", FunctionKind.AGGREGATE: "a"}
 
 
@@ -59,7 +62,8 @@ def _rows(state: SystemState) -> Iterable[Row]:
     for oid, kind, signature in _numbered():
         arguments = [_type_oid(argument) for argument in signature.args]
         yield (
-            *(oid, signature.name, schema_oid("pg_catalog"), ROOT_USER_OID, _SQL_LANGUAGE_OID, kind, False, False, "i"),
+            *(oid, signature.name, schema_oid("pg_catalog"), ROOT_USER_OID, _INTERNAL_LANGUAGE_OID, kind),
+            *(False, False, "i"),
             *(len(arguments), 0, _type_oid(signature.result), arguments, None, None, None, None, signature.function),
             *(None, None, "s", False),
         )
@@ -69,14 +73,24 @@ def _signature_texts(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.functions.values():
         given = zip(function.argument_names, function.argument_types, strict=True)
         arguments = ", ".join(f"{name} {type_.kind.value}".strip() for name, type_ in given)
-        yield function.function_id, function.result_text, arguments
+        yield function.function_id, function.result_text, arguments, definition(function, arguments)
     for oid, _kind, signature in _numbered():
-        yield oid, _type_text(signature.result), ", ".join(_type_text(argument) for argument in signature.args)
+        result, arguments = _type_text(signature.result), ", ".join(map(_type_text, signature.args))
+        yield oid, result, arguments, built_in_definition(signature.name, arguments, result, signature.function)
+
+
+def _spellings(state: SystemState) -> Iterable[Row]:
+    for function in state.catalog.functions.values():
+        yield from ((*spelling, function.function_id) for spelling in spellings(state, function))
+    for oid, _kind, signature in _numbered():
+        types = map(_type_text, signature.args)
+        yield from ((*spelling, oid) for spelling in built_in_spellings(signature.name, types))
 
 
 def _languages(_state: SystemState) -> Iterable[Row]:
-    yield _SQL_LANGUAGE_OID, "internal", ROOT_USER_OID, False, False, 0, 0, 0, None
-    yield _PYTHON_LANGUAGE_OID, "python", ROOT_USER_OID, True, False, 0, 0, 0, None
+    yield _INTERNAL_LANGUAGE_OID, "internal", ROOT_USER_OID, False, False, 0, 0, 0, None
+    yield _SQL_LANGUAGE_OID, "sql", ROOT_USER_OID, False, True, 0, 0, 0, None
+    yield _PYTHON_LANGUAGE_OID, "python", ROOT_USER_OID, True, True, _PYTHON_HANDLER_OID, 0, 0, None
 
 
 PG_PROC = relation(
@@ -95,5 +109,14 @@ PG_LANGUAGE = relation(
     "lanvalidator oid, lanacl _text",
     _languages,
 )
-# What pg_get_function_result and pg_get_function_arguments print.
-FUNCTION_TEXTS = relation("risingpy", "rp_functions", "rp_oid oid, rp_result text, rp_arguments text", _signature_texts)
+# What pg_get_function_result, pg_get_function_arguments and pg_get_functiondef print.
+FUNCTION_TEXTS = relation(
+    "risingpy",
+    "rp_functions",
+    "rp_oid oid, rp_result text, rp_arguments text, rp_definition text",
+    _signature_texts,
+)
+# What regproc and regprocedure read.
+FUNCTION_SPELLINGS = relation(
+    "risingpy", "rp_function_spellings", "rp_text text, rp_with_types bool, rp_named oid", _spellings
+)

@@ -9,10 +9,15 @@ from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 
 def _rows(state: SystemState) -> Iterable[Row]:
     for setting in state.settings:
+        source = "default" if setting.value == setting.default else "session"
         yield (
-            *(setting.name, setting.value, None, "Session", setting.description, None, "user", "string", "session"),
-            *(None, None, None, None, None, None, None, False),
+            *(setting.name, setting.value, None, "Session", setting.description, None, "user", "string", source),
+            *(None, None, None, setting.default, setting.default, None, None, False),
         )
+
+
+def _values(state: SystemState) -> Iterable[Row]:
+    return ((setting.name.lower(), setting.value) for setting in state.settings)
 
 
 def _parameters(state: SystemState) -> Iterable[Row]:
@@ -27,4 +32,5 @@ PG_SETTINGS = relation(
     "sourceline int4, pending_restart bool",
     _rows,
 )
+SETTING_VALUES = relation("risingpy", "rp_settings", "rp_setting text, rp_value text", _values)
 RW_SYSTEM_PARAMETERS = relation("rw_catalog", "rw_system_parameters", "name text, value text", _parameters)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from risingpy.errors import SqlError
 from risingpy.frontend.catalog.recognize import SystemText, divide
 from risingpy.frontend.catalog.system_query import ResultColumn, SystemQueries
 from risingpy.frontend.catalog.system_relation import (
@@ -60,7 +61,12 @@ class SystemCatalog:
 
     def prepare(self, statement: SystemStatement, parameter_oids: Sequence[int]) -> PreparedStatement:
         """Binds a query of system relations."""
-        query = self._queries.prepare(statement.text, parameter_oids)
+        try:
+            query = self._queries.prepare(statement.text, parameter_oids)
+        except SqlError as error:
+            if error.position is not None:
+                error.position += statement.offset
+            raise
         fields = tuple(_field(column) for column in query.columns)
 
         def run(parameters: Parameters) -> Result:

@@ -21,6 +21,8 @@ from sqlglot.errors import ParseError
 
 from risingpy.errors import FeatureNotSupported, SyntaxError_, UndefinedTable
 from risingpy.frontend.catalog import functions
+from risingpy.frontend.catalog.function_texts import canonical_signature
+from risingpy.frontend.catalog.oids import system_relation_oid
 from risingpy.frontend.catalog.parameters import parameter_type
 from risingpy.frontend.catalog.plain_text import plain_text
 from risingpy.frontend.catalog.registry import INTERNAL_RELATIONS, find_system_relation
@@ -34,12 +36,15 @@ from risingpy.frontend.catalog.session_functions import (
 from risingpy.frontend.catalog.system_relation import SystemRelation
 
 _ARRAY_TEXT = re.compile(r"\{(-?\d+(,-?\d+)*)?\}")
+_OID = "oid"  # of a table's node: the system relation's
 _TEXT_TYPES = ("name", "text", "char", "bpchar", "sql_identifier", "character_data", "yes_or_no", "regproc", "cstring")
 _NUMBER_TYPES = {"oid": "UINTEGER", "xid": "UINTEGER", "cardinal_number": "INTEGER", "int2vector": "SMALLINT[]"}
 _LISTS = {"_oid": "UINTEGER[]", "oidvector": "UINTEGER[]", "_text": "VARCHAR[]", "_name": "VARCHAR[]"}
 _LOOKUPS = {
     "regclass": (functions.REGCLASS_OID, functions.REGCLASS_TEXT),
     "regtype": (functions.REGTYPE_OID, functions.REGTYPE_TEXT),
+    "regproc": (functions.REGPROC_OID, functions.REGPROC_TEXT),
+    "regprocedure": (functions.REGPROC_OID, functions.REGPROCEDURE_TEXT),
     "regnamespace": (functions.REGNAMESPACE_OID, functions.REGNAMESPACE_TEXT),
 }
 
@@ -157,12 +162,29 @@ def _replace_relations(tree: exp.Query, rewritten: Rewritten) -> None:
             _replace_table_function(table)
         elif table.name not in ctes or table.args.get("db") is not None:
             _name_relation(table, rewritten)
-    for column in tree.find_all(exp.Column):
+    for column in list(tree.find_all(exp.Column)):
+        if column.name == "tableoid" and (oid := _table_oid(column)) is not None:
+            column.replace(exp.cast(exp.Literal.number(oid), exp.DataType.build("UINTEGER", dialect="duckdb")))
+            continue
         # pg_class.oid and public.pg_class.oid mean the same: aliases have no schema.
         column.set("db", None)
         column.set("catalog", None)
     for call in list(tree.find_all(exp.Unnest)):
         _name_columns_like_table(call)
+
+
+def _table_oid(column: exp.Column) -> int | None:
+    """The oid of the system relation whose `tableoid` the column is; None if it is a subquery's own column."""
+    select = column.find_ancestor(exp.Select)
+    while select is not None:
+        from_ = select.args.get("from_")
+        sources = [*([from_.this] if from_ else []), *(join.this for join in select.args.get("joins") or [])]
+        for source in sources:
+            if column.table in ("", source.alias_or_name):
+                oid: int | None = source.meta.get(_OID)
+                return oid
+        select = select.find_ancestor(exp.Select)
+    return None
 
 
 def _name_relation(table: exp.Table, rewritten: Rewritten) -> None:
@@ -183,6 +205,7 @@ def _name_relation(table: exp.Table, rewritten: Rewritten) -> None:
     table.set("db", None)
     table.set("catalog", None)
     table.set("this", exp.to_identifier(key, quoted=True))
+    table.meta[_OID] = system_relation_oid(found.schema, found.name)
 
 
 def _folded(identifier: exp.Expr | None) -> str | None:
@@ -250,6 +273,10 @@ def _type_name(to: exp.Expr) -> str:
 
 def _cast(node: exp.Cast) -> exp.Expr:
     name = _type_name(node.to)
+    if name in ("regproc", "regprocedure"):
+        if not (isinstance(node.this, exp.Literal) and node.this.is_string):
+            return exp.cast(node.this, exp.DataType.Type.TEXT)  # columns of that type hold names
+        node.set("this", exp.Literal.string(canonical_signature(node.this.name)))
     if name in _LOOKUPS:
         return _object_identifier(node, *_LOOKUPS[name])
     target = "VARCHAR" if name in _TEXT_TYPES or name == "regrole" else _NUMBER_TYPES.get(name) or _LISTS.get(name)

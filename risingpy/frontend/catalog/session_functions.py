@@ -1,4 +1,7 @@
-"""Functions whose answer depends on the session: they become constants before a system query runs."""
+"""Functions whose answer depends on the session: they become constants before a system query runs.
+
+`current_setting` of a name that is no constant becomes a lookup.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from risingpy.errors import UndefinedObject
+from risingpy.frontend.catalog.functions import SETTING, instantiate
 
 SERVER_VERSION = "13.14.0"
 VERSION_TEXT = f"PostgreSQL {SERVER_VERSION}-RisingPy-0.1.0"
@@ -92,7 +96,7 @@ def evaluate(name: str, arguments: Sequence[exp.Expr], session: SessionFacts, *,
 def _current_setting(arguments: Sequence[exp.Expr], session: SessionFacts) -> exp.Expr:
     name = _constant(arguments[0]) if arguments else None
     if name is None:
-        return _text(None)
+        return exp.paren(instantiate(SETTING, list(arguments[:1]))) if arguments else _text(None)
     value = session.setting(name)
     if value is None and not _is_true(arguments[1:]):
         raise UndefinedObject(f'unrecognized configuration parameter "{name}"')

@@ -16,6 +16,7 @@ from risingpy.frontend.catalog.registry import RELATIONS
 from risingpy.frontend.catalog.rewrite import Rewritten, parse_system_query, rewrite
 from risingpy.frontend.catalog.session_functions import SessionFacts
 from risingpy.frontend.catalog.system_relation import SystemState, SystemType
+from risingpy.frontend.catalog.unknown_names import unknown_name
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -113,7 +114,7 @@ class SystemQueries:
         declared = tuple(parameter_oids)
         parameters = parameter_types(tree, declared)
         rewritten = rewrite(tree, self._session, None, declared, execute=False)
-        columns = self._describe(rewritten)
+        columns = self._describe(rewritten, sql)
         return SystemQuery(tree, parameters, declared, columns)
 
     def execute(self, query: SystemQuery, parameters: Sequence[object]) -> pa.Table:
@@ -138,9 +139,11 @@ class SystemQueries:
                 self._connection.close()
                 self._connection = None
 
-    def _describe(self, rewritten: Rewritten) -> tuple[ResultColumn, ...]:
+    def _describe(self, rewritten: Rewritten, sql: str) -> tuple[ResultColumn, ...]:
         try:
             answer = self._connect(rewritten).sql(rewritten.sql)
+        except duckdb.BinderException as error:
+            raise unknown_name(str(error), sql) or _translated(error) from None
         except duckdb.Error as error:
             raise _translated(error) from None
         names = rewritten.names or answer.columns
@@ -191,6 +194,10 @@ def _translated(error: duckdb.Error) -> SqlError:
         return SqlError(message, sqlstate="42P01")
     if message.endswith("is not a table or materialized view"):
         return WrongObjectType(message)
+    if message.startswith("function ") and message.endswith("does not exist"):
+        return UndefinedFunction(message)
+    if message.startswith("more than one function named"):
+        return SqlError(message, sqlstate="42725")
     if message.startswith("type ") and message.endswith("does not exist"):
         return SqlError(message, sqlstate="42704")
     if isinstance(error, duckdb.BinderException) and "column" in message:

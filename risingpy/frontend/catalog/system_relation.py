@@ -49,11 +49,12 @@ class SystemColumn:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A run-time parameter as pg_settings and SHOW ALL print it."""
+    """A run-time parameter as pg_settings and SHOW ALL print it; `default` is what the session began with."""
 
     name: str
     value: str
     description: str
+    default: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

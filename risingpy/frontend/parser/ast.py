@@ -27,6 +27,7 @@ from risingpy.frontend.parser.ast_create import IndexElement as IndexElement
 from risingpy.frontend.parser.ast_parts import ColumnDefinition as ColumnDefinition
 from risingpy.frontend.parser.ast_parts import ColumnName as ColumnName
 from risingpy.frontend.parser.ast_parts import Expression as Expression
+from risingpy.frontend.parser.ast_parts import NumberingOptions as NumberingOptions
 from risingpy.frontend.parser.ast_parts import ObjectName as ObjectName
 from risingpy.frontend.parser.ast_parts import Query as Query
 from risingpy.frontend.parser.ast_parts import TypeName as TypeName

@@ -53,6 +53,17 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberingOptions:
+    """How an identity column numbers its rows; None where nothing is said."""
+
+    start: int | None = None
+    increment: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnDefinition:
     name: str
     type: TypeName
@@ -62,6 +73,7 @@ class ColumnDefinition:
     default: Expression | None = None
     generated: Expression | None = None
     identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
+    numbering: NumberingOptions = NumberingOptions()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,14 @@ from risingpy.frontend.parser.ast import (
     Drop,
     DropSchema,
     Expression,
+    NumberingOptions,
     Statement,
     TypeName,
     WatermarkDefinition,
 )
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
+from risingpy.frontend.parser.identity_options import parse_numbering
 from risingpy.frontend.parser.index import parse_create_index
 from risingpy.optimizer.catalog import RelationKind
 from risingpy.optimizer.plan import ConflictBehavior
@@ -171,6 +173,7 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
     default: Expression | None = None
     generated: Expression | None = None
     identity: Literal["ALWAYS", "BY DEFAULT"] | None = None
+    numbering = NumberingOptions()
     while not cursor.at_end and cursor.word not in (",", ")"):
         if cursor.accept("CONSTRAINT"):
             cursor.name()
@@ -181,9 +184,9 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
         elif cursor.accept("DEFAULT"):
             default = cursor.default_expression()
         elif cursor.accept("GENERATED", "BY", "DEFAULT", "AS", "IDENTITY"):
-            identity = _parse_identity(cursor, "BY DEFAULT")
+            identity, numbering = "BY DEFAULT", parse_numbering(cursor)
         elif cursor.accept("GENERATED", "ALWAYS", "AS", "IDENTITY"):
-            identity = _parse_identity(cursor, "ALWAYS")
+            identity, numbering = "ALWAYS", parse_numbering(cursor)
         elif cursor.accept("AS") or cursor.accept("GENERATED", "ALWAYS", "AS"):
             cursor.expect("(")
             generated = cursor.expression()
@@ -193,15 +196,9 @@ def parse_column(cursor: Cursor) -> ColumnDefinition:
             cursor.unsupported(f"{cursor.word} constraint")
         elif not cursor.accept("NULL"):
             cursor.fail()
-    return ColumnDefinition(name.name, type_name, name.position, not_null, primary_key, default, generated, identity)
-
-
-def _parse_identity(
-    cursor: Cursor, kind: Literal["ALWAYS", "BY DEFAULT"]
-) -> Literal["ALWAYS", "BY DEFAULT"]:
-    if cursor.word == "(":
-        cursor.unsupported("an option of IDENTITY")
-    return kind
+    return ColumnDefinition(
+        name.name, type_name, name.position, not_null, primary_key, default, generated, identity, numbering
+    )
 
 
 def _parse_create_source(cursor: Cursor) -> CreateSource:

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, UndefinedFunction, UndefinedTable
+from risingpy.errors import (
+    FeatureNotSupported,
+    SqlError,
+    SyntaxError_,
+    UndefinedColumn,
+    UndefinedFunction,
+    UndefinedTable,
+)
 
 
 def test_relations_by_kind(asked: Any) -> None:
@@ -130,3 +137,44 @@ def test_parameters_take_their_types_from_casts(asked: Any) -> None:
 def test_what_is_refused(asked: Any, sql: str, error: type[SqlError], message: str) -> None:
     with pytest.raises(error, match=message):
         asked.rows(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "message", "position"),
+    [
+        ("SELECT nope FROM pg_class", UndefinedColumn, 'column "nope" does not exist', 8),
+        ("SELECT 'nope', nope FROM pg_class", UndefinedColumn, 'column "nope" does not exist', 16),
+        ("SELECT c.oid, c.nope FROM pg_class c", UndefinedColumn, "column c.nope does not exist", 15),
+        ("SELECT x.oid FROM pg_class c", UndefinedTable, 'missing FROM-clause entry for table "x"', 8),
+    ],
+)
+def test_unknown_names_are_refused_as_postgresql_does(
+    asked: Any, sql: str, kind: type[SqlError], message: str, position: int
+) -> None:
+    with pytest.raises(kind) as raised:
+        asked.rows(sql)
+    assert (raised.value.message, raised.value.position) == (message, position)
+
+
+def test_functions_by_name_and_by_signature(asked: Any) -> None:
+    assert asked.rows("SELECT 'md5(text)'::regprocedure::oid <> 'md5(bytea)'::regprocedure::oid") == [(True,)]
+    assert asked.rows("SELECT 'pi'::regproc, pg_get_functiondef('pi'::regproc::oid) LIKE 'CREATE OR REPLACE%'") == [
+        ("pi", True)
+    ]
+    with pytest.raises(UndefinedFunction, match='function "nosuch" does not exist'):
+        asked.rows("SELECT 'nosuch'::regproc::oid")
+    with pytest.raises(SqlError, match='more than one function named "abs"') as raised:
+        asked.rows("SELECT 'abs'::regproc::oid")
+    assert raised.value.sqlstate == "42725"
+
+
+def test_tableoid_is_the_system_relation(asked: Any) -> None:
+    sql = "SELECT DISTINCT c.tableoid = 'pg_class'::regclass, n.tableoid FROM pg_class c JOIN pg_namespace n ON true"
+    assert asked.rows(sql) == [(True, 2615)]
+    assert asked.rows("SELECT count(*) FROM pg_class c WHERE EXISTS (SELECT 1 WHERE tableoid = 1259)") != [(0,)]
+
+
+def test_current_setting_of_a_column(asked: Any) -> None:
+    assert asked.rows("SELECT name, current_setting(name) FROM pg_settings WHERE name = 'TimeZone'") == [
+        ("TimeZone", "UTC")
+    ]

@@ -273,9 +273,24 @@ def _convert_to(name: str) -> Compute:
     return by_row(one, pa.binary())
 
 
+def _as_characters(column: pa.Array) -> pa.Array:
+    """The text whose characters have the bytes' numbers: what Latin 1 makes of them."""
+    starts, lengths, data = bounds(column)
+    mine = data[int(starts[0]) : int(starts[-1] + lengths[-1])]
+    wide = (mine >= 0x80).astype(np.int64)
+    places = np.arange(len(mine)) + np.cumsum(wide)  # where the last byte of each character goes
+    out = np.empty(len(mine) + int(wide.sum()), np.uint8)
+    out[places] = np.where(wide, mine & 0x3F | 0x80, mine)
+    out[places[wide > 0] - 1] = 0xC0 | mine[wide > 0] >> 6
+    ends = np.concatenate(([0], np.cumsum(1 + wide)))
+    offsets = ends[np.append(starts - starts[0], len(mine))].astype(np.int32)
+    return pa.Array.from_buffers(pa.string(), len(column), [None, pa.py_buffer(offsets), pa.py_buffer(out)])
+
+
 BYTE_STRINGS: dict[str, Function] = {
     "substring_bytes": Function(_substring),
     "overlay_bytes": Function(_overlay),
+    "bytes_as_characters": Function(_as_characters),
     "position_bytes": Function(by_row(lambda value, part: value.find(part) + 1, pa.int32())),
     "trim_both_bytes": Function(_trim(left=True, right=True)),
     "trim_leading_bytes": Function(_trim(left=True, right=False)),

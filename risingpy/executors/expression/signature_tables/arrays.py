@@ -44,5 +44,6 @@ array_join array_to_string array text = text | array text text = text
 string_to_array string_to_array text text = text[] | text text text = text[]
 width_bucket width_bucket_array elem array = int4
 trim_array trim_array array int4 = array
+array_fill array_fill elem int4[] = array
 """
 # fmt: on

@@ -8,7 +8,7 @@ generate_series generate_series numeric numeric = numeric[] | numeric numeric nu
 generate_series generate_series timestamp timestamp interval = timestamp[]
 generate_series generate_series_at@ timestamptz timestamptz interval = timestamptz[]
 range range int4 int4 = int4[] | int4 int4 int4 = int4[] | int8 int8 = int8[] | int8 int8 int8 = int8[]
-generate_subscripts generate_subscripts array int4 = int4[]
+generate_subscripts generate_subscripts array int4 = int4[] | array int4 bool = int4[]
 jsonb_array_elements jsonb_array_elements jsonb = jsonb[]
 jsonb_array_elements_text jsonb_array_elements_text jsonb = text[]
 jsonb_object_keys jsonb_object_keys jsonb = text[]
