@@ -36,7 +36,7 @@ LOG = logging.getLogger(__name__)
 
 _PACKAGE = Path(__file__).parent
 _MODULES = (
-    *("sizing", "keys", "key_reading", "datums", "rows", "grouping", "sorting", "digests"),
+    *("sizing", "keys", "key_reading", "datums", "rows", "row_writing", "grouping", "sorting", "digests"),
     *("json", "json_containment"),
 )
 
