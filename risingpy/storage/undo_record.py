@@ -78,6 +78,11 @@ def write_undo(environment: Environment, transaction: lmdb.Transaction, stage: i
     transaction.put(_MARKER + number, record.epoch.to_bytes(8), db=environment.databases[META])
 
 
+def has_undo(environment: Environment, transaction: lmdb.Transaction, stage: int) -> bool:
+    """Whether the last commit of the stage stands; if it was taken back, the stage is at the epoch before."""
+    return transaction.get(stage.to_bytes(4), db=environment.databases[UNDO]) is not None
+
+
 def read_undo(environment: Environment, transaction: lmdb.Transaction, stage: int, epoch: int) -> UndoRecord:
     """The record that takes back `epoch`, at which the stage is."""
     data = transaction.get(stage.to_bytes(4), db=environment.databases[UNDO])
