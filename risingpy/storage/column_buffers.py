@@ -185,6 +185,7 @@ class BinaryOutput:
         self._type = arrow_type
         self._room = Output(lengths)
         self.offsets = address(self._room.offsets)
+        self.positions = address(self._room.positions)
         self.data = self._room.data
 
     def finish(self, valid: Bytes, missing: int | None = None) -> pa.Array:

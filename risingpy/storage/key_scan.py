@@ -19,10 +19,11 @@ import lmdb
 import numpy as np
 import pyarrow as pa
 
-from risingpy.storage.column_buffers import CorruptData, whole
+from risingpy.storage.column_buffers import CorruptData
 from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.key_encoding import LONG_KEY_PREFIX, MAX_KEY_BYTES, long_key_form
 from risingpy.storage.mem_table import is_ascending
+from risingpy.storage.native_lmdb import get_values
 from risingpy.storage.table_codec import whole_row
 
 _ALL = 1 << 62  # no limit
@@ -56,10 +57,10 @@ def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray, *, may_be_l
     stored, is_long = long_key_form(keys) if may_be_long else (keys, None)
     order = sort_indices(stored) if len(stored) >= _SORT_FROM else None
     if order is None or is_ascending(order):
-        found = sorted_values = _get_all(transaction, stored)
+        found = sorted_values = get_values(transaction, stored)
     else:
         stored = stored.take(pa.array(order))
-        sorted_values = _get_all(transaction, stored)
+        sorted_values = get_values(transaction, stored)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         found = sorted_values.take(pa.array(place))
@@ -292,10 +293,6 @@ def prefix_end(prefix: bytes) -> bytes:
     """The least byte string that is greater than all that start with `prefix`, which is not all ff."""
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1])
-
-
-def _get_all(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> pa.BinaryArray:
-    return whole(pa.array(list(map(transaction.get, keys.to_pylist())), pa.binary()))
 
 
 def _next_pairs(cursor: lmdb.Cursor, n: int) -> tuple[list[tuple[bytes, bytes]], bool]:

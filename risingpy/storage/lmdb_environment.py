@@ -26,6 +26,7 @@ from weakref import WeakSet
 import lmdb
 
 from risingpy.errors import InternalError, IoError, SerializationFailure, SqlError
+from risingpy.storage import native_lmdb
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
 from risingpy.storage.fault_points import reach
@@ -85,6 +86,7 @@ class Environment:
             self.handle = _open_handle(path, databases, map_size)
             self._refuse_cut()
             self.databases = {name: self.handle.open_db(name) for name in databases}
+            native_lmdb.prepare(self.handle, databases[0])
         except (OSError, lmdb.Error) as error:
             raise disk_failure(f"cannot open the store in {path}", error) from error
         self._default = self.databases[databases[0]]

@@ -62,12 +62,16 @@ class MemTable:
 
     def drain(self) -> Drained:
         """The writes, of which there are some; the mem-table forgets them."""
-        keys, values = pa.concat_arrays(self._keys), pa.concat_arrays(self._values)
-        puts = np.concatenate(self._puts)
+        keys, values, puts = _joined(self._keys), _joined(self._values), np.concatenate(self._puts)
         self._keys, self._values, self._puts = [], [], []
         are_changes, self._are_changes = self._are_changes, True
         self.size_bytes = 0
         return _last_writes(keys, values, puts, are_changes)
+
+
+def _joined(parts: list[pa.BinaryArray]) -> pa.BinaryArray:
+    # Arrow copies even a single one.
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
 def _last_writes(

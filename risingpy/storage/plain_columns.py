@@ -25,7 +25,6 @@ from risingpy.storage.column_buffers import (
     Bytes,
     ColumnBuffers,
     CorruptData,
-    Form,
     Integers,
     Output,
     address,
@@ -34,7 +33,7 @@ from risingpy.storage.column_buffers import (
     physical,
     whole,
 )
-from risingpy.storage.kernels import datums, key_reading, sizing
+from risingpy.storage.kernels import datums, key_reading, row_writing
 
 
 def is_nested(arrow_type: pa.DataType) -> bool:
@@ -97,17 +96,21 @@ def encode_columns(
     """The columns of each row one behind the other, after the byte `prefix` if there is one."""
     buffers = [datums_of(column) for column in columns]
     n = row_count(buffers, rows)
-    output = _room(buffers, n, 0 if prefix is None else 1)
+    described = describe([(0, column) for column in buffers])
+    k = len(buffers)
+    lengths: Integers = np.full(n, 0 if prefix is None else 1, np.int64)
+    row_writing.measure_plain_rows(address(described), k, n, address(lengths))
+    output = Output(lengths)
     if prefix is not None:
         datums.write_first_bytes(prefix, n, output.data, address(output.positions))
-    targets: Integers = np.empty(n, np.int64)
-    for column in buffers:
-        datums.write_flags(
-            column.validity, column.bit_offset, n, column.width, column.offsets,
-            output.data, address(output.positions), address(targets),
-        )  # fmt: skip
-        scatter(column, output, targets)
+    row_writing.write_plain_rows(address(described), k, n, address(output.positions), output.data)
     return output.finish()
+
+
+def describe(columns: Sequence[tuple[int, ColumnBuffers]]) -> Integers:
+    """Columns with their ids, as the kernels of `row_writing` take them. The caller keeps the buffers alive."""
+    words = [(i, c.width, c.offsets, c.validity, c.bit_offset, c.data) for i, c in columns]
+    return np.array(words, np.int64).reshape(len(words), row_writing.COLUMN_WORDS)
 
 
 def row_count(buffers: Sequence[ColumnBuffers], rows: int | None) -> int:
@@ -116,14 +119,6 @@ def row_count(buffers: Sequence[ColumnBuffers], rows: int | None) -> int:
     if len(counts) != 1:
         raise ValueError(f"columns of different lengths, or no columns and no row count: {sorted(counts)}")
     return counts.pop()
-
-
-def scatter(column: ColumnBuffers, output: Output, targets: Integers) -> None:
-    """Writes a column's datums at `targets` (-1: none) of `output`."""
-    if column.form is Form.BINARY:
-        datums.scatter_binary(column.data, column.offsets, column.length, output.data, address(targets))
-    else:
-        datums.scatter_fixed(column.data, column.width, column.length, output.data, address(targets))
 
 
 def gather(encoded: ColumnBuffers, arrow_type: pa.DataType, starts: Integers, lengths: Integers) -> pa.Array:
@@ -214,20 +209,6 @@ def change_leaves(column: pa.Array, change: Callable[[pa.Array], pa.Array]) -> p
     flat = [change_leaves(part, change) for part in parts]
     kind = pa.MapArray if pa.types.is_map(column.type) else pa.ListArray
     return kind.from_arrays(pc.cast(pa.array(offsets), pa.int32()), *flat, type=column.type, mask=missing)
-
-
-def _room(buffers: Sequence[ColumnBuffers], n: int, prefix: int) -> Output:
-    lengths: Integers = np.full(n, prefix + len(buffers), np.int64)
-    for column in buffers:
-        if column.form is Form.BINARY:
-            sizing.add_binary_lengths(
-                column.offsets, column.data, column.validity, column.bit_offset, n, 4, 0, address(lengths)
-            )
-        elif column.validity:
-            sizing.add_fixed_lengths(column.validity, column.bit_offset, n, column.width, address(lengths))
-        else:
-            lengths += column.width
-    return Output(lengths)
 
 
 def _refuse(malformed: int, arrow_type: pa.DataType) -> None:

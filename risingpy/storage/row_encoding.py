@@ -26,15 +26,15 @@ import pyarrow as pa
 
 from risingpy.storage.column_buffers import (
     Bytes,
-    ColumnBuffers,
     CorruptData,
     Integers,
     Output,
     address,
     buffers_of,
 )
+from risingpy.storage.kernels import row_writing
 from risingpy.storage.kernels import rows as kernels
-from risingpy.storage.plain_columns import datum_width, datums_of, gather, row_count, scatter
+from risingpy.storage.plain_columns import datum_width, datums_of, describe, gather, row_count
 from risingpy.types import SqlType
 
 
@@ -48,19 +48,16 @@ def encode_rows(columns: Sequence[pa.Array], column_ids: Sequence[int], *, rows:
     pairs = zip(column_ids, (datums_of(column) for column in columns), strict=True)
     by_id = sorted(pairs, key=lambda pair: pair[0])
     n = row_count([column for _, column in by_id], rows)
-    counts, sizes, last_offsets, last_ids = np.zeros((4, n), np.int64)
-    for column_id, column in by_id:
-        kernels.tally_column(
-            column_id, column.width, column.offsets, column.validity, column.bit_offset, n,
-            address(counts), address(sizes), address(last_offsets), address(last_ids),
-        )  # fmt: skip
+    described = describe(by_id)
+    counts: Integers = np.empty(n, np.int64)
     flags: Bytes = np.empty(n, np.uint8)
     lengths: Integers = np.empty(n, np.int64)
-    kernels.size_rows(
-        n, address(counts), address(sizes), address(last_offsets), address(last_ids), address(flags), address(lengths)
-    )
+    k = len(by_id)
+    row_writing.measure_rows(address(described), k, n, address(counts), address(flags), address(lengths))
     output = Output(lengths)
-    _write_rows(by_id, counts, flags, output)
+    row_writing.write_rows(
+        address(described), k, n, address(counts), address(flags), address(output.positions), output.data
+    )
     return output.finish()
 
 
@@ -83,19 +80,3 @@ def decode_rows(values: pa.BinaryArray, wanted: Sequence[tuple[int, SqlType]]) -
             raise CorruptData(f"{malformed} stored rows have no valid column {column_id} of type {sql_type}")
         columns.append(gather(encoded, sql_type.arrow, positions, lengths))
     return columns
-
-
-def _write_rows(columns: Sequence[tuple[int, ColumnBuffers]], counts: Integers, flags: Bytes, output: Output) -> None:
-    """Writes headers and datums of sized rows."""
-    n = output.length
-    bases, targets = np.empty((2, n), np.int64)
-    written, filled = np.zeros((2, n), np.int64)
-    starts = address(output.positions)
-    kernels.write_headers(n, address(counts), address(flags), starts, output.data, address(bases))
-    for column_id, column in columns:
-        kernels.place_column(
-            column_id, column.width, column.offsets, column.validity, column.bit_offset, n,
-            address(counts), address(flags), starts, address(bases), address(written), address(filled),
-            output.data, address(targets),
-        )  # fmt: skip
-        scatter(column, output, targets)

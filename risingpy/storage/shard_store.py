@@ -21,12 +21,13 @@ from risingpy.storage.key_scan import prefix_end
 from risingpy.storage.known_keys import KnownKeys
 from risingpy.storage.lmdb_environment import MAP_BYTES, DamagedStore, Environment, Snapshot, open_environment
 from risingpy.storage.mem_table import WriteBatch
+from risingpy.storage.native_lmdb import write_rows
 from risingpy.storage.shard_writer import ShardWriter, StaleEpoch
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_codec import TableCodec
 from risingpy.storage.table_schema import VNODE_COUNT, TableSchema
 from risingpy.storage.table_statistics import META, StatisticsChange
-from risingpy.storage.undo_record import ROWS, UNDO, apply_writes, read_markers, undo_stages
+from risingpy.storage.undo_record import ROWS, UNDO, read_markers, undo_stages
 
 __all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
 
@@ -78,7 +79,7 @@ class ShardStore:
             statistics = StatisticsChange()
             statistics.add(batch.keys, batch.values, +1)
             statistics.write(environment, transaction)
-            apply_writes(transaction, batch)
+            write_rows(transaction, batch.keys, batch.values)
 
         environment.write(put)
 

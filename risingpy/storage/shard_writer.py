@@ -14,15 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InternalError, IoError, SerializationFailure
-from risingpy.storage.column_buffers import whole
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.fault_points import reach
 from risingpy.storage.lmdb_environment import Environment
 from risingpy.storage.mem_table import WriteBatch
+from risingpy.storage.native_lmdb import get_values, write_rows
 from risingpy.storage.table_statistics import META, StatisticsChange
 from risingpy.storage.undo_record import (
     UndoRecord,
-    apply_writes,
     read_markers,
     undo_stages,
     write_undo,
@@ -167,7 +166,7 @@ class ShardWriter:
         if not written.can_be_undone:
             if not written.is_purge:
                 self._statistics.replace(batch.keys, self._old_values(batch.keys, None), batch.values)
-            apply_writes(self.transaction, batch)
+            write_rows(self.transaction, batch.keys, batch.values)
             return
         old = None if known is None else _known_values(known, batch.keys)
         if old is None:
@@ -179,19 +178,19 @@ class ShardWriter:
                 return
         self._undo.append(WriteBatch(batch.keys, old))
         self._statistics.replace(batch.keys, old, batch.values)
-        apply_writes(self.transaction, batch)
+        write_rows(self.transaction, batch.keys, batch.values)
 
     def _old_values(self, keys: pa.BinaryArray, new: Mask | None) -> pa.BinaryArray:
         """What is there now; the keys that are `new` are not looked for."""
         if new is None or not new.any():
-            return whole(pa.array(list(map(self.transaction.get, keys.to_pylist())), pa.binary()))
+            return get_values(self.transaction, keys)
         if new.all():
             return pa.nulls(len(keys), pa.binary())
         present = np.flatnonzero(~new)
-        found = pa.array(list(map(self.transaction.get, keys.take(pa.array(present)).to_pylist())), pa.binary())
+        found = get_values(self.transaction, keys.take(pa.array(present)))
         places = np.zeros(len(keys), np.int64)
         places[present] = np.arange(len(present))
-        return whole(found).take(pa.array(places, mask=new))
+        return found.take(pa.array(places, mask=new))
 
     def _commit(self) -> None:
         transaction = self.transaction

@@ -21,7 +21,7 @@ from risingpy.storage.table_statistics import (
     TableStatistics,
     read_statistics,
 )
-from risingpy.storage.undo_record import read_markers, read_undo
+from risingpy.storage.undo_record import has_undo, read_markers, read_undo
 
 ROWS_PER_BATCH = 8192
 _MOST_PER_TABLE = 3  # problems that are told; a damaged table may have millions
@@ -100,6 +100,8 @@ def _damaged_undo(snapshot: Snapshot) -> Iterator[str]:
     environment = snapshot.environment
     with snapshot.use() as transaction:
         for stage, epoch in read_markers(environment, transaction).items():
+            if not has_undo(environment, transaction, stage):  # it was taken back to this epoch
+                continue
             try:
                 read_undo(environment, transaction, stage, epoch)
             except (CorruptData, pa.ArrowException) as error:

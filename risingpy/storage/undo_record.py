@@ -18,9 +18,10 @@ from typing import cast
 import lmdb
 import pyarrow as pa
 
-from risingpy.storage.column_buffers import CorruptData, whole
+from risingpy.storage.column_buffers import CorruptData
 from risingpy.storage.lmdb_environment import Environment
 from risingpy.storage.mem_table import WriteBatch
+from risingpy.storage.native_lmdb import get_values, write_rows
 from risingpy.storage.table_statistics import META, StatisticsChange
 
 ROWS, UNDO = b"rows", b"undo"  # named databases of a shard, beside META; the first is the default
@@ -78,6 +79,11 @@ def write_undo(environment: Environment, transaction: lmdb.Transaction, stage: i
     transaction.put(_MARKER + number, record.epoch.to_bytes(8), db=environment.databases[META])
 
 
+def has_undo(environment: Environment, transaction: lmdb.Transaction, stage: int) -> bool:
+    """Whether the last commit of the stage stands; if it was taken back, the stage is at the epoch before."""
+    return transaction.get(stage.to_bytes(4), db=environment.databases[UNDO]) is not None
+
+
 def read_undo(environment: Environment, transaction: lmdb.Transaction, stage: int, epoch: int) -> UndoRecord:
     """The record that takes back `epoch`, at which the stage is."""
     data = transaction.get(stage.to_bytes(4), db=environment.databases[UNDO])
@@ -100,9 +106,9 @@ def undo_stages(
         if record.epoch_before > committed:
             raise CorruptData(f"stage {stage} in {environment.path} is two epochs ahead of epoch {committed}")
         for part in reversed(record.parts):
-            now = whole(pa.array(list(map(transaction.get, part.keys.to_pylist())), pa.binary()))
+            now = get_values(transaction, part.keys)
             statistics.replace(part.keys, now, part.values)
-            apply_writes(transaction, part)
+            write_rows(transaction, part.keys, part.values)
         number = stage.to_bytes(4)
         transaction.delete(number, db=environment.databases[UNDO])
         if record.epoch_before:
@@ -110,16 +116,3 @@ def undo_stages(
         else:
             transaction.delete(_MARKER + number, db=environment.databases[META])
     statistics.write(environment, transaction)
-
-
-def apply_writes(transaction: lmdb.Transaction, batch: WriteBatch) -> None:
-    """Puts and deletes rows, in key order."""
-    keys, values = batch.keys, batch.values
-    if values.null_count:
-        deleted = values.is_null()
-        list(map(transaction.delete, keys.filter(deleted).to_pylist()))
-        kept = values.is_valid()
-        keys, values = keys.filter(kept), values.filter(kept)
-    if len(keys):
-        with transaction.cursor() as cursor:
-            cursor.putmulti(zip(keys.to_pylist(), values.to_pylist(), strict=True))

@@ -8,10 +8,12 @@ sized. Callers: the encodings beside this folder, nobody else; they keep the buf
 * `sizing`      lengths of encoded rows, and offsets from lengths
 * `keys`        memcomparable keys, writing
 * `key_reading` memcomparable keys, reading
-* `datums`      value encoding: moving datums into rows and out of them
-* `rows`        headers of column-aware rows
+* `row_writing` rows, writing
+* `datums`      plain rows, reading, and moving datums
+* `rows`        headers of column-aware rows, and reading
 * `grouping`    hashing and grouping of binary keys
 * `sorting`     sorting of binary keys
+* `lmdb_calls` many reads or writes of LMDB
 * `json`        parts of jsonb texts; `json_containment` is `@>`
 
 A kernel's first call loads its machine code from the cache, or compiles it (about 20 s for all). A process that

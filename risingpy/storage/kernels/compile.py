@@ -36,8 +36,8 @@ LOG = logging.getLogger(__name__)
 
 _PACKAGE = Path(__file__).parent
 _MODULES = (
-    *("sizing", "keys", "key_reading", "datums", "rows", "grouping", "sorting", "digests"),
-    *("json", "json_containment"),
+    *("sizing", "keys", "key_reading", "datums", "rows", "row_writing", "grouping", "sorting", "digests"),
+    *("lmdb_calls", "json", "json_containment"),
 )
 
 

@@ -56,37 +56,10 @@ def count_unfinished(ends: int, validity: int, bit_offset: int, n: int, position
 
 
 @kernel
-def write_flags(
-    validity: int, bit_offset: int, n: int, width: int, offsets: int, out: int, positions: int, targets: int
-) -> None:
-    """Plain rows: writes a column's flag byte and, for a binary one (`width` 0), its length as u32.
-
-    Sets `targets[i]` to where the datum belongs (-1: NULL) and moves `positions[i]` past it.
-    """
-    for i in range(n):
-        position = load_i64(positions + 8 * i)
-        target = -1
-        if is_valid(validity, bit_offset + i):
-            store_u8(out + position, 1)
-            length = width
-            target = position + 1
-            if width == 0:
-                length = load_i32(offsets + 4 * i + 4) - load_i32(offsets + 4 * i)
-                store_u32(out + target, length)
-                target += 4
-            position = target + length
-        else:
-            store_u8(out + position, 0)
-            position += 1
-        store_i64(targets + 8 * i, target)
-        store_i64(positions + 8 * i, position)
-
-
-@kernel
 def read_flags(
     data: int, ends: int, n: int, width: int, validity: int, bit_offset: int, positions: int, starts: int, lengths: int
 ) -> int:
-    """Plain rows: the inverse of `write_flags`; returns the number of malformed rows.
+    """Plain rows: takes a column off each, with its flag; returns the number of malformed rows.
 
     `width` is 0 for a binary column, whose `lengths` (int64) are set. A row that `validity` marks as
     missing reads as NULL.
@@ -122,7 +95,7 @@ def read_flags(
 
 
 @inlined
-def _move(target: int, source: int, width: int) -> None:
+def move(target: int, source: int, width: int) -> None:
     """Copies one fixed-width datum."""
     if width == 8:
         store_i64(target, load_i64(source))
@@ -138,25 +111,6 @@ def _move(target: int, source: int, width: int) -> None:
 
 
 @kernel
-def scatter_fixed(source: int, width: int, n: int, out: int, positions: int) -> None:
-    """Writes row i's datum of 1, 2, 4, 8 or 16 bytes at `out + positions[i]`."""
-    for i in range(n):
-        position = load_i64(positions + 8 * i)
-        if position >= 0:
-            _move(out + position, source + width * i, width)
-
-
-@kernel
-def scatter_binary(data: int, offsets: int, n: int, out: int, positions: int) -> None:
-    """Writes row i's bytes at `out + positions[i]`."""
-    for i in range(n):
-        position = load_i64(positions + 8 * i)
-        if position >= 0:
-            start = load_i32(offsets + 4 * i)
-            copy(out + position, data + start, load_i32(offsets + 4 * i + 4) - start)
-
-
-@kernel
 def gather_fixed(data: int, positions: int, width: int, n: int, out: int, valid: int) -> int:
     """Reads datums of 1, 2, 4, 8 or 16 bytes into `out`, 0 where missing; returns how many are missing."""
     missing = 0
@@ -164,7 +118,7 @@ def gather_fixed(data: int, positions: int, width: int, n: int, out: int, valid:
         position = load_i64(positions + 8 * i)
         target = out + width * i
         if position >= 0:
-            _move(target, data + position, width)
+            move(target, data + position, width)
             store_u8(valid + i, 1)
         else:
             missing += 1

@@ -1,0 +1,243 @@
+"""Many reads or writes of one LMDB transaction, by LMDB's C functions, whose addresses are arguments.
+
+A `cursor` is LMDB's; it stays where the last key was, so keys in ascending order find their page without a search from
+the root. `words` is room for 4 int64: the key and the value (MDB_val: length, address) that a call takes or gives.
+Keys and values are Arrow data and offsets. A kernel returns 0, or the code with which LMDB refused a call: then the
+transaction is dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from risingpy.storage.kernels.compile import inlined, kernel
+from risingpy.storage.kernels.memory import copy, is_valid, load_i32, load_i64, load_u8, store_i64
+
+NOT_FOUND = -30798  # MDB_NOTFOUND
+NEXT, PREVIOUS = 8, 12  # MDB_NEXT, MDB_PREV
+SET = 15  # MDB_SET: to exactly this key
+SET_RANGE = 17  # MDB_SET_RANGE: to this key or the first one behind it
+
+SHORTEST_RUN = 32  # keys that belong between two stored rows, for which their page is looked at
+LONGEST_PAUSE = 64  # keys between two looks, where none was found: a look costs half a put
+TAIL_PAGES = 4
+
+_WORD = ir.IntType(64)
+_STATUS = ir.IntType(32)
+
+
+def _caller() -> Any:
+    @intrinsic
+    def call(typing_context: Any, function: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.FunctionType(_STATUS, [_WORD] * 4).as_pointer()
+            return builder.sext(builder.call(builder.inttoptr(arguments[0], kind), arguments[1:]), _WORD)
+
+        return types.int64(*[types.int64] * 5), generate
+
+    return call
+
+
+# The C function at an address, of up to four integers or pointers, that returns an int.
+_call: Callable[[int, int, int, int, int], int] = _caller()
+
+
+@inlined
+def _set_bytes(word_pair: int, data: int, offsets: int, row: int) -> None:
+    start = load_i32(offsets + 4 * row)
+    store_i64(word_pair, load_i32(offsets + 4 * row + 4) - start)
+    store_i64(word_pair + 8, data + start)
+
+
+@kernel
+def find_values(get: int, cursor: int, keys: int, key_offsets: int, n: int, words: int, places: int) -> int:
+    """Sets the pair of int64 `places[i]` to address and length of what is under key i; address 0: nothing is.
+
+    Addresses hold until the transaction writes or ends.
+    """
+    for i in range(n):
+        _set_bytes(words, keys, key_offsets, i)
+        status = _call(get, cursor, words, words + 16, SET)
+        if status == 0:
+            store_i64(places + 16 * i, load_i64(words + 24))
+            store_i64(places + 16 * i + 8, load_i64(words + 16))
+        elif status == NOT_FOUND:
+            store_i64(places + 16 * i, 0)
+            store_i64(places + 16 * i + 8, 0)
+        else:
+            return status
+    return 0
+
+
+@kernel
+def copy_values(places: int, n: int, out: int, positions: int) -> None:
+    """Copies what `find_values` found to `out + positions[i]` (int64)."""
+    for i in range(n):
+        length = load_i64(places + 16 * i + 8)
+        if length > 0:
+            copy(out + load_i64(positions + 8 * i), load_i64(places + 16 * i), length)
+
+
+@inlined
+def _write_row(
+    get: int, put: int, delete: int, cursor: int, keys: int, key_offsets: int,
+    values: int, value_offsets: int, validity: int, bit_offset: int, row: int, words: int,
+) -> int:  # fmt: skip
+    """Puts one key's value, or deletes the key, if it is there, where the value is NULL."""
+    _set_bytes(words, keys, key_offsets, row)
+    if is_valid(validity, bit_offset + row):
+        _set_bytes(words + 16, values, value_offsets, row)
+        return _call(put, cursor, words, words + 16, 0)
+    status = _call(get, cursor, words, words + 16, SET)
+    if status == 0:
+        return _call(delete, cursor, 0, 0, 0)
+    return 0 if status == NOT_FOUND else status
+
+
+@inlined
+def _precedes(keys: int, key_offsets: int, row: int, other: int, other_length: int) -> bool:
+    """Whether a key sorts before another one."""
+    start = load_i32(key_offsets + 4 * row)
+    length = load_i32(key_offsets + 4 * row + 4) - start
+    for k in range(min(length, other_length)):
+        a = load_u8(keys + start + k)
+        b = load_u8(other + k)
+        if a != b:
+            return a < b
+    return length < other_length
+
+
+@inlined
+def _run_end(get: int, cursor: int, keys: int, key_offsets: int, row: int, n: int, words: int) -> int:
+    """The end of the run of keys from `row` on that all lie in front of the same stored row, at which the cursor is.
+
+    `row` if the run is short, or nothing is stored behind it.
+    """
+    _set_bytes(words, keys, key_offsets, row)
+    if row + SHORTEST_RUN > n or _call(get, cursor, words, words + 16, SET_RANGE) != 0:
+        return row
+    length = load_i64(words)
+    stored = load_i64(words + 8)
+    low = row + SHORTEST_RUN - 1
+    if not _precedes(keys, key_offsets, low, stored, length):
+        return row
+    high = n
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if _precedes(keys, key_offsets, middle, stored, length):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@inlined
+def _copy_tail(get: int, cursor: int, words: int, tail: int, page_bytes: int) -> int:
+    """Copies the row at the cursor, and those behind it in its page, to `tail`; returns how many.
+
+    0 if no row stands in front of it in its page, or the tail has no room for them. A copy is the lengths of key and
+    value (int64), key, value.
+    """
+    first = load_i64(words + 8)
+    if _call(get, cursor, words, words + 16, PREVIOUS) != 0 or abs(load_i64(words + 8) - first) >= page_bytes:
+        return 0
+    rows = 0
+    used = 0
+    status = _call(get, cursor, words, words + 16, NEXT)
+    while status == 0 and abs(load_i64(words + 8) - first) < page_bytes:
+        key_length = load_i64(words)
+        value_length = load_i64(words + 16)
+        if used + 16 + key_length + value_length > TAIL_PAGES * page_bytes:
+            return 0
+        store_i64(tail + used, key_length)
+        store_i64(tail + used + 8, value_length)
+        copy(tail + used + 16, load_i64(words + 8), key_length)
+        copy(tail + used + 16 + key_length, load_i64(words + 24), value_length)
+        used += 16 + key_length + value_length
+        rows += 1
+        status = _call(get, cursor, words, words + 16, NEXT)
+    return rows
+
+
+@inlined
+def _set_copied(words: int, tail: int) -> int:
+    """Key and value of a copied row; returns where the next one begins."""
+    key_length = load_i64(tail)
+    value_length = load_i64(tail + 8)
+    store_i64(words, key_length)
+    store_i64(words + 8, tail + 16)
+    store_i64(words + 16, value_length)
+    store_i64(words + 24, tail + 16 + key_length)
+    return tail + 16 + key_length + value_length
+
+
+@inlined
+def _delete_tail(get: int, delete: int, cursor: int, words: int, tail: int, rows: int) -> int:
+    for _ in range(rows):
+        tail = _set_copied(words, tail)
+        status = _call(get, cursor, words, words + 16, SET)
+        if status == 0:
+            status = _call(delete, cursor, 0, 0, 0)
+        if status != 0:
+            return status
+    return 0
+
+
+@inlined
+def _put_tail(put: int, cursor: int, words: int, tail: int, rows: int) -> int:
+    for _ in range(rows):
+        tail = _set_copied(words, tail)
+        status = _call(put, cursor, words, words + 16, 0)
+        if status != 0:
+            return status
+    return 0
+
+
+@kernel
+def write_rows(
+    get: int, put: int, delete: int, cursor: int, keys: int, key_offsets: int,
+    values: int, value_offsets: int, validity: int, bit_offset: int, n: int, words: int, tail: int, page_bytes: int,
+) -> int:  # fmt: skip
+    """Puts each key's value; a NULL one deletes the key, if it is there. The keys ascend.
+
+    LMDB splits a page in half if a row comes into its middle, but lets one grow full to which rows are only appended.
+    Where a long run of new keys belongs between two stored rows (those of one vnode, whose keys grow), the rows behind
+    it in its page are taken out until the run is in: its pages are full then, not half empty. `tail` is room for
+    them, `TAIL_PAGES` times `page_bytes`.
+    """
+    i = 0
+    next_look = 0
+    pause = 1
+    while i < n:
+        end = i + 1
+        moved = 0
+        if i >= next_look:
+            end = _run_end(get, cursor, keys, key_offsets, i, n, words)
+            if end > i:
+                pause = 1
+                moved = _copy_tail(get, cursor, words, tail, page_bytes)
+                if 2 * moved > end - i:
+                    moved = 0
+            else:  # such a table seldom has runs
+                end = i + 1
+                pause = min(2 * pause, LONGEST_PAUSE)
+            next_look = end if pause == 1 else i + pause
+        status = _delete_tail(get, delete, cursor, words, tail, moved)
+        if status != 0:
+            return status
+        for row in range(i, end):
+            status = _write_row(
+                get, put, delete, cursor, keys, key_offsets, values, value_offsets, validity, bit_offset, row, words
+            )
+            if status != 0:
+                return status
+        status = _put_tail(put, cursor, words, tail, moved)
+        if status != 0:
+            return status
+        i = end
+    return 0

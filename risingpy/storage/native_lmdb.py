@@ -1,0 +1,243 @@
+"""LMDB's C functions on py-lmdb's transactions: many keys in one call, without the interpreter.
+
+py-lmdb goes through Python objects and the interpreter's lock for each key: two shards that read and write at the same
+time mostly wait for each other. Its library has LMDB's functions in it, and a transaction object holds LMDB's own
+transaction. Where that stands in the object is found out once per process, with a transaction whose number and
+environment are known: nothing is read but what the system says can be read, and only a place of which everything fits
+is taken. Where it is not found (another build or version of py-lmdb, another system), everything goes the slow way.
+
+py-lmdb must have no cursor open in a transaction while rows are written so: it would not learn of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import lmdb
+import numpy as np
+import pyarrow as pa
+
+from risingpy.storage.column_buffers import BinaryOutput, address, buffers_of, whole
+from risingpy.storage.kernels import lmdb_calls
+
+FEWEST_ROWS = 16  # for fewer it does not pay (measured)
+_MAP_FULL = -30792
+_WORD = 8
+# struct MDB_txn of LMDB 0.9: parent, child, next page, number, environment.
+_NUMBER_AT, _ENVIRONMENT_AT = 3 * _WORD, 4 * _WORD
+
+
+@dataclass(frozen=True, slots=True)
+class _Functions:
+    """LMDB's functions, as ctypes has them."""
+
+    get: Any
+    put: Any
+    delete: Any
+    open_cursor: Any
+    close_cursor: Any
+    number_of: Any
+    environment_of: Any
+    path_of: Any
+    open_database: Any
+    error_text: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where in a transaction object LMDB's transaction stands."""
+
+    offset: int
+
+
+_layouts: list[_Layout | None] = []  # none: not looked for yet
+# By the address of LMDB's environment: the number of its default database, and the bytes of a page.
+_databases: dict[int, tuple[int, int]] = {}
+
+
+def prepare(environment: lmdb.Environment, default: bytes) -> None:
+    """Learns an environment that was just opened, and `default`, the database its transactions are begun with."""
+    functions = _functions()
+    if functions is None or environment.lib_version()[:2] != (0, 9):
+        return
+    transaction = environment.begin()
+    try:
+        if not _layouts:
+            _layouts.append(_find_layout(functions, environment, transaction))
+        own = _own_transaction(transaction)
+        if own:
+            number = ctypes.c_uint()
+            if functions.open_database(own, default, 0, ctypes.byref(number)) == 0:
+                _databases[functions.environment_of(own)] = number.value, environment.stat()["psize"]
+    finally:
+        transaction.abort()
+
+
+def get_values(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> pa.BinaryArray:
+    """The value of each key in the default database, NULL where there is none. Best if the keys ascend."""
+    with _cursor(transaction, len(keys)) as (cursor, _):
+        if cursor is None:
+            return whole(pa.array(list(map(transaction.get, keys.to_pylist())), pa.binary()))
+        functions = _known_functions()
+        n = len(keys)
+        key = buffers_of(keys)
+        words = np.empty(4, np.int64)
+        places = np.empty((n, 2), np.int64)
+        _check(lmdb_calls.find_values(
+            _at(functions.get), cursor, key.data, key.offsets, n, address(words), address(places)
+        ), "mdb_cursor_get")  # fmt: skip
+        output = BinaryOutput(pa.binary(), np.ascontiguousarray(places[:, 1]))
+        lmdb_calls.copy_values(address(places), n, output.data, output.positions)
+        return output.finish((places[:, 0] != 0).view(np.uint8))
+
+
+def write_rows(transaction: lmdb.Transaction, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+    """Puts the values into the default database; a NULL one deletes its key. The keys ascend."""
+    with _cursor(transaction, len(keys)) as (cursor, page_bytes):
+        if cursor is None:
+            _write_one_by_one(transaction, keys, values)
+            return
+        functions = _known_functions()
+        key, value = buffers_of(keys), buffers_of(values)
+        words = np.empty(4, np.int64)
+        tail = np.empty(lmdb_calls.TAIL_PAGES * page_bytes, np.uint8)
+        _check(lmdb_calls.write_rows(
+            _at(functions.get), _at(functions.put), _at(functions.delete), cursor, key.data, key.offsets,
+            value.data, value.offsets, value.validity, value.bit_offset, len(keys),
+            address(words), address(tail), page_bytes,
+        ), "mdb_cursor_put")  # fmt: skip
+
+
+def _write_one_by_one(transaction: lmdb.Transaction, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+    if values.null_count:
+        list(map(transaction.delete, keys.filter(values.is_null()).to_pylist()))
+        kept = values.is_valid()
+        keys, values = keys.filter(kept), values.filter(kept)
+    if len(keys):
+        with transaction.cursor() as cursor:
+            cursor.putmulti(zip(keys.to_pylist(), values.to_pylist(), strict=True))
+
+
+@functools.cache
+def _functions() -> _Functions | None:
+    """Those of the LMDB that py-lmdb has in it; None if it hides them."""
+    if not sys.platform.startswith("linux") or struct.calcsize("P") != _WORD:
+        return None
+    try:
+        library = ctypes.CDLL(sys.modules["lmdb.cpython"].__file__)
+        return _declared(library)
+    except (AttributeError, KeyError, OSError):
+        return None
+
+
+def _declared(library: ctypes.CDLL) -> _Functions:
+    pointer, number = ctypes.c_void_p, ctypes.c_uint
+
+    def function(name: str, result: Any, *arguments: Any) -> Any:
+        found = library[f"mdb09_{name}"]
+        found.restype, found.argtypes = result, arguments
+        return found
+
+    return _Functions(
+        get=function("cursor_get", ctypes.c_int),
+        put=function("cursor_put", ctypes.c_int),
+        delete=function("cursor_del", ctypes.c_int),
+        open_cursor=function("cursor_open", ctypes.c_int, pointer, number, ctypes.POINTER(pointer)),
+        close_cursor=function("cursor_close", None, pointer),
+        number_of=function("txn_id", ctypes.c_size_t, pointer),
+        environment_of=function("txn_env", pointer, pointer),
+        path_of=function("env_get_path", ctypes.c_int, pointer, ctypes.POINTER(ctypes.c_char_p)),
+        open_database=function("dbi_open", ctypes.c_int, pointer, ctypes.c_char_p, number, ctypes.POINTER(number)),
+        error_text=function("strerror", ctypes.c_char_p, ctypes.c_int),
+    )
+
+
+def _known_functions() -> _Functions:
+    functions = _functions()
+    assert functions is not None
+    return functions
+
+
+def _at(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _find_layout(
+    functions: _Functions, environment: lmdb.Environment, transaction: lmdb.Transaction
+) -> _Layout | None:
+    """Looks at each word of the object, but calls LMDB only with one that points at such a transaction."""
+    environments = set(_words_of(environment))
+    for place, word in enumerate(_words_of(transaction)):
+        head = _read(word, _ENVIRONMENT_AT + _WORD)
+        if head is None:
+            continue
+        (number,) = struct.unpack_from("N", head, _NUMBER_AT)
+        (owner,) = struct.unpack_from("N", head, _ENVIRONMENT_AT)
+        if number != transaction.id() or owner not in environments:
+            continue
+        path = ctypes.c_char_p()
+        fits = functions.number_of(word) == number and functions.environment_of(word) == owner
+        if fits and functions.path_of(owner, ctypes.byref(path)) == 0 and path.value is not None:
+            return _Layout(place * _WORD) if os.fsdecode(path.value) == environment.path() else None
+    return None
+
+
+def _words_of(thing: object) -> tuple[int, ...]:
+    size = type(thing).__basicsize__ // _WORD
+    return struct.unpack(f"{size}N", ctypes.string_at(id(thing), size * _WORD))
+
+
+def _read(place: int, size: int) -> bytes | None:
+    """Memory of this process; None where there is none."""
+    if not 4096 <= place < 1 << 47:
+        return None
+    with open("/proc/self/mem", "rb", buffering=0) as memory:
+        try:
+            found = os.pread(memory.fileno(), size, place)
+        except OSError:
+            return None
+    return found if len(found) == size else None
+
+
+def _own_transaction(transaction: lmdb.Transaction) -> int | None:
+    """LMDB's transaction, if it is known where to look and the transaction has not ended."""
+    layout = _layouts[0] if _layouts else None
+    if layout is None or type(transaction) is not lmdb.Transaction:
+        return None
+    return ctypes.c_size_t.from_address(id(transaction) + layout.offset).value or None
+
+
+@contextmanager
+def _cursor(transaction: lmdb.Transaction, rows: int) -> Iterator[tuple[int | None, int]]:
+    """A cursor of LMDB's in the default database, and the bytes of a page.
+
+    None if there can be no cursor, or it does not pay for so few rows.
+    """
+    own = _own_transaction(transaction) if rows >= FEWEST_ROWS else None
+    functions = _functions()
+    database = _databases.get(functions.environment_of(own)) if own and functions is not None else None
+    if functions is None or database is None:
+        yield None, 0
+        return
+    number, page_bytes = database
+    cursor = ctypes.c_void_p()
+    _check(functions.open_cursor(own, number, ctypes.byref(cursor)), "mdb_cursor_open")
+    try:
+        yield cursor.value, page_bytes
+    finally:
+        functions.close_cursor(cursor)
+
+
+def _check(status: int, operation: str) -> None:
+    if status == 0:
+        return
+    text = f"{operation}: {_known_functions().error_text(status).decode()}"
+    raise lmdb.MapFullError(text) if status == _MAP_FULL else lmdb.Error(text)

@@ -1,0 +1,135 @@
+"""Many keys at once, by LMDB's own functions: as py-lmdb does it, in fuller pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import lmdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from risingpy.storage import native_lmdb
+from risingpy.storage.native_lmdb import get_values, write_rows
+
+ROWS = b"rows"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[lmdb.Environment]:
+    handle = lmdb.open(str(tmp_path), max_dbs=2, map_size=1 << 27)
+    handle.open_db(ROWS)
+    native_lmdb.prepare(handle, ROWS)
+    yield handle
+    handle.close()
+
+
+def begin(environment: lmdb.Environment) -> lmdb.Transaction:
+    return environment.begin(environment.open_db(ROWS), write=True)
+
+
+def stored(transaction: lmdb.Transaction) -> dict[bytes, bytes]:
+    with transaction.cursor() as cursor:
+        return dict(cursor.iternext())
+
+
+def binary(items: list[bytes | None]) -> pa.BinaryArray:
+    return pa.array(items, pa.binary())
+
+
+def test_it_is_the_native_way(environment: lmdb.Environment) -> None:
+    transaction = begin(environment)
+    with native_lmdb._cursor(transaction, native_lmdb.FEWEST_ROWS) as (cursor, page_bytes):
+        assert cursor
+        assert page_bytes == environment.stat()["psize"]
+    transaction.abort()
+    with native_lmdb._cursor(transaction, native_lmdb.FEWEST_ROWS) as (cursor, _):
+        assert cursor is None  # it has ended
+
+
+numbers = st.integers(0, 4000)
+writes = st.lists(
+    st.tuples(numbers, st.integers(1, 300), st.integers(1, 90), st.booleans()),  # first, count, size, puts
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@given(st.lists(writes, min_size=1, max_size=4), st.booleans())
+def test_writes_and_reads_are_those_of_a_dictionary(
+    environment: lmdb.Environment, batches: list[list[tuple[int, int, int, bool]]], long_values: bool
+) -> None:
+    transaction = begin(environment)
+    model: dict[bytes, bytes] = {}
+    for batch in batches:
+        rows: dict[bytes, bytes | None] = {}
+        for first, count, size, puts in batch:
+            for number in range(first, first + count):
+                value = bytes([size]) * (size * 40 if long_values else size)
+                rows[b"key %05d" % number] = value if puts else None
+        keys = sorted(rows)
+        write_rows(transaction, binary(keys), binary([rows[key] for key in keys]))
+        model = {key: value for key, value in {**model, **rows}.items() if value is not None}
+        assert stored(transaction) == model
+        asked = [b"key %05d" % number for number in range(0, 4400, 7)]
+        assert get_values(transaction, binary(asked)).to_pylist() == [model.get(key) for key in asked]
+        assert get_values(transaction, binary(asked).slice(3, 100)).to_pylist() == [model.get(k) for k in asked[3:103]]
+    transaction.abort()
+
+
+def test_pages_of_growing_runs_are_full(environment: lmdb.Environment) -> None:
+    """Many places at which keys grow, as vnodes of row ids: halves of pages would stay empty."""
+    places, times, each = 50, 12, 200
+    value = bytes(60)
+    for time in range(times):
+        transaction = begin(environment)
+        keys = [b"%03d %09d" % (place, time * each + k) for place in range(places) for k in range(each)]
+        write_rows(transaction, binary(keys), binary([value] * len(keys)))
+        transaction.commit()
+    rows = environment.open_db(ROWS)
+    with environment.begin(rows) as transaction:
+        statistics = transaction.stat(rows)
+    assert statistics["entries"] == places * times * each
+    needed = statistics["entries"] * (13 + 60 + 1 + 10)  # the value's pad, the node's header and its place in the page
+    assert needed / (statistics["leaf_pages"] * statistics["psize"]) > 0.8
+
+
+def test_keys_are_found_in_any_order(environment: lmdb.Environment) -> None:
+    transaction = begin(environment)
+    keys = [b"%05d" % number for number in range(5000)]
+    write_rows(transaction, binary(keys), binary(keys))
+    asked = [keys[place] for place in np.random.default_rng(1).permutation(5000).tolist()]
+    assert get_values(transaction, binary(asked)).to_pylist() == asked
+    transaction.abort()
+
+
+def test_a_full_map_is_told_as_py_lmdb_tells_it(tmp_path: Path) -> None:
+    handle = lmdb.open(str(tmp_path), max_dbs=2, map_size=1 << 17)
+    handle.open_db(ROWS)
+    native_lmdb.prepare(handle, ROWS)
+    transaction = begin(handle)
+    with pytest.raises(lmdb.MapFullError):
+        write_rows(transaction, binary([b"%04d" % k for k in range(2000)]), binary([bytes(200)] * 2000))
+    transaction.abort()
+    handle.close()
+
+
+def test_without_lmdbs_functions_it_goes_the_slow_way(
+    environment: lmdb.Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native_lmdb, "_layouts", [None])
+    transaction = begin(environment)
+    keys = binary([b"%04d" % k for k in range(100)])
+    write_rows(transaction, keys, keys)
+    write_rows(transaction, keys, binary([None if k % 2 else b"new" for k in range(100)]))
+    assert get_values(transaction, keys).to_pylist() == [None if k % 2 else b"new" for k in range(100)]
+    transaction.abort()
+
+
+def test_memory_that_is_not_there_is_not_read() -> None:
+    assert native_lmdb._read(0, 8) is None
+    assert native_lmdb._read(1 << 46, 8) is None
