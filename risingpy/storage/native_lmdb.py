@@ -28,7 +28,7 @@ import pyarrow as pa
 from risingpy.storage.column_buffers import BinaryOutput, address, buffers_of, whole
 from risingpy.storage.kernels import lmdb_calls
 
-FEWEST_ROWS = 16  # for fewer it does not pay (measured)
+FEWEST_ROWS = 64  # fewer are faster one by one (measured): the call alone takes 15 µs
 _MAP_FULL = -30792
 _WORD = 8
 # struct MDB_txn of LMDB 0.9: parent, child, next page, number, environment.

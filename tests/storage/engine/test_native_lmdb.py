@@ -63,6 +63,7 @@ writes = st.lists(
 def test_writes_and_reads_are_those_of_a_dictionary(
     environment: lmdb.Environment, batches: list[list[tuple[int, int, int, bool]]], long_values: bool
 ) -> None:
+    """Also of runs that are just long enough, in front of rows that are as large as a page."""
     transaction = begin(environment)
     model: dict[bytes, bytes] = {}
     for batch in batches:

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from risingpy.storage import native_lmdb
 from risingpy.storage.key_encoding import compute_vnodes
 from risingpy.storage.lmdb_environment import MAP_BYTES
 from risingpy.storage.shard_store import EpochTransaction, ShardStore
@@ -24,6 +26,16 @@ from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, V
 from risingpy.storage.table_statistics import TableStatistics, read_statistics
 from risingpy.types.sql_type import BIGINT, INTEGER, VARCHAR
 from tests.examples import examples
+
+
+@pytest.fixture(autouse=True, scope="module", params=[1, native_lmdb.FEWEST_ROWS])
+def fewest_rows(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The batches here are small: once they all go by LMDB's own functions."""
+    usual = native_lmdb.FEWEST_ROWS
+    native_lmdb.FEWEST_ROWS = request.param
+    yield
+    native_lmdb.FEWEST_ROWS = usual
+
 
 Row = tuple[Any, ...]
 Model = dict[tuple[Any, ...], Row]
