@@ -9,7 +9,6 @@ import pytest
 from risingpy.errors import DependentObjectsStillExist
 from tests.meta.conftest import Client, Server
 
-
 # Over an index as a relation: a row whose first key changes moves to another shard.
 _QUERIES = (
     "SELECT a, b, count(*) AS n, max(id) AS last FROM {} GROUP BY a, b",
