@@ -39,6 +39,7 @@ def add_index(state: MetaState, index: NewIndex) -> tuple[MetaState, int]:
         columns=planned.columns,
         definition=index.text,
         stream_key=planned.stream_key,
+        append_only=planned.append_only,
         table=planned.table,
         depends_on=(indexed.relation_id,),
         status=JobStatus.CREATING,
@@ -85,6 +86,7 @@ def index_of_altered(
         index=definition,
         columns=planned.columns,
         stream_key=planned.stream_key,
+        append_only=planned.append_only,
         table=planned.table,
         version=indexed.version,
     )

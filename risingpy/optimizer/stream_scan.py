@@ -53,11 +53,13 @@ def _table_scan(scan: Scan, relation: Relation, table: TableSchema, progress: Ta
         # Any column counts; one of the key is read anyway, and can never be dropped from under the view.
         key = relation.columns[storage_key[0]]
         scan = replace(scan, columns=(storage_key[0],), schema=(Field(key.name, key.type, key.hidden),))
-    columns = tuple(dict.fromkeys((*scan.columns, *storage_key, *relation.stream_key)))
+    # A row of an index moves to another shard with its first key, and is another row there.
+    stream_key = tuple(dict.fromkeys((*relation.stream_key, *table.distribution)))
+    columns = tuple(dict.fromkeys((*scan.columns, *storage_key, *stream_key)))
     watermarks = (replace(w, column=columns.index(w.column)) for w in relation.watermarks if w.column in columns)
     properties = Properties(
         _scan_schema(scan, relation, columns),
-        tuple(columns.index(i) for i in relation.stream_key),
+        tuple(columns.index(i) for i in stream_key),
         hash_by(tuple(columns.index(i) for i in table.distribution)),
         append_only=relation.never_retracts if relation.kind is RelationKind.TABLE else relation.append_only,
         watermarks=tuple(sorted(watermarks, key=lambda each: each.column)),

@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _QUERY_COMMANDS = frozenset({"SELECT", "WITH", "VALUES", "("})
-_RELATION_KINDS = frozenset({"TABLE", "VIEW", "SOURCE"})
+_RELATION_KINDS = frozenset({"TABLE", "INDEX", "VIEW", "SOURCE"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def names(sql: str) -> frozenset[str]:
 
 
 def defined_relation(sql: str) -> str | None:
-    """The relation that a CREATE, ALTER or DROP of a table, view or source names; None for other statements."""
+    """The relation that a CREATE, ALTER or DROP of a table, view, index or source names; None for other statements."""
     found = [token for token in tokens(sql) if token.kind in ("word", "quoted")][:12]
     if not found or found[0].text not in ("CREATE", "ALTER", "DROP"):
         return None

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.frontend.binder import bind_query, bind_table, bind_view
+from risingpy.frontend.binder import BoundIndex, bind_index, bind_query, bind_table, bind_view
+from risingpy.frontend.binder.context import SessionValues
 from risingpy.frontend.parser import ast, parse, parse_query
 from risingpy.optimizer.catalog import DEFAULT_SCHEMA, RelationKind
 from risingpy.optimizer.closing_column import optimize_view
@@ -27,6 +28,7 @@ from risingpy.optimizer.explain import explain_batch, explain_fragments, explain
 from risingpy.optimizer.plan_codec import decode, encode
 from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view
+from risingpy.optimizer.stream_index import plan_index
 
 GOLDENS = Path(__file__).parent / "goldens"
 SEARCH_PATH = (DEFAULT_SCHEMA,)
@@ -126,10 +128,15 @@ def planned_view(bench, statement: ast.CreateMaterializedView) -> StreamJobPlan:
     )
 
 
+def planned_index(bench, index: BoundIndex) -> StreamJobPlan:
+    table_id = bench.allocate()
+    return plan_index(index.relation, index.definition, table_id=table_id, name=index.name, allocate=bench.allocate)
+
+
 def create_relations(bench, sql: str) -> None:
     for parsed in parse(sql):
         statement = parsed.statement
-        name = statement.name.name
+        name = getattr(statement.name, "name", "")
         match statement:
             case ast.CreateTable():
                 table = bind_table(statement)
@@ -140,5 +147,8 @@ def create_relations(bench, sql: str) -> None:
                 bench.source(name, {column.name: column.type for column in bind_table(statement).columns})
             case ast.CreateMaterializedView():
                 bench.add(RelationKind.MATERIALIZED_VIEW, name, planned_view(bench, statement))
+            case ast.CreateIndex():
+                index = bind_index(statement, bench.catalog, SEARCH_PATH, session=SessionValues())
+                bench.add(RelationKind.INDEX, index.name, planned_index(bench, index))
             case ast.CreateView():
                 bench.plain_view(name, bind_view(statement, bench.catalog, SEARCH_PATH).columns, statement.query.text)

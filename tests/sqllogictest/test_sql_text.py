@@ -60,6 +60,7 @@ def test_names_are_those_of_words_and_quoted_names() -> None:
         ("CREATE OR REPLACE VIEW v AS SELECT 1", "v"),
         ("DROP TABLE IF EXISTS t CASCADE", "t"),
         ("ALTER TABLE t ADD COLUMN b INT", "t"),
+        ("CREATE INDEX IF NOT EXISTS i ON t (a)", "i"),
         ("CREATE SCHEMA s", None),
         ("INSERT INTO t VALUES (1)", None),
     ],
