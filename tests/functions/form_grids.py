@@ -78,5 +78,17 @@ FORM_GRIDS: dict[str, Grid] = {
         "{a:1}", "true", "TRUE", "null", " 1 ", "\"\"", "nul", "\"\\x\"", "{\"a\":{\"b\":[]}}",
         "100000000000000000000000000000", "1e400", "[1 , {\"x\" : null}]", "\"\\/\\b\\f\"",
     ),
+    "text.template.moment": grid(
+        "varchar", "YYYY-MM-DD", "DD.MM.YYYY", "HH24:MI:SS", "HH24:MI:SS.US", "HH24:MI TZH",
+        "YYYY-MM-DD HH24:MI:SS TZH:TZM", "YYYY-MM-DDTHH24:MI:SS", 'YYYY-MM-DD"T"HH24:MI:SS', "HH12:MI AM",
+        "FMDD/FMMM/YYYY", "YYYY-MM-DD TZH", "xx", "", "TZ", "DD Mon YYYY", "SSSSS", "YYYYMMDD",
+        "YYYY-MM-DD HH24:MI:SS.FF3", "IYYY-IW-ID", "- -", "HH24;MI",
+    ),
+    "text.moment.template": grid(
+        "varchar", "2017-03-10", "10.03.2017", "12:34:56", "12:34:56.789", "12:34 +05", "12:34 -5",
+        "2017-03-10 12:34:56 +05:30", "2017-03-10T12:34:56", "01:02 pm", "1/3/2017", "2017-03-10 x", "", "10 Mar 2017",
+        "86399", "20170310", "2017-02-30", "25:00:00", "2017-03-10 12:34:56.7", "2457823", "2017-10-5", " 2017-03-10 ",
+        "12;34", "2017/03/10", "12:34 +16", "2017-03-10 24:00:00 +00:00",
+    ),
 }
 # fmt: on

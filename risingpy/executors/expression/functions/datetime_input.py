@@ -36,7 +36,7 @@ def _invalid(value: str, keyword: str) -> InvalidTextRepresentation:
 
 
 @dataclass(slots=True)
-class _Fields:
+class Fields:
     """What was read, by field; `text` is the whole input, for errors."""
 
     text: str
@@ -61,9 +61,9 @@ class _Reader:
         self.text = text
         self.at = 0
         self.skipped = 0
-        self.fields = _Fields(text)
+        self.fields = Fields(text)
 
-    def read(self) -> _Fields:
+    def read(self) -> Fields:
         for number, piece in enumerate(self.pieces):
             if self.at >= len(self.text):
                 break
@@ -214,6 +214,31 @@ class _Reader:
                 raise FeatureNotSupported(f'formatting field "{keyword}" is only supported in to_char')
 
 
+class StandardReader(_Reader):
+    """Reads as SQL's standard has it: separators are the template's, and template and text end together."""
+
+    def __init__(self, template: Template, text: str) -> None:
+        super().__init__(template, text)
+        self.exact = True
+
+    def read(self) -> Fields:
+        for number, piece in enumerate(self.pieces):
+            if self.at >= len(self.text):
+                raise InvalidTextRepresentation("input string is too short for datetime format", sqlstate="22007")
+            if piece.keyword is not None:
+                self._keyword(piece, self._slurps(number))
+            elif piece.quoted:
+                self._literal(piece)
+            elif self.text[self.at : self.at + 1] == piece.text:
+                self.at += 1
+            else:
+                raise InvalidTextRepresentation(f'unmatched format separator "{piece.text}"', sqlstate="22007")
+        if self.text[self.at :].strip():
+            message = "trailing characters remain in input string after datetime format"
+            raise InvalidTextRepresentation(message, sqlstate="22007")
+        return self.fields
+
+
 def _is_separator(char: str) -> bool:
     return char.isspace() or (" " < char < "\x7f" and not char.isalnum())
 
@@ -226,16 +251,16 @@ def _near_2020(year: int) -> int:
     return year + (2000 if year < 520 else 1000)
 
 
-def _micros(f: _Fields) -> int:
+def wall_clock_of(f: Fields) -> int:
     """The wall clock that the fields say, in microseconds since 1970."""
-    return _days(f) * _DAY + _clock(f)
+    return _days(f) * _DAY + clock_of(f)
 
 
-def _out_of_range(f: _Fields) -> InvalidTextRepresentation:
+def _out_of_range(f: Fields) -> InvalidTextRepresentation:
     return InvalidTextRepresentation(f'date/time field value out of range: "{f.text}"', sqlstate="22008")
 
 
-def _clock(f: _Fields) -> int:
+def clock_of(f: Fields) -> int:
     hour, minute, second = f.get("HH"), f.get("MI"), f.get("SS")
     if "SSSS" in f.values:
         seconds = f.get("SSSS")
@@ -259,7 +284,7 @@ def _month_begin(year: int, month: int) -> int:
     return int(days_of_months(np.array([(year - 1970) * 12 + month - 1]))[0])
 
 
-def _days(f: _Fields) -> int:
+def _days(f: Fields) -> int:
     if "J" in f.values:
         return f.get("J") - _JULIAN_1970
     year = _year(f)
@@ -274,13 +299,13 @@ def _days(f: _Fields) -> int:
     return _checked_day(f, year, month, day)
 
 
-def _checked_day(f: _Fields, year: int, month: int, day: int) -> int:
+def _checked_day(f: Fields, year: int, month: int, day: int) -> int:
     if not 1 <= month <= 12 or not 1 <= day <= _month_begin(year, month + 1) - _month_begin(year, month):
         raise _out_of_range(f)
     return _month_begin(year, month) + day - 1
 
 
-def _by_day_of_year(f: _Fields, year: int, month: int, day: int, day_of_year: int) -> int:
+def _by_day_of_year(f: Fields, year: int, month: int, day: int, day_of_year: int) -> int:
     """Fills in a month and a day that were not given."""
     if not year:
         message = "cannot calculate day of year without year information"
@@ -293,7 +318,7 @@ def _by_day_of_year(f: _Fields, year: int, month: int, day: int, day_of_year: in
     return _checked_day(f, year, month, day_of_year - begins[within - 1] if day <= 1 else day)
 
 
-def _year(f: _Fields) -> int:
+def _year(f: Fields) -> int:
     year = f.get("year")
     if "CC" in f.values:
         century = f.get("CC")
@@ -309,7 +334,7 @@ def _year(f: _Fields) -> int:
     return year
 
 
-def _iso_days(f: _Fields, year: int) -> int:
+def _iso_days(f: Fields, year: int) -> int:
     fourth = _month_begin(year, 1) + 3
     monday = fourth - (fourth + 3) % 7
     if f.get("IDDD"):
@@ -320,7 +345,7 @@ def _iso_days(f: _Fields, year: int) -> int:
 
 def _to_date(text: str) -> Compute:
     template = read_template(text)
-    parse = by_row(lambda value: _micros(_Reader(template, value).read()), pa.int64())
+    parse = by_row(lambda value: wall_clock_of(_Reader(template, value).read()), pa.int64())
     return lambda column: dates(parse(column).to_numpy())
 
 
@@ -333,7 +358,7 @@ def _to_timestamp(text: str, zone_name: str) -> Compute:
         offset = None
         if "TZH" in fields.values or "TZM" in fields.values:
             offset = fields.get("zone_sign", 1) * (fields.get("TZH") * 60 + fields.get("TZM")) * 60
-        return _micros(fields), offset
+        return wall_clock_of(fields), offset
 
     parse = by_row(one, pa.struct([("0", pa.int64()), ("1", pa.int64())]))
 

@@ -50,10 +50,16 @@ class Moment(str):
         return _NAMES[self.kind]
 
 
-def moment(item: Json) -> Moment:
-    """What .datetime() gives of a text. Raises PathError for what is none."""
+def text_item(item: Json) -> str:
+    """The item, if it is a text. Raises PathError."""
     if not isinstance(item, str) or isinstance(item, Number | Moment):
         raise PathError("jsonpath item method .datetime() can only be applied to a string", sqlstate="22031")
+    return item
+
+
+def moment(item: Json) -> Moment:
+    """What .datetime() gives of a text. Raises PathError for what is none."""
+    item = text_item(item)
     found = _FORM.fullmatch(item)
     made = None if found is None else _made({name.removeprefix("t_"): v for name, v in found.groupdict().items() if v})
     if made is None:
@@ -78,8 +84,16 @@ def _made(fields: dict[str, str]) -> Moment | None:
             return None
         micros += (day - _EPOCH).days * _DAY
     kind += "tz" if "zone_hours" in fields else ""
-    made = Moment(_text(kind, micros, -offset if fields.get("sign") == "-" else offset))
-    made.kind, made.micros, made.offset = kind, micros, -offset if fields.get("sign") == "-" else offset
+    return made_moment(kind, micros, -offset if fields.get("sign") == "-" else offset)
+
+
+def made_moment(kind: str, micros: int, offset: int) -> Moment:
+    """The moment of this kind. Raises PathError outside of the years 1 to 9999."""
+    try:
+        made = Moment(_text(kind, micros, offset))
+    except OverflowError:
+        raise PathError("date out of range", sqlstate="22008") from None
+    made.kind, made.micros, made.offset = kind, micros, offset
     return made
 
 

@@ -84,9 +84,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`.size()` and its kind."""
+    """`.size()` and its kind; `.datetime(template)` has a template."""
 
     name: str
+    template: str | None = None
 
 
 Step = Key | AnyKey | AnyElement | Subscripts | Descendants | Filter | Method
@@ -248,8 +249,8 @@ def _step_text(step: Step) -> str:
             return f"[{','.join(_range_text(first, last) for first, last in ranges)}]"
         case Filter(predicate):
             return f"?({_text(predicate, brackets=False)})"
-        case Method(name):
-            return f".{name}()"
+        case Method(name, template):
+            return f".{name}({'' if template is None else quote(template)})"
         case Descendants(first, last):
             return ".**" + _levels_text(first, last)
 

@@ -277,10 +277,9 @@ class _Parser:
         if name not in _METHODS:
             raise invalid(self._token)
         self._needs("(")
-        if name == "datetime" and self._token.kind == "string":
-            raise FeatureNotSupported("a template of the jsonpath item method .datetime() is not supported")
+        template = self._next().text if name == "datetime" and self._token.kind == "string" else None
         self._needs(")")
-        return Method(name)
+        return Method(name, template)
 
     def _array_step(self) -> Step:
         if self._takes("*"):

@@ -42,6 +42,7 @@ from risingpy.executors.expression.functions.jsonpath_nodes import (
     Variable,
 )
 from risingpy.executors.expression.functions.jsonpath_places import places
+from risingpy.executors.expression.functions.jsonpath_templates import moment_by_template
 from risingpy.executors.expression.functions.jsonpath_values import (
     calculate,
     compare,
@@ -208,6 +209,8 @@ class Run:
             case Filter(predicate):
                 if self._holds(predicate, item, replace(place, current=item)):
                     yield item
+            case Method("datetime", str(template)):
+                yield moment_by_template(item, template)
             case Method(name):
                 yield from self._method(name, item, place)
             case Descendants():
