@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from risingpy.storage import native_lmdb
 from risingpy.storage.native_lmdb import get_values, write_rows
+from tests.examples import examples
 
 ROWS = b"rows"
 
@@ -58,7 +59,7 @@ writes = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(writes, min_size=1, max_size=4), st.booleans())
 def test_writes_and_reads_are_those_of_a_dictionary(
     environment: lmdb.Environment, batches: list[list[tuple[int, int, int, bool]]], long_values: bool
