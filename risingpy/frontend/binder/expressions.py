@@ -6,7 +6,6 @@ literals follow PostgreSQL; functions are in `functions.py`, subqueries in `subq
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -19,12 +18,13 @@ from risingpy.frontend.binder.aggregates import AggregateCalls
 from risingpy.frontend.binder.calls import Calls
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.context import BindContext
-from risingpy.frontend.binder.literals import number_literal
+from risingpy.frontend.binder.literals import number_literal, unicode_text
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.binder.windows import WindowCalls
 from risingpy.frontend.parser.expression_parser import Operator, UnaryPlus
+from risingpy.frontend.parser.interval_fields import interval_text
 from risingpy.frontend.parser.nested_parser import LambdaExpression
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.types import (
@@ -72,7 +72,6 @@ _UNSUPPORTED: dict[type[exp.Expr], str] = {
 
 _TESTS = {"TRUE": ("IS_TRUE", "IS_NOT_TRUE"), "FALSE": ("IS_FALSE", "IS_NOT_FALSE")}
 _TESTS["UNKNOWN"] = ("IS_UNKNOWN", "IS_NOT_UNKNOWN")
-_UNICODE_ESCAPE = re.compile(r"\\(\\|[0-9a-fA-F]{4}|\+[0-9a-fA-F]{6})")
 
 
 class ExpressionBinder:
@@ -187,11 +186,8 @@ class ExpressionBinder:
         return Literal(str(tree.this), UNKNOWN)
 
     def _unicode_text(self, tree: exp.Expr) -> Expr:
-        def character(found: re.Match[str]) -> str:
-            code = found.group(1)
-            return code if code == "\\" else chr(int(code.removeprefix("+"), 16))
-
-        return Literal(_UNICODE_ESCAPE.sub(character, str(tree.this)), UNKNOWN)
+        escape = tree.args.get("escape")
+        return Literal(unicode_text(str(tree.this), escape.name if escape else "\\", position_of(tree)), UNKNOWN)
 
     def _boolean(self, tree: exp.Boolean) -> Expr:
         return Literal(bool(tree.this), BOOLEAN)
@@ -207,9 +203,13 @@ class ExpressionBinder:
 
     def _interval(self, tree: exp.Interval) -> Expr:
         unit = tree.args.get("unit")
-        text = tree.this.name if unit is None else f"{tree.this.name} {unit.name.lower()}"
-        literal = Operand(Literal(text, UNKNOWN), position_of(tree.this))
-        return self.context.coercer.coerce(literal, INTERVAL, Context.EXPLICIT)
+        written = interval_text(tree.this.name, "" if unit is None else unit.name.lower())
+        literal = Operand(Literal(written.text, UNKNOWN), position_of(tree.this))
+        interval = self.context.coercer.coerce(literal, INTERVAL, Context.EXPLICIT)
+        if written.smallest is None:
+            return interval
+        field = Operand(Literal(written.smallest, UNKNOWN), position_of(tree))
+        return self.calls.function("date_trunc", [field, Operand(interval, position_of(tree))], position_of(tree))
 
     def _star(self, tree: exp.Star) -> Expr:
         raise SyntaxError_('syntax error at or near "*"', position=position_of(tree))

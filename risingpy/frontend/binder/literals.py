@@ -1,11 +1,12 @@
-"""Numbers as written: integer, bigint, or a numeric of just the digits there are."""
+"""Numbers as written (integer, bigint, or a numeric of just the digits there are), and texts of Unicode escapes."""
 
 from __future__ import annotations
 
 import math
+import re
 from decimal import Context, Decimal
 
-from risingpy.errors import NumericValueOutOfRange
+from risingpy.errors import NumericValueOutOfRange, SyntaxError_
 from risingpy.executors.expression.nodes import Literal
 from risingpy.types import BIGINT, DOUBLE, INTEGER, MAX_PRECISION, NUMERIC, numeric
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes
@@ -41,3 +42,27 @@ def _floating(text: str, position: int) -> Literal:
     if math.isinf(value):
         raise NumericValueOutOfRange("value overflows numeric format", position=position)
     return Literal(value, DOUBLE)
+
+
+def unicode_text(text: str, escape: str, position: int) -> str:
+    """What U&'text' UESCAPE 'escape' stands for. Raises 42601 for an escape that is none."""
+    if len(escape) != 1 or escape in "+'\"" or escape.isspace() or escape in "0123456789abcdefABCDEF":
+        raise SyntaxError_("invalid Unicode escape character", position=position)
+    mark = re.escape(escape)
+
+    def character(found: re.Match[str]) -> str:
+        digits = found[1] or found[2]
+        if digits is None:
+            if found[0] == 2 * escape:
+                return escape
+            hint = "Unicode escapes must be \\XXXX or \\+XXXXXX."
+            raise SyntaxError_("invalid Unicode escape", position=position, hint=hint)
+        if not 0 < int(digits, 16) <= 0x10FFFF:
+            raise SyntaxError_("invalid Unicode escape value", position=position)
+        return chr(int(digits, 16))
+
+    plain = re.sub(rf"{mark}(?:([0-9a-fA-F]{{4}})|\+([0-9a-fA-F]{{6}})|{mark}|)", character, text)
+    try:
+        return plain.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise SyntaxError_("invalid Unicode surrogate pair", position=position) from None

@@ -110,6 +110,15 @@ def _proctime(binder: ExpressionBinder, name: str, args: list[Operand], position
     raise FeatureNotSupported(message, position=position, hint=hint)
 
 
+def _octet_length(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """Of a character(n), the blanks at its end count."""
+    if len(args) == 1 and args[0].type.kind is TypeKind.CHARACTER and args[0].type.length is not None:
+        text = Operand(binder.context.coercer.coerce(args[0], VARCHAR, Context.EXPLICIT), position)
+        length = Operand(Literal(args[0].type.length, INTEGER), position)
+        args = [Operand(binder.calls.function("rpad", [text, length], position), position)]
+    return binder.calls.function(name, args, position)
+
+
 def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     if len(args) != 1:
         raise no_function(name, args, position)
@@ -223,6 +232,7 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     "pg_backend_pid": _pg_backend_pid,
     "pg_typeof": _pg_typeof,
     "array_fill": _array_fill,
+    "octet_length": _octet_length,
     "proctime": _proctime,
     "jsonb_populate_record": populate_record,
     "jsonb_to_record": _record_of_no_type,

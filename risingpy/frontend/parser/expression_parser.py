@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlglot.parsers.risingwave import RisingWaveParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from risingpy.frontend.parser.interval_fields import RANGES
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.nested_parser import NestedParser
 from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT
@@ -351,8 +352,13 @@ class ExpressionParser(NestedParser):
         self._advance(2)
         interval = exp.Interval(this=self._at(exp.Literal.string(self._prev.text), self._prev))
         if self._curr.token_type is TokenType.VAR and self._curr.text.upper() in self.dialect.VALID_INTERVAL_UNITS:
-            interval.set("unit", exp.var(self._curr.text.upper()))
+            unit = self._curr.text.upper()
             self._advance()
+            fields = f"{unit} {self._curr.text} {self._next.text}".upper()
+            if fields.lower() in RANGES:
+                unit = fields
+                self._advance(2)
+            interval.set("unit", exp.var(unit))
         return self._at(interval, token)
 
     def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:

@@ -55,8 +55,6 @@ def _concat(left: str, right: str) -> str:
     a, b = load(left), load(right)
     if isinstance(a, dict) and isinstance(b, dict):
         return dump({**a, **b})
-    if (isinstance(a, dict) and not isinstance(b, list)) or (isinstance(b, dict) and not isinstance(a, list)):
-        raise InvalidParameterValue("invalid concatenation of jsonb objects")
     return dump([*(a if isinstance(a, list) else [a]), *(b if isinstance(b, list) else [b])])
 
 

@@ -161,9 +161,10 @@ class _Translator:
                 return "".join(re2), "".join(python)
             if self.text[self.at] in "*+?" or self._is_bound():
                 raise invalid("quantifier operand invalid")
+            inner = len(self.greediness)
             constraint, one, other = self._atom()
             self._skip_comments()
-            quantifier = self._quantifier()
+            quantifier = self._quantifier(inner)
             if quantifier and constraint:
                 raise invalid("quantifier operand invalid")
             re2.append(one + quantifier)
@@ -192,7 +193,8 @@ class _Translator:
     def _is_bound(self) -> bool:
         return self.text[self.at] == "{" and self.text[self.at + 1 : self.at + 2].isdigit()
 
-    def _quantifier(self) -> str:
+    def _quantifier(self, inner: int) -> str:
+        """The quantifier of the last atom, whose own quantifiers begin at `inner`: it counts before them."""
         if self.at >= len(self.text) or self.text[self.at] not in _QUANTIFIERS:
             return ""
         if self.text[self.at] != "{":
@@ -213,7 +215,7 @@ class _Translator:
             fixed = bound[2] is None
         lazy = self._take("?")
         if not fixed:
-            self.greediness.append(not lazy)
+            self.greediness.insert(inner, not lazy)
         return quantifier + ("?" if lazy and not fixed else "")
 
     def _atom(self) -> tuple[bool, str, str]:
