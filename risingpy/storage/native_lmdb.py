@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import logging
 import os
 import struct
 import sys
@@ -27,6 +28,8 @@ import pyarrow as pa
 
 from risingpy.storage.column_buffers import BinaryOutput, address, buffers_of, whole
 from risingpy.storage.kernels import lmdb_calls
+
+LOG = logging.getLogger(__name__)
 
 FEWEST_ROWS = 64  # fewer are faster one by one (measured): the call alone takes 15 µs
 _MAP_FULL = -30792
@@ -72,11 +75,14 @@ def prepare(environment: lmdb.Environment, default: bytes) -> None:
     try:
         if not _layouts:
             _layouts.append(_find_layout(functions, environment, transaction))
+            if _layouts == [None]:
+                LOG.info("LMDB's own transactions are not found in py-lmdb's: batches go through py-lmdb, more slowly")
         own = _own_transaction(transaction)
         if own:
-            number = ctypes.c_uint()
+            place, number = functions.environment_of(own), ctypes.c_uint()
+            _databases.pop(place, None)  # of an environment that has been closed
             if functions.open_database(own, default, 0, ctypes.byref(number)) == 0:
-                _databases[functions.environment_of(own)] = number.value, environment.stat()["psize"]
+                _databases[place] = number.value, environment.stat()["psize"]
     finally:
         transaction.abort()
 

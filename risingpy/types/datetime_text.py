@@ -46,11 +46,9 @@ _WEEKDAYS = frozenset(
      "thursday", "fri", "friday", "sat", "saturday")
 )  # fmt: skip
 _CLOCK_WORDS = frozenset(("now", "today", "tomorrow", "yesterday"))
-_MAX_OFFSET_HOURS = 15
+MAX_OFFSET_HOURS = 15  # of a zone, from Greenwich
 _JULIAN_DAY_BEFORE_FIRST = 1721425  # of the day before 0001-01-01
 _DAY_MICROSECONDS = 86_400_000_000
-
-
 _TIME_ALONE = re.compile(r"^\s*[Tt]?(\d\d)(\d\d)(\d\d(?:\.\d+)?|)(?![-/.\d])")
 
 
@@ -244,7 +242,7 @@ def _take_offset(fields: DateTimeFields, value: str) -> None:
     if len(parts) == 1 and len(parts[0]) > 2:
         parts = [parts[0][:-2], parts[0][-2:]]
     hours, minutes, seconds = (*(int(part) for part in parts), 0, 0)[:3]
-    if hours > _MAX_OFFSET_HOURS or minutes > 59 or seconds > 59:
+    if hours > MAX_OFFSET_HOURS or minutes > 59 or seconds > 59:
         raise _TooFarFromGreenwich
     size = hours * 3600 + minutes * 60 + seconds
     fields.offset = -size if value.startswith("-") else size

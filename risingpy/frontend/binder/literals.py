@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from decimal import Context, Decimal
 
-from risingpy.errors import NumericValueOutOfRange, SyntaxError_
+from risingpy.errors import NumericValueOutOfRange, SqlError, SyntaxError_
+from risingpy.executors.expression.functions.unicode_escapes import decode, escapes
 from risingpy.executors.expression.nodes import Literal
 from risingpy.types import BIGINT, DOUBLE, INTEGER, MAX_PRECISION, NUMERIC, numeric
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes
+
+_NO_MARKS = "+'\"0123456789abcdefABCDEF"  # of Unicode escapes
 
 
 def number_literal(text: str, position: int) -> Literal:
@@ -44,25 +46,12 @@ def _floating(text: str, position: int) -> Literal:
     return Literal(value, DOUBLE)
 
 
-def unicode_text(text: str, escape: str, position: int) -> str:
-    """What U&'text' UESCAPE 'escape' stands for. Raises 42601 for an escape that is none."""
-    if len(escape) != 1 or escape in "+'\"" or escape.isspace() or escape in "0123456789abcdefABCDEF":
+def unicode_text(text: str, mark: str, position: int) -> str:
+    """What U&'text' UESCAPE 'mark' stands for. Raises 42601 for an escape that is none."""
+    if len(mark) != 1 or mark in _NO_MARKS or mark.isspace():
         raise SyntaxError_("invalid Unicode escape character", position=position)
-    mark = re.escape(escape)
-
-    def character(found: re.Match[str]) -> str:
-        digits = found[1] or found[2]
-        if digits is None:
-            if found[0] == 2 * escape:
-                return escape
-            hint = "Unicode escapes must be \\XXXX or \\+XXXXXX."
-            raise SyntaxError_("invalid Unicode escape", position=position, hint=hint)
-        if not 0 < int(digits, 16) <= 0x10FFFF:
-            raise SyntaxError_("invalid Unicode escape value", position=position)
-        return chr(int(digits, 16))
-
-    plain = re.sub(rf"{mark}(?:([0-9a-fA-F]{{4}})|\+([0-9a-fA-F]{{6}})|{mark}|)", character, text)
     try:
-        return plain.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError:
-        raise SyntaxError_("invalid Unicode surrogate pair", position=position) from None
+        return decode(text, escapes(mark), r"\XXXX or \+XXXXXX")
+    except SqlError as error:
+        error.position = position
+        raise

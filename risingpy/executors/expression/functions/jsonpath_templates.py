@@ -11,6 +11,7 @@ from risingpy.executors.expression.functions.datetime_input import StandardReade
 from risingpy.executors.expression.functions.jsonpath_error import PathError
 from risingpy.executors.expression.functions.jsonpath_moments import Moment, made_moment, text_item
 from risingpy.executors.expression.functions.templates import Template, read_template
+from risingpy.types.datetime_text import MAX_OFFSET_HOURS
 from risingpy.types.jsonb import Json
 
 _SEPARATORS = "-./,':; "
@@ -23,7 +24,6 @@ _OF_CLOCKS = frozenset(
 )
 _FORMAT = "22007"
 _DAY = 86_400_000_000
-_LARGEST_ZONE_HOURS = 15
 
 
 def moment_by_template(item: Json, template: str) -> Moment:
@@ -57,7 +57,7 @@ def _read(text: str, template: Template) -> Moment:
     if timed and clock_of(fields) >= _DAY:  # 24:00, which to_timestamp takes
         raise PathError(f'date/time field value out of range: "{text}"', sqlstate="22008")
     hours, minutes = fields.get("TZH"), fields.get("TZM")
-    if not 0 <= hours <= _LARGEST_ZONE_HOURS or not 0 <= minutes < 60:
+    if not 0 <= hours <= MAX_OFFSET_HOURS or not 0 <= minutes < 60:
         raise PathError(f'time zone displacement out of range: "{text}"', sqlstate="22009")
     offset = fields.get("zone_sign", 1) * (hours * 60 + minutes) * 60
     return made_moment(kind + "tz" * zoned, micros, offset if zoned else 0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -9,10 +12,56 @@ import pyarrow as pa
 from risingpy.executors.expression.functions.calling import Compute, Function, fail_where, per_constant
 from risingpy.executors.expression.functions.dates_and_times import instants, micros_of, moved_in_zone
 from risingpy.executors.expression.functions.intervals import fields_of
-from risingpy.types.time_zones import time_zone
+from risingpy.types.time_zones import TimeZone, time_zone
 
 _DAY = 86_400_000_000
 Micros = npt.NDArray[np.int64]
+Part = tuple[Micros, Micros]  # instants, behind the rows that they belong to
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """One series a row, from `first` to `last`; `size` is the step's as PostgreSQL compares intervals."""
+
+    zone: TimeZone
+    first: Micros
+    last: Micros
+    months: Micros
+    days: Micros
+    micros: Micros
+    size: Micros
+
+    def of_hours(self, rows: Micros) -> Part:
+        """Of steps without days and months."""
+        return _multiples(rows, self.first, self.last, self.size)
+
+    def of_days(self, rows: Micros) -> tuple[Part, Micros]:
+        """Of steps of whole days: the wall clock's multiples. Also the rows for which that is not enough."""
+        ends = self.zone.to_local(self.last) + np.sign(self.size) * _DAY
+        owners, clocks = _multiples(rows, self.zone.to_local(self.first), ends, self.size)
+        values = self.zone.to_utc(clocks)
+        begins = np.flatnonzero(np.diff(owners, prepend=-1))
+        values[begins] = self.first[owners[begins]]  # an hour that repeats may begin with either
+        wanted = self._go_on(values, owners)
+        # An hour that is left out moves all that follow it.
+        moved = np.unique(owners[wanted & (self.zone.to_local(values) != clocks)])
+        wanted &= ~np.isin(owners, moved)
+        return (owners[wanted], values[wanted]), moved
+
+    def by_steps(self, rows: Micros) -> Iterator[Part]:
+        """Of any steps, one after the other, those of all rows at once."""
+        current = self.first[rows]
+        while len(rows):
+            going = self._go_on(current, rows)
+            rows, current = rows[going], current[going]
+            yield rows, current
+            following = moved_in_zone(self.zone, current, self.months[rows], self.days[rows]) + self.micros[rows]
+            stuck = (following - current) * np.sign(self.size[rows]) <= 0  # 1 month -29 days, in February
+            fail_where(stuck, "22023", "step does not move the series on")
+            current = following
+
+    def _go_on(self, values: Micros, rows: Micros) -> npt.NDArray[np.bool_]:
+        return np.where(self.size[rows] > 0, values <= self.last[rows], values >= self.last[rows])
 
 
 def _series_at(zone_name: str) -> Compute:
@@ -22,30 +71,23 @@ def _series_at(zone_name: str) -> Compute:
         months, days, micros = fields_of(step)
         size = (30 * months + days) * _DAY + micros
         fail_where(size == 0, "22023", "step size cannot equal zero")
-        first, last = micros_of(start), micros_of(stop)
-        even = (months == 0) & (days == 0)
-        counts = np.where(even, np.maximum((last - first) // size + 1, 0), 0)
-        rows = [np.repeat(np.arange(len(first)), counts)]
-        places = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        values = [first[rows[0]] + places * size[rows[0]]]
-        left = np.flatnonzero(~even)
-        current = first[left]
-        while True:
-            left, current = _within(left, current, last, size)
-            if not len(left):
-                break
-            rows.append(left)
-            values.append(current)
-            current = moved_in_zone(zone, current, months[left], days[left]) + micros[left]
-        return _lists(np.concatenate(rows), np.concatenate(values), len(first))
+        series = _Series(zone, micros_of(start), micros_of(stop), months, days, micros, size)
+        hours, whole_days = (months == 0) & (days == 0), (months == 0) & (micros == 0)
+        by_clock, moved = series.of_days(np.flatnonzero(whole_days))
+        others = np.union1d(np.flatnonzero(~hours & ~whole_days), moved)
+        parts = [series.of_hours(np.flatnonzero(hours)), by_clock, *series.by_steps(others)]
+        rows, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return _lists(rows, values, len(size))
 
     return computed
 
 
-def _within(rows: Micros, current: Micros, last: Micros, size: Micros) -> tuple[Micros, Micros]:
-    """The rows whose series goes on, and where each is."""
-    goes_on = np.where(size[rows] > 0, current <= last[rows], current >= last[rows])
-    return rows[goes_on], current[goes_on]
+def _multiples(rows: Micros, first: Micros, last: Micros, size: Micros) -> Part:
+    """For each of the rows the numbers from `first` to `last` by `size`."""
+    counts = np.maximum((last[rows] - first[rows]) // size[rows] + 1, 0)
+    owners = np.repeat(rows, counts)
+    places = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return owners, first[owners] + places * size[owners]
 
 
 def _lists(rows: Micros, values: Micros, length: int) -> pa.Array:

@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 from risingpy.errors import SqlError
 from risingpy.executors.expression.functions.calling import Compute, Function, by_row, per_constant
 from risingpy.executors.expression.functions.keywords import QUOTED_KEYWORDS
+from risingpy.executors.expression.functions.unicode_escapes import decode, escapes
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
-_UNICODE_ESCAPE = re.compile(
-    r"\\(?:\\|([0-9a-fA-F]{4})|\+([0-9a-fA-F]{6})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))", re.DOTALL
-)
+_UNICODE_ESCAPES = escapes("\\", "u([0-9a-fA-F]{4})", "U([0-9a-fA-F]{8})")
 _NORMAL_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
@@ -68,23 +67,7 @@ def _to_ascii(texts: pa.Array) -> pa.Array:
 
 
 def _unistr(text: str) -> str:
-    def character(found: re.Match[str]) -> str:
-        if found[0] == "\\\\":
-            return "\\"
-        digits = found[1] or found[2] or found[3] or found[4]
-        if digits is None:
-            raise SqlError("invalid Unicode escape", sqlstate="42601")
-        code = int(digits, 16)
-        if code == 0 or code > 0x10FFFF:
-            raise SqlError(f"invalid Unicode escape value: {code:04X}", sqlstate="42601")
-        return chr(code)
-
-    plain = _UNICODE_ESCAPE.sub(character, text)
-    try:
-        paired = plain.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError:
-        raise SqlError("invalid Unicode surrogate pair", sqlstate="42601") from None
-    return paired
+    return decode(text, _UNICODE_ESCAPES, r"\XXXX, \+XXXXXX, \uXXXX, or \UXXXXXXXX")
 
 
 _SPECIFIER = re.compile(r"%(?:(%)|(?:(\d+)\$)?(-*)(?:(\d+)|(\*)(?:(\d+)\$)?)?(.)?)", re.DOTALL)
