@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, make_chunk, ops_of
-from risingpy.storage.key_scan import prefix_end
+from risingpy.storage.key_encoding import prefix_end
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import vnodes_of_shard
 

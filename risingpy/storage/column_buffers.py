@@ -98,6 +98,14 @@ class ColumnBuffers:
         return self.data + first, int(self.ends[-1]) - first
 
     @property
+    def starts(self) -> npt.NDArray[np.int32]:
+        """Where each row of a binary column begins, counted from `data`."""
+        if self.length == 0:
+            return np.empty(0, np.int32)
+        first = self.owner.offset
+        return np.frombuffer(self.owner.buffers()[1], np.int32)[first : first + self.length]
+
+    @property
     def ends(self) -> npt.NDArray[np.int32]:
         """Where each row of a binary column ends, counted from `data`."""
         if self.length == 0:

@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from risingpy.storage.column_buffers import Bytes, Integers, address, buffers_of
 from risingpy.storage.kernels import rows as kernels
-from risingpy.storage.key_encoding import table_prefix
-from risingpy.storage.key_scan import prefix_end, read_range
+from risingpy.storage.key_encoding import prefix_end, table_prefix
+from risingpy.storage.key_scan import read_range
 from risingpy.storage.lmdb_environment import Environment
 from risingpy.storage.mem_table import WriteBatch
+from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_codec import TableCodec
 from risingpy.storage.table_schema import TableColumn, TableSchema
 from risingpy.storage.table_statistics import META, TABLE_ID_BYTES
@@ -79,11 +80,11 @@ def read_progress(environment: Environment, transaction: lmdb.Transaction) -> di
 
 
 def compact_rows(
-    transaction: lmdb.Transaction, schema: TableSchema, progress: CompactionProgress, limit: int
+    rows: StoredRows, schema: TableSchema, progress: CompactionProgress, limit: int
 ) -> tuple[WriteBatch | None, CompactionProgress]:
     """Looks at the next `limit` rows: (those to rewrite, as they shall be stored, and where it has come to)."""
     prefix = table_prefix(schema.table_id)
-    page = read_range(transaction, prefix, prefix_end(prefix), limit, after=progress.position)
+    page = read_range(rows, prefix, prefix_end(prefix), limit, after=progress.position)
     chosen: list[int] = np.flatnonzero(_with_foreign_columns(schema, page.values)).tolist()
     batch = None
     if len(chosen):

@@ -100,6 +100,12 @@ def vnode_prefix(table_id: int, vnode: int) -> bytes:
     return struct.pack(">IH", table_id, vnode)
 
 
+def prefix_end(prefix: bytes) -> bytes:
+    """The least byte string that is greater than all that start with `prefix`, which is not all ff."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1])
+
+
 def encode_keys(schema: TableSchema, key_columns: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16]) -> pa.BinaryArray:
     """One key per row. Fewer columns than the key has give prefixes of keys.
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import lmdb
 
-from risingpy.storage.key_encoding import table_prefix
-from risingpy.storage.key_scan import prefix_end
+from risingpy.storage.key_encoding import prefix_end, table_prefix
 
 VNODE_PREFIX_BYTES = 6  # of a key: the table's id and the vnode
 _VALUE = b"\x01"  # the tag of a key column that is not NULL

@@ -1,4 +1,4 @@
-"""Reads of one LMDB transaction: points, ranges in key order, prefixes.
+"""Reads of stored rows: points, ranges in key order, prefixes.
 
 Keys and values go in and come out whole: long keys (`table_codec`) are shortened and put back here, and where
 several share the 495 bytes that are stored of them, the true order is restored.
@@ -21,10 +21,13 @@ import pyarrow as pa
 
 from risingpy.storage.column_buffers import CorruptData
 from risingpy.storage.group_keys import sort_indices
-from risingpy.storage.key_encoding import LONG_KEY_PREFIX, MAX_KEY_BYTES, long_key_form
+from risingpy.storage.key_encoding import LONG_KEY_PREFIX, MAX_KEY_BYTES, long_key_form, prefix_end
 from risingpy.storage.mem_table import is_ascending
-from risingpy.storage.native_lmdb import get_values
+from risingpy.storage.merged_cursor import MergedCursor
+from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_codec import whole_row
+
+Cursor = lmdb.Cursor | MergedCursor
 
 _ALL = 1 << 62  # no limit
 _SORT_FROM = 32  # fewer keys are looked up as they come
@@ -52,15 +55,15 @@ class Points:
     sorted_values: pa.BinaryArray
 
 
-def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray, *, may_be_long: bool = True) -> Points:
+def read_points(rows: StoredRows, keys: pa.BinaryArray, *, may_be_long: bool = True) -> Points:
     """The value of each key, NULL where there is none. For long keys, `sorted_…` are as they are stored."""
     stored, is_long = long_key_form(keys) if may_be_long else (keys, None)
     order = sort_indices(stored) if len(stored) >= _SORT_FROM else None
     if order is None or is_ascending(order):
-        found = sorted_values = get_values(transaction, stored)
+        found = sorted_values = rows.get_values(stored)
     else:
         stored = stored.take(pa.array(order))
-        sorted_values = get_values(transaction, stored)
+        sorted_values = rows.get_values(stored)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         found = sorted_values.take(pa.array(place))
@@ -70,13 +73,13 @@ def read_points(transaction: lmdb.Transaction, keys: pa.BinaryArray, *, may_be_l
 
 
 def read_range(
-    transaction: lmdb.Transaction, start: bytes, stop: bytes, limit: int, *, after: bytes | None = None
+    rows: StoredRows, start: bytes, stop: bytes, limit: int, *, after: bytes | None = None
 ) -> Page:
     """At most `limit` rows with start <= key < stop, behind `after` if given, which need not be a key."""
     lower = start if after is None else max(start, after)
     keys: list[bytes] = []
     values: list[bytes] = []
-    with transaction.cursor() as cursor:
+    with rows.cursor(start, limit) as cursor:
         more = bool(cursor.set_range(lower[:LONG_KEY_PREFIX])) and _begins_before(cursor, stop)
         step = _FIRST_STEP
         while more and len(keys) <= limit:
@@ -87,13 +90,13 @@ def read_range(
     return Page(keys[:limit], values[:limit], more or len(keys) > limit)
 
 
-def read_prefixes(transaction: lmdb.Transaction, prefixes: Sequence[bytes]) -> tuple[list[int], Page]:
+def read_prefixes(rows: StoredRows, prefixes: Sequence[bytes]) -> tuple[list[int], Page]:
     """All rows of each prefix, in key order: which prefix each belongs to, and the rows. Best if sorted."""
     numbers: list[int] = []
     keys: list[bytes] = []
     values: list[bytes] = []
     longest = 0
-    with transaction.cursor() as cursor:
+    with _cursor(rows, prefixes) as cursor:
         for number, prefix in enumerate(prefixes):
             if not cursor.set_range(prefix[:LONG_KEY_PREFIX]):
                 continue
@@ -111,13 +114,13 @@ def read_prefixes(transaction: lmdb.Transaction, prefixes: Sequence[bytes]) -> t
 
 
 def read_prefix_pages(
-    transaction: lmdb.Transaction, prefixes: Sequence[bytes], page_rows: int
+    rows: StoredRows, prefixes: Sequence[bytes], page_rows: int
 ) -> Iterator[tuple[list[int], Page]]:
     """As `read_prefixes`, some `page_rows` at a time; nothing may be written before the last page has been taken."""
     numbers: list[int] = []
     keys: list[bytes] = []
     values: list[bytes] = []
-    with transaction.cursor() as cursor:
+    with _cursor(rows, prefixes) as cursor:
         for number, prefix in enumerate(prefixes):
             shared = prefix[:LONG_KEY_PREFIX]
             if not cursor.set_range(shared):
@@ -143,18 +146,18 @@ def _true_page(
     return numbers, Page(keys, values, more=True)
 
 
-def read_first(transaction: lmdb.Transaction, prefixes: Sequence[bytes]) -> tuple[list[int], Page]:
+def read_first(rows: StoredRows, prefixes: Sequence[bytes]) -> tuple[list[int], Page]:
     """The first row of each prefix that has any: which prefix it belongs to, and the row. Best if sorted."""
     numbers: list[int] = []
     keys: list[bytes] = []
     values: list[bytes] = []
-    with transaction.cursor() as cursor:
+    with _cursor(rows, prefixes) as cursor:
         for number, prefix in enumerate(prefixes):
             if not cursor.set_range(prefix[:LONG_KEY_PREFIX]):
                 continue
             key, value = cast("tuple[bytes, bytes]", cursor.item())
             if len(key) >= LONG_KEY_PREFIX and (len(prefix) > LONG_KEY_PREFIX or key.startswith(prefix)):
-                page = read_range(transaction, prefix, prefix_end(prefix), 1)
+                page = read_range(rows, prefix, prefix_end(prefix), 1)
                 numbers += [number] * len(page.keys)
                 keys += page.keys
                 values += page.values
@@ -166,13 +169,13 @@ def read_first(transaction: lmdb.Transaction, prefixes: Sequence[bytes]) -> tupl
 
 
 def read_leading(
-    transaction: lmdb.Transaction, prefixes: Sequence[bytes], limits: Sequence[int]
+    rows: StoredRows, prefixes: Sequence[bytes], limits: Sequence[int]
 ) -> tuple[list[int], Page]:
     """The first `limits[i]` rows of each prefix: which prefix each belongs to, and the rows. Best if sorted."""
     numbers: list[int] = []
     keys: list[bytes] = []
     values: list[bytes] = []
-    with transaction.cursor() as cursor:
+    with _cursor(rows, prefixes) as cursor:
         for number, (prefix, limit) in enumerate(zip(prefixes, limits, strict=True)):
             if not cursor.set_range(prefix[:LONG_KEY_PREFIX]):
                 continue
@@ -184,17 +187,17 @@ def read_leading(
                 values.append(value)
                 longest = max(longest, len(key))
             if longest >= LONG_KEY_PREFIX:  # stored short, and among their like not in order
-                page = read_range(transaction, prefix, prefix_end(prefix), limit)
+                page = read_range(rows, prefix, prefix_end(prefix), limit)
                 keys[began:], values[began:] = page.keys, page.values
             numbers += [number] * (len(keys) - began)
     return numbers, Page(keys, values, more=False)
 
 
-def read_between(transaction: lmdb.Transaction, ranges: Sequence[tuple[bytes, bytes]]) -> Page:
+def read_between(rows: StoredRows, ranges: Sequence[tuple[bytes, bytes]]) -> Page:
     """All rows with start <= key < stop of each range (start, stop), range by range in key order. Best if sorted."""
     keys: list[bytes] = []
     values: list[bytes] = []
-    with transaction.cursor() as cursor:
+    with _cursor(rows, [start for start, _ in ranges[:1]]) as cursor:
         for start, stop in ranges:
             if not cursor.set_range(start[:LONG_KEY_PREFIX]):
                 continue
@@ -206,22 +209,22 @@ def read_between(transaction: lmdb.Transaction, ranges: Sequence[tuple[bytes, by
                 values.append(value)
                 longest = max(longest, len(key))
             if longest >= LONG_KEY_PREFIX:  # stored short, and among their like not in order
-                page = read_range(transaction, start, stop, _ALL)
+                page = read_range(rows, start, stop, _ALL)
                 keys[began:], values[began:] = page.keys, page.values
     return Page(keys, values, more=False)
 
 
-def read_first_between(transaction: lmdb.Transaction, ranges: Sequence[tuple[bytes, bytes]]) -> Page:
+def read_first_between(rows: StoredRows, ranges: Sequence[tuple[bytes, bytes]]) -> Page:
     """The first row with start <= key < stop of each range (start, stop) that has one. Best if sorted."""
     keys: list[bytes] = []
     values: list[bytes] = []
-    with transaction.cursor() as cursor:
+    with _cursor(rows, [start for start, _ in ranges[:1]]) as cursor:
         for start, stop in ranges:
             if not cursor.set_range(start[:LONG_KEY_PREFIX]):
                 continue
             key, value = cast("tuple[bytes, bytes]", cursor.item())
             if max(len(start), len(stop), len(key)) >= LONG_KEY_PREFIX:
-                page = read_range(transaction, start, stop, 1)
+                page = read_range(rows, start, stop, 1)
                 keys += page.keys
                 values += page.values
             elif key < stop:
@@ -240,22 +243,22 @@ class Span:
 
 
 def read_around(
-    transaction: lmdb.Transaction, spans: Sequence[Span], before: int, behind: int | None
+    rows: StoredRows, spans: Sequence[Span], before: int, behind: int | None
 ) -> tuple[list[int], Page]:
     """The rows of each span, and of its prefix at least `before` rows before it and `behind` (None: all) behind it.
 
-    Which span each row belongs to, and the rows, in key order. Best if sorted.
+    Which span each row belongs to, and the rows, in key order. Best if sorted. The table lies in the tree.
     """
     numbers: list[int] = []
     keys: list[bytes] = []
     values: list[bytes] = []
-    with transaction.cursor() as cursor:
+    with rows.transaction.cursor() as cursor:
         for number, span in enumerate(spans):
             pairs = _rows_before(cursor, span, before)
             pairs += _rows_from(cursor, span, behind)
             if max(len(span.low), len(span.high), *(len(key) for key, _ in pairs)) >= LONG_KEY_PREFIX:
                 # Stored short, and among their like not in order.
-                page = read_range(transaction, span.prefix, prefix_end(span.prefix), _ALL)
+                page = read_range(rows, span.prefix, prefix_end(span.prefix), _ALL)
                 pairs = list(zip(page.keys, page.values, strict=True))
             numbers += [number] * len(pairs)
             keys += [key for key, _ in pairs]
@@ -289,13 +292,7 @@ def _rows_from(cursor: lmdb.Cursor, span: Span, behind: int | None) -> list[tupl
     return found
 
 
-def prefix_end(prefix: bytes) -> bytes:
-    """The least byte string that is greater than all that start with `prefix`, which is not all ff."""
-    stem = prefix.rstrip(b"\xff")
-    return stem[:-1] + bytes([stem[-1] + 1])
-
-
-def _next_pairs(cursor: lmdb.Cursor, n: int) -> tuple[list[tuple[bytes, bytes]], bool]:
+def _next_pairs(cursor: Cursor, n: int) -> tuple[list[tuple[bytes, bytes]], bool]:
     """The next n stored rows, and those that share the last one's first 495 bytes; whether others follow."""
     pairs = list(islice(_iterate(cursor), n))
     more = len(pairs) == n and bool(cursor.next())
@@ -349,7 +346,12 @@ def _checked_long(keys: pa.BinaryArray, values: pa.BinaryArray, rows: list[int])
     return pa.array(parts, pa.binary())
 
 
-def _begins_before(cursor: lmdb.Cursor, stop: bytes) -> bool:
+def _cursor(rows: StoredRows, starts: Sequence[bytes]) -> Cursor:
+    """One over the table in which all of these lie."""
+    return rows.cursor(starts[0] if starts else b"")
+
+
+def _begins_before(cursor: Cursor, stop: bytes) -> bool:
     """False if the stored key, and all behind it, lie at or behind `stop`."""
     limit = _stored_stop(stop)
     return limit is None or _cursor_key(cursor) < limit
@@ -360,9 +362,9 @@ def _stored_stop(stop: bytes) -> bytes | None:
     return stop if len(stop) <= LONG_KEY_PREFIX else prefix_end(stop[:LONG_KEY_PREFIX])
 
 
-def _cursor_key(cursor: lmdb.Cursor) -> bytes:
+def _cursor_key(cursor: Cursor) -> bytes:
     return cast(bytes, cursor.key())
 
 
-def _iterate(cursor: lmdb.Cursor) -> Iterator[tuple[bytes, bytes]]:
+def _iterate(cursor: Cursor) -> Iterator[tuple[bytes, bytes]]:
     return cast("Iterator[tuple[bytes, bytes]]", cursor.iternext())

@@ -7,18 +7,19 @@ from typing import cast
 
 import lmdb
 
-from risingpy.storage.key_encoding import LONG_KEY_PREFIX
-from risingpy.storage.key_scan import Page, prefix_end
+from risingpy.storage.key_encoding import LONG_KEY_PREFIX, prefix_end
+from risingpy.storage.key_scan import Page
+from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_codec import whole_row
 
 Pair = tuple[bytes, bytes]
 
 
-def read_range_backward(transaction: lmdb.Transaction, start: bytes, stop: bytes, limit: int) -> Page:
-    """The last `limit` rows with start <= key < stop, the last one first."""
+def read_range_backward(rows: StoredRows, start: bytes, stop: bytes, limit: int) -> Page:
+    """The last `limit` rows with start <= key < stop, the last one first, of a table that lies in the tree."""
     keys: list[bytes] = []
     values: list[bytes] = []
-    with transaction.cursor() as cursor:
+    with rows.transaction.cursor() as cursor:
         for key, value in _pairs_backward(cursor, start, stop):
             if len(keys) == limit:
                 return Page(keys, values, more=True)

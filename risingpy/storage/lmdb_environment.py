@@ -86,7 +86,7 @@ class Environment:
             self.handle = _open_handle(path, databases, map_size)
             self._refuse_cut()
             self.databases = {name: self.handle.open_db(name) for name in databases}
-            native_lmdb.prepare(self.handle, databases[0])
+            native_lmdb.prepare(self.handle, databases)
         except (OSError, lmdb.Error) as error:
             raise disk_failure(f"cannot open the store in {path}", error) from error
         self._default = self.databases[databases[0]]

@@ -66,7 +66,7 @@ class MemTable:
         self._keys, self._values, self._puts = [], [], []
         are_changes, self._are_changes = self._are_changes, True
         self.size_bytes = 0
-        return _last_writes(keys, values, puts, are_changes)
+        return last_writes(keys, values, puts, are_changes=are_changes)
 
 
 def _joined(parts: list[pa.BinaryArray]) -> pa.BinaryArray:
@@ -74,9 +74,10 @@ def _joined(parts: list[pa.BinaryArray]) -> pa.BinaryArray:
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
-def _last_writes(
-    keys: pa.BinaryArray, values: pa.BinaryArray, puts: npt.NDArray[np.bool_], are_changes: bool
+def last_writes(
+    keys: pa.BinaryArray, values: pa.BinaryArray, puts: npt.NDArray[np.bool_], *, are_changes: bool
 ) -> Drained:
+    """The last of the writes of each key, as a mem-table drains them."""
     if len(keys) <= FEW:
         return _last_of_few(keys, values, puts, are_changes)
     order = sort_indices(keys)

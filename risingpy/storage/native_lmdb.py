@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import logging
 import os
 import struct
 import sys
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import lmdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.storage.column_buffers import BinaryOutput, address, buffers_of, whole
@@ -51,6 +54,7 @@ class _Functions:
     environment_of: Any
     path_of: Any
     open_database: Any
+    find: Any
     error_text: Any
 
 
@@ -62,12 +66,25 @@ class _Layout:
 
 
 _layouts: list[_Layout | None] = []  # none: not looked for yet
-# By the address of LMDB's environment: the number of its default database, and the bytes of a page.
-_databases: dict[int, tuple[int, int]] = {}
 
 
-def prepare(environment: lmdb.Environment, default: bytes) -> None:
-    """Learns an environment that was just opened, and `default`, the database its transactions are begun with."""
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The numbers of an environment's databases, the first being the default, and the bytes of a page."""
+
+    databases: dict[bytes, int]
+    page_bytes: int
+
+    @property
+    def default(self) -> int:
+        return next(iter(self.databases.values()))
+
+
+_opened: dict[int, _Opened] = {}  # by the address of LMDB's environment
+
+
+def prepare(environment: lmdb.Environment, databases: Sequence[bytes]) -> None:
+    """Learns an environment that was just opened; its transactions are begun with the first of the databases."""
     functions = _functions()
     if functions is None or environment.lib_version()[:2] != (0, 9):
         return
@@ -79,10 +96,8 @@ def prepare(environment: lmdb.Environment, default: bytes) -> None:
                 LOG.info("LMDB's own transactions are not found in py-lmdb's: batches go through py-lmdb, more slowly")
         own = _own_transaction(transaction)
         if own:
-            place, number = functions.environment_of(own), ctypes.c_uint()
-            _databases.pop(place, None)  # of an environment that has been closed
-            if functions.open_database(own, default, 0, ctypes.byref(number)) == 0:
-                _databases[place] = number.value, environment.stat()["psize"]
+            numbers = {name: _database_number(functions, own, name) for name in databases}
+            _opened[functions.environment_of(own)] = _Opened(numbers, environment.stat()["psize"])
     finally:
         transaction.abort()
 
@@ -103,6 +118,40 @@ def get_values(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> pa.Binary
         output = BinaryOutput(pa.binary(), np.ascontiguousarray(places[:, 1]))
         lmdb_calls.copy_values(address(places), n, output.data, output.positions)
         return output.finish((places[:, 0] != 0).view(np.uint8))
+
+
+def read_rows(
+    transaction: lmdb.Transaction, start: bytes, stop: bytes, limit: int, *, behind: bool
+) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+    """Keys and values of at most `limit` rows of the default database from `start` on, or `behind` it, to `stop`."""
+    with _cursor(transaction, limit) as (cursor, _):
+        if cursor is None:
+            return _read_one_by_one(transaction, start, stop, limit, behind=behind)
+        words = np.empty(4, np.int64)
+        keys, values = np.empty((2, limit, 2), np.int64)
+        bounds = pa.py_buffer(start), pa.py_buffer(stop)
+        found = lmdb_calls.find_range(
+            _at(_known_functions().get), cursor, bounds[0].address, len(start), int(behind),
+            bounds[1].address, len(stop), limit, address(words), address(keys), address(values),
+        )  # fmt: skip
+        _check(int(words[0]), "mdb_cursor_get")
+        return _copied(keys[:found]), _copied(values[:found])
+
+
+def _copied(places: npt.NDArray[np.int64]) -> pa.BinaryArray:
+    output = BinaryOutput(pa.binary(), np.ascontiguousarray(places[:, 1]))
+    lmdb_calls.copy_values(address(places), len(places), output.data, output.positions)
+    return output.finish(np.empty(len(places), np.uint8), missing=0)
+
+
+def _read_one_by_one(
+    transaction: lmdb.Transaction, start: bytes, stop: bytes, limit: int, *, behind: bool
+) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+    with transaction.cursor() as cursor:
+        there = cursor.set_range(start) and not (behind and cursor.key() == start and not cursor.next())
+        pairs = list(itertools.islice(cursor.iternext(), limit)) if there else []
+    pairs = pairs[: bisect_left(pairs, (stop,))]
+    return pa.array([key for key, _ in pairs], pa.binary()), pa.array([value for _, value in pairs], pa.binary())
 
 
 def write_rows(transaction: lmdb.Transaction, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
@@ -130,6 +179,22 @@ def _write_one_by_one(transaction: lmdb.Transaction, keys: pa.BinaryArray, value
     if len(keys):
         with transaction.cursor() as cursor:
             cursor.putmulti(zip(keys.to_pylist(), values.to_pylist(), strict=True))
+
+
+def stored_value(transaction: lmdb.Transaction, database: Any, name: bytes, key: bytes) -> pa.Buffer:
+    """What is under a key that is there, of the named database; where it can be, not a copy but the store's memory.
+
+    That holds until the transaction ends, or writes this key.
+    """
+    own = _own_transaction(transaction)
+    functions = _functions()
+    opened = _opened.get(functions.environment_of(own)) if own and functions is not None else None
+    if functions is None or opened is None:
+        return pa.py_buffer(transaction.get(key, db=database))
+    asked = (ctypes.c_size_t * 2)(len(key), ctypes.cast(ctypes.c_char_p(key), ctypes.c_void_p).value or 0)
+    found = (ctypes.c_size_t * 2)()
+    _check(functions.find(own, opened.databases[name], asked, found), "mdb_get")
+    return pa.foreign_buffer(found[1], found[0], base=transaction)
 
 
 @functools.cache
@@ -161,9 +226,16 @@ def _declared(library: ctypes.CDLL) -> _Functions:
         number_of=function("txn_id", ctypes.c_size_t, pointer),
         environment_of=function("txn_env", pointer, pointer),
         path_of=function("env_get_path", ctypes.c_int, pointer, ctypes.POINTER(ctypes.c_char_p)),
+        find=function("get", ctypes.c_int, pointer, number, pointer, pointer),
         open_database=function("dbi_open", ctypes.c_int, pointer, ctypes.c_char_p, number, ctypes.POINTER(number)),
         error_text=function("strerror", ctypes.c_char_p, ctypes.c_int),
     )
+
+
+def _database_number(functions: _Functions, own: int, name: bytes) -> int:
+    number = ctypes.c_uint()
+    _check(functions.open_database(own, name, 0, ctypes.byref(number)), "mdb_dbi_open")
+    return number.value
 
 
 def _known_functions() -> _Functions:
@@ -229,15 +301,14 @@ def _cursor(transaction: lmdb.Transaction, rows: int) -> Iterator[tuple[int | No
     """
     own = _own_transaction(transaction) if rows >= FEWEST_ROWS else None
     functions = _functions()
-    database = _databases.get(functions.environment_of(own)) if own and functions is not None else None
-    if functions is None or database is None:
+    opened = _opened.get(functions.environment_of(own)) if own and functions is not None else None
+    if functions is None or opened is None:
         yield None, 0
         return
-    number, page_bytes = database
     cursor = ctypes.c_void_p()
-    _check(functions.open_cursor(own, number, ctypes.byref(cursor)), "mdb_cursor_open")
+    _check(functions.open_cursor(own, opened.default, ctypes.byref(cursor)), "mdb_cursor_open")
     try:
-        yield cursor.value, page_bytes
+        yield cursor.value, opened.page_bytes
     finally:
         functions.close_cursor(cursor)
 

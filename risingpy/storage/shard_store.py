@@ -1,7 +1,8 @@
 """The state of one shard: an LMDB environment, written by one task per epoch and stage.
 
-Databases of the environment: `rows` (all tables' rows), `undo` and markers (`undo_record`), and in `meta` the
-key "format": which layouts and which hash the rows were written with, and which shard of how many this is.
+Databases of the environment: `rows` (all tables' rows), `runs` (those of them that wait to be merged, `sorted_runs`),
+`undo` and markers (`undo_record`), and in `meta` the key "format": which layouts and which hash the rows were written
+with, and which shard of how many this is.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import lmdb
 from risingpy.errors import InternalError, IoError
 from risingpy.storage.compaction import CompactionProgress, compact_rows, note_key
 from risingpy.storage.fault_points import reach
-from risingpy.storage.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
-from risingpy.storage.key_scan import prefix_end
+from risingpy.storage.key_encoding import FORMAT_VERSION, HASH_VERSION, prefix_end, table_prefix
 from risingpy.storage.known_keys import KnownKeys
 from risingpy.storage.lmdb_environment import MAP_BYTES, DamagedStore, Environment, Snapshot, open_environment
 from risingpy.storage.mem_table import WriteBatch
-from risingpy.storage.native_lmdb import write_rows
-from risingpy.storage.shard_writer import ShardWriter, StaleEpoch
+from risingpy.storage.shard_writer import ReadInOrder, ShardWriter, StaleEpoch
+from risingpy.storage.sorted_runs import RUNS
 from risingpy.storage.state_table import StateTable
+from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_codec import TableCodec
 from risingpy.storage.table_schema import VNODE_COUNT, TableSchema
 from risingpy.storage.table_statistics import META, StatisticsChange
@@ -32,7 +33,7 @@ from risingpy.storage.undo_record import ROWS, UNDO, read_markers, undo_stages
 __all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
 
 MAX_CODECS = 4096  # of tables that were used lately: making one costs a small epoch as much as reading a row
-STORE_VERSION = 2  # of the databases, of the undo record and of the statistics
+STORE_VERSION = 3  # of the databases, of the undo record, of the statistics and of sorted runs
 
 
 class IncompatibleStore(IoError):
@@ -59,6 +60,7 @@ class ShardStore:
         self._map_size = map_size
         self._environment: Environment | None = None
         self._codecs: dict[int, TableCodec] = {}
+        self._read_in_order = ReadInOrder()
 
     def begin(self, epoch: int, stage: int, *, committed: int | None = None) -> EpochTransaction:
         """A task's transaction, to be entered with `with`; leaving without `commit` drops its writes.
@@ -69,7 +71,8 @@ class ShardStore:
         committed = epoch - 1 if committed is None else committed
         if len(self._codecs) > MAX_CODECS:
             self._codecs.clear()
-        return EpochTransaction(self._open(), self._codecs, epoch=epoch, stage=stage, committed=committed)
+        writer = ShardWriter(self._open(), self._read_in_order, epoch=epoch, stage=stage, committed=committed)
+        return EpochTransaction(self._open(), self._codecs, writer)
 
     def fill(self, batch: WriteBatch) -> None:
         """Puts rows, durably, into a shard that no epoch has written yet."""
@@ -79,7 +82,7 @@ class ShardStore:
             statistics = StatisticsChange()
             statistics.add(batch.keys, batch.values, +1)
             statistics.write(environment, transaction)
-            write_rows(transaction, batch.keys, batch.values)
+            StoredRows(environment, transaction).write(batch, in_order=True)
 
         environment.write(put)
 
@@ -91,7 +94,7 @@ class ShardStore:
             reach("shard.undo")
             markers = read_markers(environment, transaction)
             ahead = [stage for stage, epoch in markers.items() if epoch > committed]
-            undo_stages(environment, transaction, ahead, committed)
+            undo_stages(StoredRows(environment, transaction), ahead, committed)
 
         environment.write(undo)
 
@@ -128,7 +131,7 @@ class ShardStore:
 
     def _open(self) -> Environment:
         if self._environment is None:
-            environment = open_environment(self.path, databases=[ROWS, UNDO, META], map_size=self._map_size)
+            environment = open_environment(self.path, databases=[ROWS, UNDO, META, RUNS], map_size=self._map_size)
             try:
                 self._check_format(environment)
             except BaseException:
@@ -168,15 +171,13 @@ class ShardStore:
 class EpochTransaction:
     """One task's reads and writes of a shard in one epoch and stage, all of them or none."""
 
-    def __init__(
-        self, environment: Environment, codecs: dict[int, TableCodec], *, epoch: int, stage: int, committed: int
-    ) -> None:
-        self.epoch = epoch
-        self.stage = stage
+    def __init__(self, environment: Environment, codecs: dict[int, TableCodec], writer: ShardWriter) -> None:
+        self.epoch = writer.epoch
+        self.stage = writer.stage
         self._environment = environment
         self._codecs = codecs
         self._turn = ExitStack()
-        self._writer = ShardWriter(environment, epoch=epoch, stage=stage, committed=committed)
+        self._writer = writer
         self._tables: dict[int, StateTable] = {}
         self._known_keys = KnownKeys()
 
@@ -222,7 +223,7 @@ class EpochTransaction:
                     if bytes(key) >= end or len(keys) > limit:
                         break
                     keys.append(bytes(key))
-        if keys:
+        if keys or self._writer.rows.has_runs(table_id):
             self._writer.purge(table_id, keys[:limit])
         return len(keys) <= limit
 
@@ -236,7 +237,7 @@ class EpochTransaction:
         if progress.target != target:
             progress = CompactionProgress(target)
         if not progress.finished:
-            batch, progress = compact_rows(self._writer.transaction, schema, progress, limit)
+            batch, progress = compact_rows(self._writer.in_order(schema.table_id), schema, progress, limit)
             if batch is not None:
                 self._writer.rewrite(batch)
             self._writer.note(note_key(schema.table_id), progress.encode())

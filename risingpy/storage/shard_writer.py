@@ -18,7 +18,7 @@ from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.fault_points import reach
 from risingpy.storage.lmdb_environment import Environment
 from risingpy.storage.mem_table import WriteBatch
-from risingpy.storage.native_lmdb import get_values, write_rows
+from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_statistics import META, StatisticsChange
 from risingpy.storage.undo_record import (
     UndoRecord,
@@ -34,46 +34,92 @@ class StaleEpoch(SerializationFailure):
     """A task comes after its epoch was given up and a later one was begun: nobody waits for it any more."""
 
 
+class ReadInOrder:
+    """The tables of a shard that were lately read in order, which makes runs of theirs cost more than they save."""
+
+    MEMORY = 64  # transactions, of which an epoch may have several
+
+    def __init__(self) -> None:
+        self._last: dict[int, int] = {}
+        self._transactions = 0
+
+    def begin(self) -> None:
+        """Another transaction begins."""
+        self._transactions += 1
+
+    def note(self, table_id: int) -> None:
+        """The table is read in order now."""
+        self._last[table_id] = self._transactions
+
+    def lately(self, table_id: int) -> bool:
+        """Whether it was, not long ago."""
+        last = self._last.get(table_id)
+        return last is not None and self._transactions - last <= self.MEMORY
+
+
 @dataclass(frozen=True, slots=True)
 class _Written:
     """A batch that went to the store; purged and rewritten rows cannot be taken back.
 
-    `is_purge`: the statistics do not follow, for nobody asks for a table that is no more.
+    `purged`: the table that is no more. The statistics do not follow, for nobody asks for it.
     """
 
     batch: WriteBatch
     can_be_undone: bool
-    is_purge: bool = False
+    purged: int | None = None
 
 
 class ShardWriter:
     """Writes of one task. The caller is the environment's writer from `begin` to `end`."""
 
-    def __init__(self, environment: Environment, *, epoch: int, stage: int, committed: int) -> None:
+    def __init__(
+        self, environment: Environment, read_in_order: ReadInOrder, *, epoch: int, stage: int, committed: int
+    ) -> None:
+        self.epoch = epoch
+        self.stage = stage
         self._environment = environment
-        self._epoch = epoch
-        self._stage = stage
+        self._read_in_order = read_in_order
         self._committed = committed
-        self._transaction: lmdb.Transaction | None = None
+        self._rows: StoredRows | None = None
         self._written: list[_Written] = []
         self._undo: list[WriteBatch] = []
         self._has_undone = False
+        self._has_merged = False
         self._statistics = StatisticsChange()
         self._purged: set[int] = set()
         self._notes: dict[bytes, bytes] = {}
 
     @property
-    def transaction(self) -> lmdb.Transaction:
-        """The LMDB transaction: the state with all that was written."""
-        if self._transaction is None:
+    def rows(self) -> StoredRows:
+        """The state with all that was written."""
+        if self._rows is None:
             raise InternalError("an epoch's transaction is used after its end")
-        return self._transaction
+        return self._rows
+
+    @property
+    def transaction(self) -> lmdb.Transaction:
+        """The LMDB transaction of `rows`."""
+        return self.rows.transaction
+
+    def in_order(self, table_id: int) -> StoredRows:
+        """The same for a reader that goes through this table's keys in order: it lies in the tree."""
+        self._read_in_order.note(table_id)
+        while self.rows.has_runs(table_id):
+            try:
+                self.rows.merge(table_id)
+                self._has_merged = True
+            except lmdb.MapFullError:
+                self._begin_again_larger()
+            except lmdb.Error as error:
+                raise self._failed(error) from error
+        return self.rows
 
     def begin(self) -> None:
         """Begins at the state before the epoch: takes back what earlier attempts at it have left.
 
         StaleEpoch if the shard is at a later epoch already.
         """
+        self._read_in_order.begin()
         try:
             self._begin()
         except lmdb.MapFullError:
@@ -90,7 +136,7 @@ class ShardWriter:
         """Deletes rows of a table that is no more, for good."""
         self._purged.add(table_id)
         gone = WriteBatch(pa.array(keys, pa.binary()), pa.nulls(len(keys), pa.binary()))
-        self._keep(_Written(gone, can_be_undone=False, is_purge=True))
+        self._keep(_Written(gone, can_be_undone=False, purged=table_id))
 
     def rewrite(self, batch: WriteBatch) -> None:
         """Stores rows in another form that means the same, for good."""
@@ -102,7 +148,7 @@ class ShardWriter:
 
     def commit(self) -> None:
         """Makes the writes durable, with what takes them back. Nothing is written if nothing has changed."""
-        for_good = self._notes or any(not written.can_be_undone for written in self._written)
+        for_good = self._notes or self._has_merged or any(not written.can_be_undone for written in self._written)
         if not (self._undo or self._has_undone or for_good):
             return
         while True:
@@ -116,25 +162,25 @@ class ShardWriter:
 
     def end(self) -> None:
         """Drops what is not committed."""
-        if self._transaction is not None:
-            self._transaction.abort()
-            self._transaction = None
+        if self._rows is not None:
+            self._rows.transaction.abort()
+            self._rows = None
 
     def _begin(self) -> None:
-        self._transaction = self._environment.begin_write()
+        self._rows = StoredRows(self._environment, self._environment.begin_write())
         self._undo = []
         self._statistics = StatisticsChange()
-        markers = read_markers(self._environment, self._transaction)
+        markers = read_markers(self._environment, self.transaction)
         later = max(markers.values(), default=0)
-        if later > self._epoch:
-            raise StaleEpoch(f"epoch {self._epoch} comes too late: {self._environment.path} is at {later}")
+        if later > self.epoch:
+            raise StaleEpoch(f"epoch {self.epoch} comes too late: {self._environment.path} is at {later}")
         # Of this epoch, other stages may be done. Of one between, nothing will ever be committed.
         left = [
             stage
             for stage, epoch in markers.items()
-            if self._committed < epoch and (stage == self._stage or epoch < self._epoch)
+            if self._committed < epoch and (stage == self.stage or epoch < self.epoch)
         ]
-        undo_stages(self._environment, self._transaction, left, self._committed)
+        undo_stages(self._rows, left, self._committed)
         self._has_undone = bool(left)
 
     def _begin_again_larger(self) -> None:
@@ -163,10 +209,13 @@ class ShardWriter:
 
     def _apply(self, written: _Written, known: WriteBatch | None = None, new: Mask | None = None) -> None:
         batch = written.batch
+        if written.purged is not None:
+            self.rows.drop_runs(written.purged)
+            self.rows.write(batch, in_order=True)
+            return
         if not written.can_be_undone:
-            if not written.is_purge:
-                self._statistics.replace(batch.keys, self._old_values(batch.keys, None), batch.values)
-            write_rows(self.transaction, batch.keys, batch.values)
+            self._statistics.replace(batch.keys, self._old_values(batch.keys, None), batch.values)
+            self._write(batch)
             return
         old = None if known is None else _known_values(known, batch.keys)
         if old is None:
@@ -178,16 +227,19 @@ class ShardWriter:
                 return
         self._undo.append(WriteBatch(batch.keys, old))
         self._statistics.replace(batch.keys, old, batch.values)
-        write_rows(self.transaction, batch.keys, batch.values)
+        self._write(batch)
+
+    def _write(self, batch: WriteBatch) -> None:
+        self.rows.write(batch, in_order=self._read_in_order.lately(StoredRows.table_of(batch.keys)))
 
     def _old_values(self, keys: pa.BinaryArray, new: Mask | None) -> pa.BinaryArray:
         """What is there now; the keys that are `new` are not looked for."""
         if new is None or not new.any():
-            return get_values(self.transaction, keys)
+            return self.rows.get_values(keys)
         if new.all():
             return pa.nulls(len(keys), pa.binary())
         present = np.flatnonzero(~new)
-        found = get_values(self.transaction, keys.take(pa.array(present)))
+        found = self.rows.get_values(keys.take(pa.array(present)))
         places = np.zeros(len(keys), np.int64)
         places[present] = np.arange(len(present))
         return found.take(pa.array(places, mask=new))
@@ -195,8 +247,8 @@ class ShardWriter:
     def _commit(self) -> None:
         transaction = self.transaction
         if self._undo:
-            before = read_markers(self._environment, transaction).get(self._stage, 0)
-            write_undo(self._environment, transaction, self._stage, UndoRecord(self._epoch, before, self._undo))
+            before = read_markers(self._environment, transaction).get(self.stage, 0)
+            write_undo(self._environment, transaction, self.stage, UndoRecord(self.epoch, before, self._undo))
         for table_id in self._purged:
             self._statistics.forget(table_id)
         self._statistics.write(self._environment, transaction)
@@ -204,7 +256,7 @@ class ShardWriter:
             transaction.put(key, value, db=self._environment.databases[META])
         reach("shard.commit")
         transaction.commit()
-        self._transaction = None
+        self._rows = None
         reach("shard.committed")
 
     def _failed(self, error: lmdb.Error) -> IoError:

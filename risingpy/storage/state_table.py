@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-import lmdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -17,12 +16,11 @@ import pyarrow.compute as pc
 
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.group_keys import sort_indices
-from risingpy.storage.key_encoding import table_prefix, vnode_prefix
+from risingpy.storage.key_encoding import prefix_end, table_prefix, vnode_prefix
 from risingpy.storage.key_ranges import VNODE_PREFIX_BYTES, keys_in, ranges_below
 from risingpy.storage.key_scan import (
     Page,
     Span,
-    prefix_end,
     read_around,
     read_between,
     read_first,
@@ -36,6 +34,7 @@ from risingpy.storage.key_scan_backward import read_range_backward
 from risingpy.storage.known_keys import KnownKeys
 from risingpy.storage.mem_table import MemTable, WriteBatch, is_ascending
 from risingpy.storage.shard_writer import ShardWriter
+from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_codec import TableCodec
 
 # Writes go to the store from here on, also unread: Arrow's binary arrays end at 2 GiB.
@@ -71,9 +70,9 @@ class StateTable:
 
         ValueError if the prefix does not tell the vnode.
         """
-        transaction = self._newest()
+        stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
-        numbers, page = read_first(transaction, prefixes)
+        numbers, page = read_first(stored, prefixes)
         found = np.zeros(len(order), np.bool_)
         places = np.zeros(len(order), np.int64)
         owners = order[numbers]
@@ -88,12 +87,12 @@ class StateTable:
         All columns and `_prefix` (int64): the position of the row's prefix. ValueError if the prefix does not
         tell the vnode.
         """
-        transaction = self._newest()
+        stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
         if limits is None:
-            numbers, page = read_prefixes(transaction, prefixes)
+            numbers, page = read_prefixes(stored, prefixes)
         else:
-            numbers, page = read_leading(transaction, prefixes, limits[order].tolist())
+            numbers, page = read_leading(stored, prefixes, limits[order].tolist())
         owners = order[numbers]
         rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
         return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
@@ -106,9 +105,9 @@ class StateTable:
         In no particular order. Nothing may be written to any table of the shard before the last page has been taken.
         ValueError if the prefix does not tell the vnode.
         """
-        transaction = self._newest()
+        stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
-        for numbers, page in read_prefix_pages(transaction, prefixes, page_rows):
+        for numbers, page in read_prefix_pages(stored, prefixes, page_rows):
             yield order[numbers], self._codec.decode(page.keys, page.values, self._all)
 
     def scan_around(
@@ -119,11 +118,11 @@ class StateTable:
         At least `before` of them on the one side and `behind` (None: all) on the other. As `scan_prefix` gives rows;
         `_prefix` is the pair's position. The pairs must have different prefixes.
         """
-        transaction = self._newest()
+        stored = self._in_order()
         prefixes, order = self._prefixes(low[:prefix])
         ends = [self._codec.encode_keys([whole(column) for column in key]).take(pa.array(order)) for key in (low, high)]
         spans = map(Span, prefixes, ends[0].to_pylist(), ends[1].to_pylist())
-        numbers, page = read_around(transaction, list(spans), before, behind)
+        numbers, page = read_around(stored, list(spans), before, behind)
         owners = order[numbers]
         rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
         return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
@@ -145,16 +144,16 @@ class StateTable:
     def scan_between(self, vnodes: Sequence[int], low: bytes, high: bytes) -> pa.Table:
         """All rows of the vnodes whose key, behind the vnode, lies in `low` <= key < `high`, all columns."""
         prefixes = [vnode_prefix(self.schema.table_id, vnode) for vnode in vnodes]
-        return self._rows(read_between(self._newest(), [(prefix + low, prefix + high) for prefix in prefixes]))
+        return self._rows(read_between(self._in_order(), [(prefix + low, prefix + high) for prefix in prefixes]))
 
     def scan(self, vnodes: Sequence[int], after: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
         """At most `limit` rows of the vnodes, in the order of vnode and key, behind the key `after`.
 
         Also the key to go on after, or None if nothing follows. A key `after` need not exist any more.
         """
-        transaction = self._newest()
+        stored = self._in_order()
         return self._scanned(
-            _runs(vnodes), limit, lambda start, stop, most: read_range(transaction, start, stop, most, after=after)
+            _runs(vnodes), limit, lambda start, stop, most: read_range(stored, start, stop, most, after=after)
         )
 
     def scan_pages(self, page_rows: int) -> Iterator[tuple[int, list[pa.Array]]]:
@@ -165,7 +164,7 @@ class StateTable:
         prefix = table_prefix(self.schema.table_id)
         after: bytes | None = None
         while True:
-            page = read_range(self._newest(), prefix, prefix_end(prefix), page_rows, after=after)
+            page = read_range(self._in_order(), prefix, prefix_end(prefix), page_rows, after=after)
             if page.keys:
                 yield len(page.keys), self._codec.decode(page.keys, page.values, self._all)
                 after = page.keys[-1]
@@ -174,10 +173,10 @@ class StateTable:
 
     def scan_backward(self, vnodes: Sequence[int], before: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
         """As `scan`, from the last vnode and key to the first: at most `limit` rows in front of the key `before`."""
-        transaction = self._newest()
+        stored = self._in_order()
 
         def read(start: bytes, stop: bytes, most: int) -> Page:
-            return read_range_backward(transaction, start, stop if before is None else min(stop, before), most)
+            return read_range_backward(stored, start, stop if before is None else min(stop, before), most)
 
         return self._scanned(_runs(vnodes)[::-1], limit, read)
 
@@ -208,18 +207,18 @@ class StateTable:
             pa.array([value], self.schema.columns[column.index].type.arrow)
             for value, column in zip(prefix, self.schema.key, strict=False)
         ]
-        transaction = self._newest()
+        stored = self._in_order()
         ((start,), _) = self._prefixes(columns)
-        rows = self._rows(read_range_backward(transaction, start, prefix_end(start), limit))
+        rows = self._rows(read_range_backward(stored, start, prefix_end(start), limit))
         return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
     def scan_below(self, bound: pa.Array) -> pa.Table:
         """All rows whose first key column, which ascends, is not NULL and below the one value of `bound`."""
-        transaction = self._newest()
+        stored = self._in_order()
         keys: list[bytes] = []
         values: list[bytes] = []
-        for start, stop in ranges_below(transaction, self.schema.table_id, self._bound(bound)):
-            page = read_range(transaction, start, stop, sys.maxsize - 1)
+        for start, stop in ranges_below(stored.transaction, self.schema.table_id, self._bound(bound)):
+            page = read_range(stored, start, stop, sys.maxsize - 1)
             keys.extend(page.keys)
             values.extend(page.values)
         return self._rows(Page(keys, values, more=False))
@@ -229,10 +228,10 @@ class StateTable:
 
         At most `limit` of them, the first ones of each vnode in turn: the others are left to another time.
         """
-        transaction = self._newest()
+        stored = self._in_order()
         keys: list[bytes] = []
-        for start, stop in ranges_below(transaction, self.schema.table_id, self._bound(bound)):
-            keys += keys_in(transaction, start, stop, limit - len(keys))
+        for start, stop in ranges_below(stored.transaction, self.schema.table_id, self._bound(bound)):
+            keys += keys_in(stored.transaction, start, stop, limit - len(keys))
             if len(keys) >= limit:
                 break
         if keys:
@@ -313,9 +312,14 @@ class StateTable:
         ]
         self.apply(np.array([op], np.int8), columns)
 
-    def _newest(self) -> lmdb.Transaction:
+    def _newest(self) -> StoredRows:
         self.flush()
-        return self._writer.transaction
+        return self._writer.rows
+
+    def _in_order(self) -> StoredRows:
+        """The newest rows, of a table that lies in the tree."""
+        self.flush()
+        return self._writer.in_order(self.schema.table_id)
 
     def _prefixes(self, prefix: Sequence[pa.Array]) -> tuple[list[bytes], npt.NDArray[np.int64]]:
         """The encoded prefixes, sorted, and which position each has in the caller's batch."""

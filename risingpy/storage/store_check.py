@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from itertools import groupby, islice
+from functools import partial
+from itertools import islice, takewhile
 from typing import cast
 
-import lmdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from risingpy.errors import SqlError
 from risingpy.storage.column_buffers import CorruptData
+from risingpy.storage.key_encoding import table_prefix
 from risingpy.storage.lmdb_environment import Snapshot
 from risingpy.storage.mem_table import WriteBatch
+from risingpy.storage.sorted_runs import SLICES, SortedRun, slices_of
+from risingpy.storage.stored_rows import StoredRows, rows_of
 from risingpy.storage.table_codec import TableCodec, whole_row
 from risingpy.storage.table_schema import TableSchema
 from risingpy.storage.table_statistics import (
@@ -27,18 +31,18 @@ ROWS_PER_BATCH = 8192
 _MOST_PER_TABLE = 3  # problems that are told; a damaged table may have millions
 
 
-def counted(snapshot: Snapshot) -> dict[int, TableStatistics]:
-    """By table id, what the rows themselves add up to."""
+def counted(snapshot: Snapshot, without: Collection[int] = ()) -> dict[int, TableStatistics]:
+    """By table id, what the rows themselves add up to; `without` some tables."""
     change = StatisticsChange()
-    for _, batch in stored_rows(snapshot):
+    for _, batch in stored_rows(snapshot, without):
         change.add(batch.keys, batch.values, +1)
     return change.tables()
 
 
-def stored_rows(snapshot: Snapshot) -> Iterator[tuple[int, WriteBatch]]:
-    """(table id, rows) of everything that is stored, in key order, table by table."""
-    with snapshot.use() as transaction:
-        for table_id, pairs in _batches(transaction):
+def stored_rows(snapshot: Snapshot, without: Collection[int] = ()) -> Iterator[tuple[int, WriteBatch]]:
+    """(table id, rows) of everything that is stored, in key order, table by table; `without` some tables."""
+    with rows_of(snapshot) as rows:
+        for table_id, pairs in _batches(rows, without):
             keys, values = zip(*pairs, strict=True)
             yield table_id, WriteBatch(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
 
@@ -50,11 +54,15 @@ def find_problems(
 
     `dropped` are tables whose rows are being deleted, which do not count. `owned` are the shard's vnodes.
     """
-    yield from _damaged_rows(snapshot, tables, dropped, owned)
-    found = counted(snapshot)
+    damaged = dict(_damaged_runs(snapshot))
+    for table_id, reason in damaged.items():
+        yield f"{_name(tables, table_id)}: {reason}"
+    unread = {*dropped, *damaged}
+    yield from _damaged_rows(snapshot, tables, unread, owned)
+    found = counted(snapshot, unread)
     with snapshot.use() as transaction:
         noted = read_statistics(snapshot.environment, transaction)
-    for table_id in sorted({*found, *noted} - set(dropped)):
+    for table_id in sorted({*found, *noted} - unread):
         here, said = found.get(table_id, TableStatistics()), noted.get(table_id, TableStatistics())
         if here != said:
             reason = f"{here.rows} rows where {said.rows} are noted" if here.rows != said.rows else "another digest"
@@ -63,13 +71,13 @@ def find_problems(
 
 
 def _damaged_rows(
-    snapshot: Snapshot, tables: Mapping[int, TableSchema], dropped: Collection[int], owned: range
+    snapshot: Snapshot, tables: Mapping[int, TableSchema], unread: Collection[int], owned: range
 ) -> Iterator[str]:
     codecs = {table_id: TableCodec(schema) for table_id, schema in tables.items()}
     told: dict[int, int] = {}
-    with snapshot.use() as transaction:
-        for table_id, pairs in _batches(transaction):
-            if table_id in dropped or told.get(table_id, 0) >= _MOST_PER_TABLE:
+    with rows_of(snapshot) as rows:
+        for table_id, pairs in _batches(rows, unread):
+            if told.get(table_id, 0) >= _MOST_PER_TABLE:
                 continue
             codec = codecs.get(table_id)
             reason = "it has rows, and no relation has it" if codec is None else _damage(codec, pairs, owned)
@@ -96,6 +104,27 @@ def _damage(codec: TableCodec, stored: list[tuple[bytes, bytes]], owned: range) 
         return f"a row cannot be decoded: {error}"
 
 
+def _damaged_runs(snapshot: Snapshot) -> Iterator[tuple[int, str]]:
+    """(table id, what is wrong) for tables whose rows cannot be read because of their sorted runs."""
+    with rows_of(snapshot) as rows:
+        for table_id, waiting in rows.waiting().items():
+            try:
+                runs = [(slice_, run) for slice_ in range(SLICES) for run in rows.runs(table_id, slice_)]
+            except CorruptData as error:
+                yield table_id, str(error)
+                continue
+            found = sum(len(run) for _, run in runs)
+            if found != waiting.rows:
+                yield table_id, f"{found} rows wait in sorted runs where {waiting.rows} are noted"
+            elif not all(_is_in_order(slice_, run) for slice_, run in runs):
+                yield table_id, "a sorted run is not sorted, or has rows of another slice"
+
+
+def _is_in_order(slice_: int, run: SortedRun) -> bool:
+    ascends = pc.all(pc.less(run.keys[:-1], run.keys[1:])).as_py() is not False
+    return ascends and list(slices_of(run.keys)) == [(slice_, 0, len(run))]
+
+
 def _damaged_undo(snapshot: Snapshot) -> Iterator[str]:
     environment = snapshot.environment
     with snapshot.use() as transaction:
@@ -108,13 +137,22 @@ def _damaged_undo(snapshot: Snapshot) -> Iterator[str]:
                 yield f"stage {stage}: {error}"
 
 
-def _batches(transaction: lmdb.Transaction) -> Iterator[tuple[int, list[tuple[bytes, bytes]]]]:
-    """All stored rows in key order, table by table, at most `ROWS_PER_BATCH` at a time."""
-    with transaction.cursor() as cursor:
-        pairs = cast("Iterator[tuple[bytes, bytes]]", cursor.iternext())
-        for table, rows in groupby(pairs, lambda pair: pair[0][:TABLE_ID_BYTES]):
-            while batch := list(islice(rows, ROWS_PER_BATCH)):
-                yield int.from_bytes(table), batch
+def _batches(rows: StoredRows, without: Collection[int]) -> Iterator[tuple[int, list[tuple[bytes, bytes]]]]:
+    """All stored rows in key order, table by table, at most `ROWS_PER_BATCH` at a time; `without` some tables."""
+    for table_id in rows.tables():
+        if table_id in without:
+            continue
+        prefix = table_prefix(table_id)
+        with rows.cursor(prefix) as cursor:
+            if cursor.set_range(prefix):
+                pairs = cast("Iterator[tuple[bytes, bytes]]", cursor.iternext())
+                own = takewhile(partial(_begins_with, prefix), pairs)
+                while batch := list(islice(own, ROWS_PER_BATCH)):
+                    yield table_id, batch
+
+
+def _begins_with(prefix: bytes, pair: tuple[bytes, bytes]) -> bool:
+    return pair[0].startswith(prefix)
 
 
 def _name(tables: Mapping[int, TableSchema], table_id: int) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.storage.column_buffers import CorruptData, whole
+from risingpy.storage.column_buffers import CorruptData, buffers_of, whole
 from risingpy.storage.column_history import null_mark, read_column
 from risingpy.storage.key_encoding import (
     MAX_KEY_BYTES,
@@ -120,15 +120,17 @@ class TableCodec:
         """The value columns; NULL where the value is NULL."""
         return self._decode_values(values, self.schema.value_columns)
 
-    def decode(self, keys: Sequence[bytes], values: Sequence[bytes], columns: Sequence[int]) -> list[pa.Array]:
+    def decode(
+        self, keys: Sequence[bytes] | pa.BinaryArray, values: Sequence[bytes] | pa.BinaryArray, columns: Sequence[int]
+    ) -> list[pa.Array]:
         """The `columns` of rows whose keys and values are whole; the keys may be empty if no key column is wanted."""
         from_value = [column for column in columns if column in self.schema.value_columns]
         decoded: dict[int, pa.Array] = {}
         if from_value:
-            stored = whole(pa.array(values, pa.binary()))
+            stored = _in_arrow(values)
             decoded.update(zip(from_value, self._decode_values(stored, from_value), strict=True))
         if self.needs_keys(columns):
-            from_key = decode_keys(self.schema, whole(pa.array(keys, pa.binary())))
+            from_key = decode_keys(self.schema, _in_arrow(keys))
             decoded = dict(zip(self._key, from_key, strict=True)) | decoded
         return [decoded[column] for column in columns]
 
@@ -152,6 +154,10 @@ class TableCodec:
         return [next(decoded) if column.history is None else read_column(values, column) for column in described]
 
 
+def _in_arrow(column: Sequence[bytes] | pa.BinaryArray) -> pa.BinaryArray:
+    return column if isinstance(column, pa.Array) else whole(pa.array(column, pa.binary()))
+
+
 def whole_row(key: bytes, value: bytes) -> tuple[bytes, bytes]:
     """A stored key and value with the long key, if it is one, put back."""
     if len(key) < MAX_KEY_BYTES:
@@ -160,6 +166,15 @@ def whole_row(key: bytes, value: bytes) -> tuple[bytes, bytes]:
     if len(value) < 4 + length:
         raise CorruptData("a stored row is shorter than its key")
     return value[4 : 4 + length], value[4 + length :]
+
+
+def whole_rows(keys: pa.BinaryArray, values: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+    """Stored keys and values with the long keys, if there are some, put back."""
+    found = buffers_of(keys)
+    if not len(keys) or (found.ends - found.starts).max() < MAX_KEY_BYTES:
+        return keys, values
+    pairs = list(map(whole_row, keys.to_pylist(), values.to_pylist()))
+    return pa.array([key for key, _ in pairs], pa.binary()), pa.array([value for _, value in pairs], pa.binary())
 
 
 def _with_long_keys(

@@ -21,7 +21,7 @@ import pyarrow as pa
 from risingpy.storage.column_buffers import CorruptData
 from risingpy.storage.lmdb_environment import Environment
 from risingpy.storage.mem_table import WriteBatch
-from risingpy.storage.native_lmdb import get_values, write_rows
+from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_statistics import META, StatisticsChange
 
 ROWS, UNDO = b"rows", b"undo"  # named databases of a shard, beside META; the first is the default
@@ -95,10 +95,9 @@ def read_undo(environment: Environment, transaction: lmdb.Transaction, stage: in
     return record
 
 
-def undo_stages(
-    environment: Environment, transaction: lmdb.Transaction, stages: Sequence[int], committed: int
-) -> None:
+def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None:
     """Takes back what the stages have written since epoch `committed`, so that everything is as it was."""
+    environment, transaction = rows.environment, rows.transaction
     markers = read_markers(environment, transaction)
     statistics = StatisticsChange()
     for stage in stages:
@@ -106,9 +105,9 @@ def undo_stages(
         if record.epoch_before > committed:
             raise CorruptData(f"stage {stage} in {environment.path} is two epochs ahead of epoch {committed}")
         for part in reversed(record.parts):
-            now = get_values(transaction, part.keys)
+            now = rows.get_values(part.keys)
             statistics.replace(part.keys, now, part.values)
-            write_rows(transaction, part.keys, part.values)
+            rows.write(part)
         number = stage.to_bytes(4)
         transaction.delete(number, db=environment.databases[UNDO])
         if record.epoch_before:

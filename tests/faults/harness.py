@@ -35,11 +35,13 @@ from risingpy.storage.kernels.compile import load as load_kernels
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.storage_table import StorageTable
 from risingpy.storage.write_ahead_log import WriteAheadLog
+from tests.eager_runs import make_runs_eager
 from tests.faults.workload import STATEMENTS, Rows, client_of, rows_after, view_of
 
 SOURCE = Path(__file__).with_name("shim.c")
 _KILLED_ONLY = ("change.publish",)  # nothing that could fail comes after it
 SMALL_SEGMENT = 1 << 14  # so that the workload fills several
+RUNS = "--runs"  # what the tables' rows go through first, wherever that can be
 
 
 def compiled_shim(directory: Path) -> Path | None:
@@ -54,11 +56,11 @@ def compiled_shim(directory: Path) -> Path | None:
     return library
 
 
-def run_harness(*arguments: str, timeout: float, preloaded: Path | None = None) -> Any:
+def run_harness(*arguments: str, timeout: float, preloaded: Path | None = None, runs: bool = False) -> Any:
     """What a process of this module's found."""
     environment = {**os.environ, **({"LD_PRELOAD": str(preloaded)} if preloaded else {})}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.harness", *arguments],
+        [sys.executable, "-m", "tests.faults.harness", *([RUNS] if runs else []), *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -327,6 +329,9 @@ def _fast_directory() -> str | None:
 
 def main(arguments: list[str]) -> None:
     prepare()
+    if arguments[0] == RUNS:
+        make_runs_eager()
+        arguments = arguments[1:]
     what, *rest = arguments
     if what == "fail":
         numbers, first, step, lasting = rest

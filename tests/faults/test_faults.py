@@ -44,22 +44,24 @@ def test_an_operation_fails(shim: Path, lasting: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
+@pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize("lasting", ["once", "lasting"])
-def test_every_operation_fails(shim: Path, lasting: str) -> None:
+def test_every_operation_fails(shim: Path, lasting: str, runs: bool) -> None:
     numbers = f"{errno.EIO},{errno.ENOSPC}"
-    found = run_harness("fail", numbers, "1", "1", lasting, timeout=3500, preloaded=shim)
+    found = run_harness("fail", numbers, "1", "1", lasting, timeout=3500, preloaded=shim, runs=runs)
     print(found)
     assert found["violations"] == []
     assert found["runs"] > 400
 
 
 @pytest.mark.timeout(300)
-def test_the_named_points() -> None:
-    """Each is killed twice, and the restart after that; and the disk fails at each."""
-    killed = run_harness("points", "kill", "2", timeout=280)
+@pytest.mark.parametrize("runs", [False, True])
+def test_the_named_points(runs: bool) -> None:
+    """Each is killed, and the restart after that; and the disk fails at each."""
+    killed = run_harness("points", "kill", "1", timeout=280, runs=runs)
     assert killed["violations"] == []
-    assert killed["outcomes"] == {"killed": 2 * len(POINTS)}
-    failed = run_harness("points", "eio", "1", timeout=280)
+    assert killed["outcomes"] == {"killed": len(POINTS)}
+    failed = run_harness("points", "eio", "1", timeout=280, runs=runs)
     assert failed["violations"] == []
 
 
@@ -88,15 +90,17 @@ def test_a_server_dies_at_a_named_point(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_the_named_points_every_time() -> None:
-    found = run_harness("points", "kill,eio,enospc", "1000", timeout=3500)
+@pytest.mark.parametrize("runs", [False, True])
+def test_the_named_points_every_time(runs: bool) -> None:
+    found = run_harness("points", "kill,eio,enospc", "1000", timeout=3500, runs=runs)
     print(found)
     assert found["violations"] == []
 
 
 @pytest.mark.timeout(7200)
-def test_the_power_fails(shim: Path) -> None:
-    found = run_harness("power", "1", str(POWER_STATES), timeout=7100, preloaded=shim)
+@pytest.mark.parametrize("runs", [False, True])
+def test_the_power_fails(shim: Path, runs: bool) -> None:
+    found = run_harness("power", "1", str(POWER_STATES // 2), timeout=7100, preloaded=shim, runs=runs)
     print(found)
     assert found["violations"] == []
     assert found["operations"] > 200

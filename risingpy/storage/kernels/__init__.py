@@ -14,6 +14,7 @@ sized. Callers: the encodings beside this folder, nobody else; they keep the buf
 * `grouping`    hashing and grouping of binary keys
 * `sorting`     sorting of binary keys
 * `lmdb_calls` many reads or writes of LMDB
+* `run_search` searches in sorted runs
 * `json`        parts of jsonb texts; `json_containment` is `@>`
 
 A kernel's first call loads its machine code from the cache, or compiles it (about 20 s for all). A process that

@@ -37,7 +37,7 @@ LOG = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parent
 _MODULES = (
     *("sizing", "keys", "key_reading", "datums", "rows", "row_writing", "grouping", "sorting", "digests"),
-    *("lmdb_calls", "json", "json_containment"),
+    *("lmdb_calls", "run_search", "json", "json_containment"),
 )
 
 

@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from risingpy.storage.kernels.compile import inlined, kernel
-from risingpy.storage.kernels.memory import copy, is_valid, load_i32, load_i64, load_u8, store_i64
+from risingpy.storage.kernels.memory import copy, is_valid, load_i32, load_i64, order, store_i64
 
 NOT_FOUND = -30798  # MDB_NOTFOUND
 NEXT, PREVIOUS = 8, 12  # MDB_NEXT, MDB_PREV
@@ -83,6 +83,37 @@ def copy_values(places: int, n: int, out: int, positions: int) -> None:
             copy(out + load_i64(positions + 8 * i), load_i64(places + 16 * i), length)
 
 
+@kernel
+def find_range(
+    get: int, cursor: int, start: int, start_length: int, is_behind: int, stop: int, stop_length: int, limit: int,
+    words: int, keys: int, values: int,
+) -> int:  # fmt: skip
+    """Sets the pairs of int64 `keys[i]` and `values[i]` to address and length of up to `limit` rows, in key order.
+
+    From the key `start` on, or behind it, to `stop`. Returns how many; why it ended goes to the first of `words`: 0, or
+    the code with which LMDB refused a call. Addresses hold until the transaction writes or ends.
+    """
+    store_i64(words, start_length)
+    store_i64(words + 8, start)
+    status = _call(get, cursor, words, words + 16, SET_RANGE)
+    if status == 0 and is_behind != 0 and order(load_i64(words + 8), load_i64(words), start, start_length) == 0:
+        status = _call(get, cursor, words, words + 16, NEXT)
+    found = 0
+    while status == 0 and found < limit:
+        length = load_i64(words)
+        key = load_i64(words + 8)
+        if order(key, length, stop, stop_length) >= 0:
+            break
+        store_i64(keys + 16 * found, key)
+        store_i64(keys + 16 * found + 8, length)
+        store_i64(values + 16 * found, load_i64(words + 24))
+        store_i64(values + 16 * found + 8, load_i64(words + 16))
+        found += 1
+        status = _call(get, cursor, words, words + 16, NEXT)
+    store_i64(words, 0 if status == NOT_FOUND else status)
+    return found
+
+
 @inlined
 def _write_row(
     get: int, put: int, delete: int, cursor: int, keys: int, key_offsets: int,
@@ -103,13 +134,7 @@ def _write_row(
 def _precedes(keys: int, key_offsets: int, row: int, other: int, other_length: int) -> bool:
     """Whether a key sorts before another one."""
     start = load_i32(key_offsets + 4 * row)
-    length = load_i32(key_offsets + 4 * row + 4) - start
-    for k in range(min(length, other_length)):
-        a = load_u8(keys + start + k)
-        b = load_u8(other + k)
-        if a != b:
-            return a < b
-    return length < other_length
+    return order(keys + start, load_i32(key_offsets + 4 * row + 4) - start, other, other_length) < 0
 
 
 @inlined

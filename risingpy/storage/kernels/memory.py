@@ -116,3 +116,25 @@ def copy_flipped(target: int, source: int, length: int, flip: int) -> None:
 def copy(target: int, source: int, length: int) -> None:
     """Copies `length` bytes."""
     copy_flipped(target, source, length, 0)
+
+
+_SIGN = -0x8000000000000000  # its flip makes signed words compare as unsigned ones
+
+
+@inlined
+def order(a: int, a_length: int, b: int, b_length: int) -> int:
+    """Below 0, 0 or above 0 as the byte string a sorts before b, equals it, or sorts behind it."""
+    length = min(a_length, b_length)
+    k = 0
+    while k + 8 <= length:
+        left = load_i64(a + k)
+        right = load_i64(b + k)
+        if left != right:
+            return -1 if swap_bytes(left) ^ _SIGN < swap_bytes(right) ^ _SIGN else 1
+        k += 8
+    while k < length:
+        difference = load_u8(a + k) - load_u8(b + k)
+        if difference != 0:
+            return difference
+        k += 1
+    return a_length - b_length

@@ -23,7 +23,7 @@ ROWS = b"rows"
 def environment(tmp_path: Path) -> Iterator[lmdb.Environment]:
     handle = lmdb.open(str(tmp_path), max_dbs=2, map_size=1 << 27)
     handle.open_db(ROWS)
-    native_lmdb.prepare(handle, ROWS)
+    native_lmdb.prepare(handle, [ROWS])
     yield handle
     handle.close()
 
@@ -112,7 +112,7 @@ def test_keys_are_found_in_any_order(environment: lmdb.Environment) -> None:
 def test_a_full_map_is_told_as_py_lmdb_tells_it(tmp_path: Path) -> None:
     handle = lmdb.open(str(tmp_path), max_dbs=2, map_size=1 << 17)
     handle.open_db(ROWS)
-    native_lmdb.prepare(handle, ROWS)
+    native_lmdb.prepare(handle, [ROWS])
     transaction = begin(handle)
     with pytest.raises(lmdb.MapFullError):
         write_rows(transaction, binary([b"%04d" % k for k in range(2000)]), binary([bytes(200)] * 2000))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -21,20 +23,23 @@ from risingpy.storage.shard_store import EpochTransaction, ShardStore
 from risingpy.storage.state_store import StateStore
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.storage_table import StorageTable
-from risingpy.storage.store_check import counted, find_problems
+from risingpy.storage.store_check import counted, find_problems, stored_rows
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.storage.table_statistics import TableStatistics, read_statistics
 from risingpy.types.sql_type import BIGINT, INTEGER, VARCHAR
+from tests.eager_runs import eager_runs
 from tests.examples import examples
 
 
-@pytest.fixture(autouse=True, scope="module", params=[1, native_lmdb.FEWEST_ROWS])
-def fewest_rows(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The batches here are small: once they all go by LMDB's own functions."""
-    usual = native_lmdb.FEWEST_ROWS
-    native_lmdb.FEWEST_ROWS = request.param
-    yield
-    native_lmdb.FEWEST_ROWS = usual
+@pytest.fixture(autouse=True, scope="module", params=["one by one", "by LMDB's functions", "as runs", "as runs, both"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The batches here are small and would all go one by one into the tree."""
+    with ExitStack() as stack:
+        if request.param in ("by LMDB's functions", "as runs, both"):
+            stack.enter_context(mock.patch.object(native_lmdb, "FEWEST_ROWS", 1))
+        if request.param in ("as runs", "as runs, both"):
+            stack.enter_context(eager_runs())
+        yield
 
 
 Row = tuple[Any, ...]
@@ -185,8 +190,11 @@ def run(
 
 def contents(store: ShardStore) -> dict[bytes, bytes]:
     snapshot = store._open().snapshot()
-    with snapshot.use() as transaction, transaction.cursor() as cursor:
-        found = dict(cursor.iternext())
+    found = {
+        key: value
+        for _, batch in stored_rows(snapshot)
+        for key, value in zip(batch.keys.to_pylist(), batch.values.to_pylist(), strict=True)
+    }
     snapshot.close()
     return found
 
@@ -267,9 +275,9 @@ def test_a_read_view_over_shards(batches: list[Any], probe: list[Row], shards: i
             ordered = in_key_order(model)
             pages = [zip(*(c.to_pylist() for c in page), strict=True) for page in table.scan([3, 0, 1])]
             scanned = [row for page in pages for row in page]
-            assert scanned == [(row[3], row[0], row[1]) for row in ordered]
+            assert Counter(scanned) == Counter((row[3], row[0], row[1]) for row in ordered)
             values = [n for batch_ in table.scan([2]) for n in batch_["c0"].to_pylist()]
-            assert values == [row[2] for row in ordered]
+            assert Counter(values) == Counter(row[2] for row in ordered)
             assert sum(batch_.num_rows for batch_ in table.scan([])) == len(model)
             keys = [row[:2] for row in probe] + list(model)
             columns_ = [pa.array([k[0] for k in keys], pa.int64()), pa.array([k[1] for k in keys], pa.string())]
