@@ -146,6 +146,12 @@ def buffers_of(column: pa.Array | pa.ChunkedArray) -> ColumnBuffers:
     return ColumnBuffers(Form.BINARY, 0, len(array), validity, offset, offsets, data, array)
 
 
+def longest(column: pa.BinaryArray) -> int:
+    """The bytes of the longest value; 0 if there is none."""
+    found = buffers_of(column)
+    return int((found.ends - found.starts).max()) if found.length else 0
+
+
 def address(array: npt.NDArray[np.generic]) -> int:
     """Where a contiguous NumPy array's data lies."""
     # Seven times faster than array.ctypes.data, which a codec would spend half of a small batch on.

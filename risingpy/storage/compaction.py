@@ -9,7 +9,7 @@ of a row does not change, so what was rewritten is never taken back, and a crash
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import lmdb
@@ -19,7 +19,7 @@ import pyarrow as pa
 from risingpy.storage.column_buffers import Bytes, Integers, address, buffers_of
 from risingpy.storage.kernels import rows as kernels
 from risingpy.storage.key_encoding import prefix_end, table_prefix
-from risingpy.storage.key_scan import read_range
+from risingpy.storage.key_scan import read_block
 from risingpy.storage.lmdb_environment import Environment
 from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.stored_rows import StoredRows
@@ -84,17 +84,17 @@ def compact_rows(
 ) -> tuple[WriteBatch | None, CompactionProgress]:
     """Looks at the next `limit` rows: (those to rewrite, as they shall be stored, and where it has come to)."""
     prefix = table_prefix(schema.table_id)
-    page = read_range(rows, prefix, prefix_end(prefix), limit, after=progress.position)
+    page = read_block(rows, prefix, prefix_end(prefix), limit, after=progress.position)
     chosen: list[int] = np.flatnonzero(_with_foreign_columns(schema, page.values)).tolist()
     batch = None
     if len(chosen):
         codec = TableCodec(schema)
-        keys, values = [page.keys[i] for i in chosen], [page.values[i] for i in chosen]
+        keys, values = (column.take(pa.array(chosen)) for column in (page.keys, page.values))
         columns = codec.decode(keys, values, range(len(schema.columns)))
         batch = WriteBatch(*codec.encode(columns, len(chosen)))
     return batch, CompactionProgress(
         progress.target,
-        page.keys[-1] if page.keys else progress.position,
+        page.last or progress.position,
         not page.more,
         progress.examined + len(page.keys),
         progress.rewritten + len(chosen),
@@ -110,11 +110,11 @@ def _notes(environment: Environment, transaction: lmdb.Transaction) -> Iterator[
                 yield int.from_bytes(key[len(_NOTE) :]), CompactionProgress.decode(bytes(value))
 
 
-def _with_foreign_columns(schema: TableSchema, values: Sequence[bytes]) -> Bytes:
+def _with_foreign_columns(schema: TableSchema, values: pa.BinaryArray) -> Bytes:
     """Which rows have a column that the table has no more."""
     found: Bytes = np.zeros(len(values), np.uint8)
     known: Integers = np.array(sorted(set().union(*map(_ids, schema.columns))), np.int64)
-    encoded = buffers_of(pa.array(values, pa.binary()))
+    encoded = buffers_of(values)
     kernels.find_foreign_ids(
         encoded.data, encoded.offsets, len(values), address(known), len(known), address(found)
     )  # fmt: skip

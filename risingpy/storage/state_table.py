@@ -19,16 +19,19 @@ from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.key_encoding import prefix_end, table_prefix, vnode_prefix
 from risingpy.storage.key_ranges import VNODE_PREFIX_BYTES, keys_in, ranges_below
 from risingpy.storage.key_scan import (
+    Block,
     Page,
     Span,
+    in_block,
+    joined,
     read_around,
     read_between,
+    read_block,
     read_first,
     read_leading,
     read_points,
     read_prefix_pages,
     read_prefixes,
-    read_range,
 )
 from risingpy.storage.key_scan_backward import read_range_backward
 from risingpy.storage.known_keys import KnownKeys
@@ -153,7 +156,7 @@ class StateTable:
         """
         stored = self._in_order()
         return self._scanned(
-            _runs(vnodes), limit, lambda start, stop, most: read_range(stored, start, stop, most, after=after)
+            _runs(vnodes), limit, lambda start, stop, most: read_block(stored, start, stop, most, after=after)
         )
 
     def scan_pages(self, page_rows: int) -> Iterator[tuple[int, list[pa.Array]]]:
@@ -164,39 +167,39 @@ class StateTable:
         prefix = table_prefix(self.schema.table_id)
         after: bytes | None = None
         while True:
-            page = read_range(self._in_order(), prefix, prefix_end(prefix), page_rows, after=after)
-            if page.keys:
-                yield len(page.keys), self._codec.decode(page.keys, page.values, self._all)
-                after = page.keys[-1]
-            if not page.more or not page.keys:
+            block = read_block(self._in_order(), prefix, prefix_end(prefix), page_rows, after=after)
+            if len(block.keys):
+                yield len(block.keys), self._codec.decode(block.keys, block.values, self._all)
+                after = block.last
+            if not block.more or not len(block.keys):
                 return
 
     def scan_backward(self, vnodes: Sequence[int], before: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
         """As `scan`, from the last vnode and key to the first: at most `limit` rows in front of the key `before`."""
         stored = self._in_order()
 
-        def read(start: bytes, stop: bytes, most: int) -> Page:
-            return read_range_backward(stored, start, stop if before is None else min(stop, before), most)
+        def read(start: bytes, stop: bytes, most: int) -> Block:
+            return in_block(read_range_backward(stored, start, stop if before is None else min(stop, before), most))
 
         return self._scanned(_runs(vnodes)[::-1], limit, read)
 
     def _scanned(
-        self, runs: Sequence[tuple[int, int]], limit: int, read: Callable[[bytes, bytes, int], Page]
+        self, runs: Sequence[tuple[int, int]], limit: int, read: Callable[[bytes, bytes, int], Block]
     ) -> tuple[pa.Table, bytes | None]:
         """At most `limit` rows of the runs of vnodes, as `read` gives those of a range; the last key if more follow."""
-        keys: list[bytes] = []
-        values: list[bytes] = []
+        blocks: list[Block] = []
+        missing = limit
         more = False
         for first, last in runs:
-            if more or len(keys) >= limit:
+            if more or missing <= 0:
                 more = True
                 break
             start = vnode_prefix(self.schema.table_id, first)
-            page = read(start, prefix_end(vnode_prefix(self.schema.table_id, last)), limit - len(keys))
-            keys.extend(page.keys)
-            values.extend(page.values)
-            more = page.more
-        return self._rows(Page(keys, values, more)), keys[-1] if more and keys else None
+            blocks.append(read(start, prefix_end(vnode_prefix(self.schema.table_id, last)), missing))
+            missing -= len(blocks[-1].keys)
+            more = blocks[-1].more
+        block = joined(blocks)
+        return self._rows(block), block.last if more else None
 
     def scan_prefix_backward(self, prefix: Sequence[object], limit: int = sys.maxsize) -> list[tuple[object, ...]]:
         """The last `limit` rows of a prefix of the key, as Python values, the last one first.
@@ -215,13 +218,8 @@ class StateTable:
     def scan_below(self, bound: pa.Array) -> pa.Table:
         """All rows whose first key column, which ascends, is not NULL and below the one value of `bound`."""
         stored = self._in_order()
-        keys: list[bytes] = []
-        values: list[bytes] = []
-        for start, stop in ranges_below(stored.transaction, self.schema.table_id, self._bound(bound)):
-            page = read_range(stored, start, stop, sys.maxsize - 1)
-            keys.extend(page.keys)
-            values.extend(page.values)
-        return self._rows(Page(keys, values, more=False))
+        ranges = ranges_below(stored.transaction, self.schema.table_id, self._bound(bound))
+        return self._rows(joined([read_block(stored, start, stop, sys.maxsize) for start, stop in ranges]))
 
     def delete_below(self, bound: pa.Array, limit: int = sys.maxsize) -> None:
         """Deletes rows whose first key column, which ascends, is not NULL and below the one value of `bound`.
@@ -331,7 +329,7 @@ class StateTable:
             encoded = encoded.take(pa.array(order))
         return encoded.to_pylist(), order
 
-    def _rows(self, page: Page) -> pa.Table:
+    def _rows(self, page: Page | Block) -> pa.Table:
         columns = self._codec.decode(page.keys, page.values, self._all)
         return pa.table(columns, names=[f"c{column}" for column in self._all])
 

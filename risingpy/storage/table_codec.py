@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.storage.column_buffers import CorruptData, buffers_of, whole
+from risingpy.storage.column_buffers import CorruptData, longest, whole
 from risingpy.storage.column_history import null_mark, read_column
 from risingpy.storage.key_encoding import (
     MAX_KEY_BYTES,
@@ -170,8 +170,7 @@ def whole_row(key: bytes, value: bytes) -> tuple[bytes, bytes]:
 
 def whole_rows(keys: pa.BinaryArray, values: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.BinaryArray]:
     """Stored keys and values with the long keys, if there are some, put back."""
-    found = buffers_of(keys)
-    if not len(keys) or (found.ends - found.starts).max() < MAX_KEY_BYTES:
+    if longest(keys) < MAX_KEY_BYTES:
         return keys, values
     pairs = list(map(whole_row, keys.to_pylist(), values.to_pylist()))
     return pa.array([key for key, _ in pairs], pa.binary()), pa.array([value for _, value in pairs], pa.binary())
