@@ -10,21 +10,21 @@ iterating a cursor into a list the fastest way through a range.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import cast
 
 import lmdb
 import numpy as np
 import pyarrow as pa
 
-from risingpy.storage.column_buffers import CorruptData, longest
+from risingpy.storage.column_buffers import CorruptData, Integers, longest
 from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.key_encoding import LONG_KEY_PREFIX, MAX_KEY_BYTES, long_key_form, prefix_end
 from risingpy.storage.mem_table import is_ascending
 from risingpy.storage.merged_cursor import MergedCursor
-from risingpy.storage.native_lmdb import read_rows
+from risingpy.storage.native_lmdb import is_native, read_ranges, read_rows
 from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_codec import whole_row
 
@@ -37,6 +37,7 @@ _SORT_FROM = 32  # fewer keys are looked up as they come
 _FIRST_STEP = 256
 _STEP_GROWTH = 4
 _LARGEST_STEP = 65_536
+FEW_RANGES, FEW_ROWS = 16, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,128 +140,106 @@ def joined(blocks: Sequence[Block]) -> Block:
     return Block(keys, values, bool(blocks) and blocks[-1].more)
 
 
-def read_prefixes(rows: StoredRows, prefixes: Sequence[bytes]) -> tuple[list[int], Page]:
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """From each start to its stop; without stops, over the keys that begin with it. Of each the first `limits`."""
+
+    starts: pa.BinaryArray
+    stops: pa.BinaryArray | None = None
+    limits: Integers | None = None
+
+
+def read_prefixes(rows: StoredRows, prefixes: pa.BinaryArray) -> tuple[Integers, Block]:
     """All rows of each prefix, in key order: which prefix each belongs to, and the rows. Best if sorted."""
-    numbers: list[int] = []
-    keys: list[bytes] = []
-    values: list[bytes] = []
-    longest = 0
-    with _cursor(rows, prefixes) as cursor:
-        for number, prefix in enumerate(prefixes):
-            if not cursor.set_range(prefix[:LONG_KEY_PREFIX]):
-                continue
-            shared = prefix[:LONG_KEY_PREFIX]
-            for key, value in _iterate(cursor):
-                if not key.startswith(shared):
-                    break
-                numbers.append(number)
-                keys.append(key)
-                values.append(value)
-            longest = max(longest, len(prefix))
-    if longest > LONG_KEY_PREFIX or (keys and max(map(len, keys)) >= MAX_KEY_BYTES):
-        return _in_true_order(prefixes, numbers, keys, values)
-    return numbers, Page(keys, values, more=False)
+    parts = list(_read_ranges(rows, Ranges(_stored_starts(prefixes)), _LARGEST_STEP))
+    numbers, block = _joined_parts(parts)
+    if max(longest(prefixes), longest(block.keys)) >= LONG_KEY_PREFIX:
+        return _in_true_order(prefixes, numbers, block)
+    return numbers, block
 
 
 def read_prefix_pages(
-    rows: StoredRows, prefixes: Sequence[bytes], page_rows: int
-) -> Iterator[tuple[list[int], Page]]:
+    rows: StoredRows, prefixes: pa.BinaryArray, page_rows: int
+) -> Iterator[tuple[Integers, Block]]:
     """As `read_prefixes`, some `page_rows` at a time; nothing may be written before the last page has been taken."""
-    numbers: list[int] = []
-    keys: list[bytes] = []
-    values: list[bytes] = []
-    with _cursor(rows, prefixes) as cursor:
-        for number, prefix in enumerate(prefixes):
-            shared = prefix[:LONG_KEY_PREFIX]
-            if not cursor.set_range(shared):
-                continue
-            for key, value in _iterate(cursor):
-                if not key.startswith(shared):
-                    break
-                numbers.append(number)
-                keys.append(key)
-                values.append(value)
-                if len(keys) == page_rows:
-                    yield _true_page(prefixes, numbers, keys, values)
-                    numbers, keys, values = [], [], []
-    if keys:
-        yield _true_page(prefixes, numbers, keys, values)
+    are_long = longest(prefixes) >= LONG_KEY_PREFIX
+    for numbers, block in _read_ranges(rows, Ranges(_stored_starts(prefixes)), page_rows):
+        if are_long or longest(block.keys) >= LONG_KEY_PREFIX:
+            yield _in_true_order(prefixes, numbers, block)
+        else:
+            yield numbers, block
 
 
-def _true_page(
-    prefixes: Sequence[bytes], numbers: list[int], keys: list[bytes], values: list[bytes]
-) -> tuple[list[int], Page]:
-    if max(map(len, keys)) >= LONG_KEY_PREFIX:
-        return _in_true_order(prefixes, numbers, keys, values)
-    return numbers, Page(keys, values, more=True)
-
-
-def read_first(rows: StoredRows, prefixes: Sequence[bytes]) -> tuple[list[int], Page]:
-    """The first row of each prefix that has any: which prefix it belongs to, and the row. Best if sorted."""
-    numbers: list[int] = []
-    keys: list[bytes] = []
-    values: list[bytes] = []
-    with _cursor(rows, prefixes) as cursor:
-        for number, prefix in enumerate(prefixes):
-            if not cursor.set_range(prefix[:LONG_KEY_PREFIX]):
-                continue
-            key, value = cast("tuple[bytes, bytes]", cursor.item())
-            if len(key) >= LONG_KEY_PREFIX and (len(prefix) > LONG_KEY_PREFIX or key.startswith(prefix)):
-                page = read_range(rows, prefix, prefix_end(prefix), 1)
-                numbers += [number] * len(page.keys)
-                keys += page.keys
-                values += page.values
-            elif key.startswith(prefix):
-                numbers.append(number)
-                keys.append(key)
-                values.append(value)
-    return numbers, Page(keys, values, more=False)
-
-
-def read_leading(
-    rows: StoredRows, prefixes: Sequence[bytes], limits: Sequence[int]
-) -> tuple[list[int], Page]:
+def read_leading(rows: StoredRows, prefixes: pa.BinaryArray, limits: Integers) -> tuple[Integers, Block]:
     """The first `limits[i]` rows of each prefix: which prefix each belongs to, and the rows. Best if sorted."""
-    numbers: list[int] = []
-    keys: list[bytes] = []
-    values: list[bytes] = []
-    with _cursor(rows, prefixes) as cursor:
-        for number, (prefix, limit) in enumerate(zip(prefixes, limits, strict=True)):
-            if not cursor.set_range(prefix[:LONG_KEY_PREFIX]):
-                continue
-            began, longest = len(keys), len(prefix)
-            for key, value in islice(_iterate(cursor), limit):
-                if not key.startswith(prefix):
-                    break
-                keys.append(key)
-                values.append(value)
-                longest = max(longest, len(key))
-            if longest >= LONG_KEY_PREFIX:  # stored short, and among their like not in order
-                page = read_range(rows, prefix, prefix_end(prefix), limit)
-                keys[began:], values[began:] = page.keys, page.values
-            numbers += [number] * (len(keys) - began)
-    return numbers, Page(keys, values, more=False)
+    if longest(prefixes) < LONG_KEY_PREFIX:
+        numbers, block = _joined_parts(list(_read_ranges(rows, Ranges(prefixes, limits=limits), _LARGEST_STEP)))
+        if longest(block.keys) < LONG_KEY_PREFIX:
+            return numbers, block
+    # Stored short, and among their like not in order.
+    bounds = zip(prefixes.to_pylist(), limits.tolist(), strict=True)
+    return _numbered([in_block(read_range(rows, prefix, prefix_end(prefix), limit)) for prefix, limit in bounds])
 
 
-def read_between(rows: StoredRows, ranges: Sequence[tuple[bytes, bytes]]) -> Page:
+def read_between(rows: StoredRows, ranges: Sequence[tuple[bytes, bytes]]) -> Block:
     """All rows with start <= key < stop of each range (start, stop), range by range in key order. Best if sorted."""
-    keys: list[bytes] = []
-    values: list[bytes] = []
-    with _cursor(rows, [start for start, _ in ranges[:1]]) as cursor:
-        for start, stop in ranges:
-            if not cursor.set_range(start[:LONG_KEY_PREFIX]):
-                continue
-            began, longest = len(keys), max(len(start), len(stop))
-            for key, value in _iterate(cursor):
-                if key >= stop:
-                    break
-                keys.append(key)
-                values.append(value)
-                longest = max(longest, len(key))
-            if longest >= LONG_KEY_PREFIX:  # stored short, and among their like not in order
-                page = read_range(rows, start, stop, _ALL)
-                keys[began:], values[began:] = page.keys, page.values
-    return Page(keys, values, more=False)
+    starts, stops = (pa.array([each[side] for each in ranges], pa.binary()) for side in (0, 1))
+    if max(longest(starts), longest(stops)) < LONG_KEY_PREFIX:
+        _, block = _joined_parts(list(_read_ranges(rows, Ranges(starts, stops), _LARGEST_STEP)))
+        if longest(block.keys) < LONG_KEY_PREFIX:
+            return block
+    return joined([in_block(read_range(rows, start, stop, _ALL)) for start, stop in ranges])
+
+
+def _read_ranges(rows: StoredRows, ranges: Ranges, page_rows: int) -> Iterator[tuple[Integers, Block]]:
+    """Stored rows in stored order, at most `page_rows` at a time, with the range of each."""
+    if not len(ranges.starts):
+        return
+    triples = _by_cursor(rows, ranges)
+    if is_native(rows.transaction) and not rows.has_runs(rows.table_of(ranges.starts)):
+        # A call of the kernel takes as long as some ranges, or rows, with a cursor.
+        some = list(islice(triples, FEW_ROWS)) if len(ranges.starts) < FEW_RANGES else []
+        if not some or len(some) == FEW_ROWS:
+            triples.close()
+            found = read_ranges(rows.transaction, ranges.starts, ranges.stops, ranges.limits, page_rows)
+            yield from ((numbers, Block(keys, values, more=True)) for numbers, keys, values in found)
+            return
+        rest: Iterator[tuple[int, bytes, bytes]] = iter(some)
+    else:
+        rest = triples
+    while page := list(islice(rest, page_rows)):
+        numbers, keys, values = zip(*page, strict=True)
+        yield np.array(numbers, np.int64), in_block(Page(keys, values, more=True))
+
+
+def _by_cursor(rows: StoredRows, ranges: Ranges) -> Generator[tuple[int, bytes, bytes], None, None]:
+    starts = ranges.starts.to_pylist()
+    stops = starts if ranges.stops is None else ranges.stops.to_pylist()
+    limits = repeat(None, len(starts)) if ranges.limits is None else ranges.limits.tolist()
+    with rows.cursor(starts[0]) as cursor:
+        for number, (start, stop, limit) in enumerate(zip(starts, stops, limits, strict=True)):
+            if limit != 0 and cursor.set_range(start):
+                for key, value in islice(_iterate(cursor), limit):
+                    if not (key.startswith(start) if ranges.stops is None else key < stop):
+                        break
+                    yield number, key, value
+
+
+def _stored_starts(prefixes: pa.BinaryArray) -> pa.BinaryArray:
+    if longest(prefixes) <= LONG_KEY_PREFIX:
+        return prefixes
+    return pa.array([prefix[:LONG_KEY_PREFIX] for prefix in prefixes.to_pylist()], pa.binary())
+
+
+def _joined_parts(parts: Sequence[tuple[Integers, Block]]) -> tuple[Integers, Block]:
+    if not parts:
+        return np.empty(0, np.int64), joined([])
+    return np.concatenate([numbers for numbers, _ in parts]), joined([block for _, block in parts])
+
+
+def _numbered(blocks: Sequence[Block]) -> tuple[Integers, Block]:
+    """The rows of all blocks, each with the position of its block."""
+    return np.repeat(np.arange(len(blocks)), [len(block.keys) for block in blocks]), joined(blocks)
 
 
 def read_first_between(rows: StoredRows, ranges: Sequence[tuple[bytes, bytes]]) -> Page:
@@ -374,14 +353,14 @@ def _extend(
     values.extend(value for _, value in chosen)
 
 
-def _in_true_order(
-    prefixes: Sequence[bytes], numbers: list[int], keys: list[bytes], values: list[bytes]
-) -> tuple[list[int], Page]:
-    rows = sorted(
-        (number, *whole_row(key, value)) for number, key, value in zip(numbers, keys, values, strict=True)
-    )
-    rows = [row for row in rows if row[1].startswith(prefixes[row[0]])]
-    return [row[0] for row in rows], Page([row[1] for row in rows], [row[2] for row in rows], more=False)
+def _in_true_order(prefixes: pa.BinaryArray, numbers: Integers, block: Block) -> tuple[Integers, Block]:
+    """Stored rows whole and in the order of whole keys, without those that only share what is stored of a prefix."""
+    wanted = prefixes.to_pylist()
+    stored = zip(numbers.tolist(), block.keys.to_pylist(), block.values.to_pylist(), strict=True)
+    rows = sorted((number, *whole_row(key, value)) for number, key, value in stored)
+    rows = [row for row in rows if row[1].startswith(wanted[row[0]])]
+    page = Page([row[1] for row in rows], [row[2] for row in rows], more=False)
+    return np.array([row[0] for row in rows], np.int64), in_block(page)
 
 
 def _checked_long(keys: pa.BinaryArray, values: pa.BinaryArray, rows: list[int]) -> pa.BinaryArray:

@@ -36,6 +36,7 @@ LOG = logging.getLogger(__name__)
 
 FEWEST_ROWS = 64  # fewer are faster one by one (measured): the call alone takes 15 µs
 _MAP_FULL = -30792
+_ROOM_PER_RANGE, _ROOM_GROWTH = 4, 8  # rows that the first page has room for, and how it grows
 _WORD = 8
 # struct MDB_txn of LMDB 0.9: parent, child, next page, number, environment.
 _NUMBER_AT, _ENVIRONMENT_AT = 3 * _WORD, 4 * _WORD
@@ -138,6 +139,47 @@ def read_rows(
         return _copied(keys[:found]), _copied(values[:found])
 
 
+def read_ranges(
+    transaction: lmdb.Transaction,
+    starts: pa.BinaryArray,
+    stops: pa.BinaryArray | None,
+    limits: npt.NDArray[np.int64] | None,
+    page_rows: int,
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.BinaryArray, pa.BinaryArray]]:
+    """The rows of many ranges of the default database, at most `page_rows` at a time: range, key and value of each.
+
+    A range goes from its start to its stop; if there are no stops, over the keys that begin with its start. Of each
+    only the first `limits`, if given. Best if the starts ascend. Only if `is_native`; nothing may be written meanwhile.
+    """
+    n = len(starts)
+    start = buffers_of(starts)
+    stop = start if stops is None else buffers_of(stops)
+    words = np.empty(4, np.int64)
+    state = np.zeros(4, np.int64)
+    room = min(page_rows, _ROOM_PER_RANGE * n)
+    while state[0] < n:
+        numbers, (keys, values) = np.empty(room, np.int64), np.empty((2, room, 2), np.int64)
+        with _cursor(transaction, FEWEST_ROWS) as (cursor, _):  # none is open when the caller goes away
+            found = lmdb_calls.find_in_ranges(
+                _at(_known_functions().get), cursor or 0, start.data, start.offsets,
+                0 if stops is None else stop.data, stop.offsets, 0 if limits is None else address(limits), n,
+                room, address(words), address(state), address(numbers), address(keys), address(values),
+            )  # fmt: skip
+            _check(int(words[0]), "mdb_cursor_get")
+            copied = _copied(keys[:found]), _copied(values[:found])
+        if found:
+            yield numbers[:found], *copied
+            last = keys[found - 1]
+            key = buffers_of(copied[0].slice(found - 1))
+            state[2], state[3] = last[1], key.data + int(key.starts[0])
+        room = min(page_rows, _ROOM_GROWTH * room)
+
+
+def is_native(transaction: lmdb.Transaction) -> bool:
+    """Whether LMDB's own functions can be called on it."""
+    return _own_opened(transaction) is not None
+
+
 def _copied(places: npt.NDArray[np.int64]) -> pa.BinaryArray:
     output = BinaryOutput(pa.binary(), np.ascontiguousarray(places[:, 1]))
     lmdb_calls.copy_values(address(places), len(places), output.data, output.positions)
@@ -186,11 +228,11 @@ def stored_value(transaction: lmdb.Transaction, database: Any, name: bytes, key:
 
     That holds until the transaction ends, or writes this key.
     """
-    own = _own_transaction(transaction)
-    functions = _functions()
-    opened = _opened.get(functions.environment_of(own)) if own and functions is not None else None
-    if functions is None or opened is None:
+    own_and_opened = _own_opened(transaction)
+    if own_and_opened is None:
         return pa.py_buffer(transaction.get(key, db=database))
+    own, opened = own_and_opened
+    functions = _known_functions()
     asked = (ctypes.c_size_t * 2)(len(key), ctypes.cast(ctypes.c_char_p(key), ctypes.c_void_p).value or 0)
     found = (ctypes.c_size_t * 2)()
     _check(functions.find(own, opened.databases[name], asked, found), "mdb_get")
@@ -293,18 +335,25 @@ def _own_transaction(transaction: lmdb.Transaction) -> int | None:
     return ctypes.c_size_t.from_address(id(transaction) + layout.offset).value or None
 
 
+def _own_opened(transaction: lmdb.Transaction) -> tuple[int, _Opened] | None:
+    """LMDB's transaction, and what is known of its environment."""
+    own, functions = _own_transaction(transaction), _functions()
+    opened = _opened.get(functions.environment_of(own)) if own and functions is not None else None
+    return None if own is None or opened is None else (own, opened)
+
+
 @contextmanager
 def _cursor(transaction: lmdb.Transaction, rows: int) -> Iterator[tuple[int | None, int]]:
     """A cursor of LMDB's in the default database, and the bytes of a page.
 
     None if there can be no cursor, or it does not pay for so few rows.
     """
-    own = _own_transaction(transaction) if rows >= FEWEST_ROWS else None
-    functions = _functions()
-    opened = _opened.get(functions.environment_of(own)) if own and functions is not None else None
-    if functions is None or opened is None:
+    own_and_opened = _own_opened(transaction) if rows >= FEWEST_ROWS else None
+    if own_and_opened is None:
         yield None, 0
         return
+    own, opened = own_and_opened
+    functions = _known_functions()
     cursor = ctypes.c_void_p()
     _check(functions.open_cursor(own, opened.default, ctypes.byref(cursor)), "mdb_cursor_open")
     try:

@@ -27,7 +27,6 @@ from risingpy.storage.key_scan import (
     read_around,
     read_between,
     read_block,
-    read_first,
     read_leading,
     read_points,
     read_prefix_pages,
@@ -75,13 +74,13 @@ class StateTable:
         """
         stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
-        numbers, page = read_first(stored, prefixes)
+        numbers, block = read_leading(stored, prefixes, np.ones(len(order), np.int64))
         found = np.zeros(len(order), np.bool_)
         places = np.zeros(len(order), np.int64)
         owners = order[numbers]
         found[owners] = True
         places[owners] = np.arange(len(owners))
-        rows = self._rows(page)
+        rows = self._rows(block)
         return found, rows if bool(found.all()) and is_ascending(order) else rows.take(pa.array(places, mask=~found))
 
     def scan_prefix(self, prefix: Sequence[pa.Array], limits: npt.NDArray[np.int64] | None = None) -> pa.Table:
@@ -93,11 +92,11 @@ class StateTable:
         stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
         if limits is None:
-            numbers, page = read_prefixes(stored, prefixes)
+            numbers, block = read_prefixes(stored, prefixes)
         else:
-            numbers, page = read_leading(stored, prefixes, limits[order].tolist())
+            numbers, block = read_leading(stored, prefixes, np.ascontiguousarray(limits[order], np.int64))
         owners = order[numbers]
-        rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
+        rows = self._rows(block).append_column("_prefix", pa.array(owners, pa.int64()))
         return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
 
     def scan_prefix_pages(
@@ -110,8 +109,8 @@ class StateTable:
         """
         stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
-        for numbers, page in read_prefix_pages(stored, prefixes, page_rows):
-            yield order[numbers], self._codec.decode(page.keys, page.values, self._all)
+        for numbers, block in read_prefix_pages(stored, prefixes, page_rows):
+            yield order[numbers], self._codec.decode(block.keys, block.values, self._all)
 
     def scan_around(
         self, low: Sequence[pa.Array], high: Sequence[pa.Array], prefix: int, before: int, behind: int | None
@@ -124,7 +123,7 @@ class StateTable:
         stored = self._in_order()
         prefixes, order = self._prefixes(low[:prefix])
         ends = [self._codec.encode_keys([whole(column) for column in key]).take(pa.array(order)) for key in (low, high)]
-        spans = map(Span, prefixes, ends[0].to_pylist(), ends[1].to_pylist())
+        spans = map(Span, prefixes.to_pylist(), ends[0].to_pylist(), ends[1].to_pylist())
         numbers, page = read_around(stored, list(spans), before, behind)
         owners = order[numbers]
         rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
@@ -211,7 +210,7 @@ class StateTable:
             for value, column in zip(prefix, self.schema.key, strict=False)
         ]
         stored = self._in_order()
-        ((start,), _) = self._prefixes(columns)
+        start = self._prefixes(columns)[0][0].as_py()
         rows = self._rows(read_range_backward(stored, start, prefix_end(start), limit))
         return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
@@ -319,7 +318,7 @@ class StateTable:
         self.flush()
         return self._writer.in_order(self.schema.table_id)
 
-    def _prefixes(self, prefix: Sequence[pa.Array]) -> tuple[list[bytes], npt.NDArray[np.int64]]:
+    def _prefixes(self, prefix: Sequence[pa.Array]) -> tuple[pa.BinaryArray, npt.NDArray[np.int64]]:
         """The encoded prefixes, sorted, and which position each has in the caller's batch."""
         if not self._codec.tells_vnode(len(prefix)):
             raise ValueError(f"{len(prefix)} key columns of table {self.schema.name} do not tell the vnode")
@@ -327,7 +326,7 @@ class StateTable:
         order = sort_indices(encoded)
         if not is_ascending(order):
             encoded = encoded.take(pa.array(order))
-        return encoded.to_pylist(), order
+        return encoded, order
 
     def _rows(self, page: Page | Block) -> pa.Table:
         columns = self._codec.decode(page.keys, page.values, self._all)

@@ -73,9 +73,9 @@ class StorageTable:
                 continue
             order = sort_indices(encoded)
             with rows_of(self._view.snapshots[shard]) as rows:
-                found, page = read_prefixes(rows, encoded.take(pa.array(order)).to_pylist())
+                found, block = read_prefixes(rows, encoded.take(pa.array(order)))
             numbers.append(owners[order[found]])
-            tables.append(self._table(page.keys, page.values))
+            tables.append(self._table(block.keys, block.values))
         rows = pa.concat_tables(tables) if tables else self._table([], [])
         owner = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
         rows = rows.append_column("_prefix", pa.array(owner, pa.int64()))
@@ -142,6 +142,6 @@ class StorageTable:
         arrays = self._codec.decode(keys, values, columns)
         return pa.record_batch(arrays, names=[f"c{i}" for i in range(len(columns))])
 
-    def _table(self, keys: Sequence[bytes], values: Sequence[bytes]) -> pa.Table:
+    def _table(self, keys: Sequence[bytes] | pa.BinaryArray, values: Sequence[bytes] | pa.BinaryArray) -> pa.Table:
         columns = range(len(self.schema.columns))
         return pa.table(self._codec.decode(keys, values, columns), names=[f"c{i}" for i in columns])

@@ -26,6 +26,7 @@ SET_RANGE = 17  # MDB_SET_RANGE: to this key or the first one behind it
 SHORTEST_RUN = 32  # keys that belong between two stored rows, for which their page is looked at
 LONGEST_PAUSE = 64  # keys between two looks, where none was found: a look costs half a put
 TAIL_PAGES = 4
+NO_LIMIT = 1 << 62
 
 _WORD = ir.IntType(64)
 _STATUS = ir.IntType(32)
@@ -111,6 +112,80 @@ def find_range(
         found += 1
         status = _call(get, cursor, words, words + 16, NEXT)
     store_i64(words, 0 if status == NOT_FOUND else status)
+    return found
+
+
+@inlined
+def _begins_with(key: int, length: int, prefix: int, prefix_length: int) -> bool:
+    return length >= prefix_length and order(key, prefix_length, prefix, prefix_length) == 0
+
+
+@inlined
+def _lies_in(key: int, length: int, starts: int, start_offsets: int, stops: int, stop_offsets: int, i: int) -> bool:
+    """Whether a key that is not before start i is before stop i; without stops, whether it begins with start i."""
+    data = stops if stops != 0 else starts
+    offsets = stop_offsets if stops != 0 else start_offsets
+    begin = load_i32(offsets + 4 * i)
+    end = load_i32(offsets + 4 * i + 4)
+    if stops != 0:
+        return order(key, length, data + begin, end - begin) < 0
+    return _begins_with(key, length, data + begin, end - begin)
+
+
+@kernel
+def find_in_ranges(
+    get: int, cursor: int, starts: int, start_offsets: int, stops: int, stop_offsets: int, limits: int, n: int,
+    room: int, words: int, state: int, numbers: int, keys: int, values: int,
+) -> int:  # fmt: skip
+    """The rows of n ranges, up to `limits[i]` (int64; address 0: all) of each, as `find_range` finds those of one.
+
+    A range goes from start i to stop i, or, if there are no stops, over the keys that begin with start i. The range's
+    number goes to `numbers` (int64). Returns how many rows were found, at most `room`. `state` (4 int64) is the range,
+    how many of its rows were given, and length and address of the last of their keys, at first zeros: as long as the
+    range is not n, another call goes on. A refusal of LMDB's ends all, and is the first of `words`.
+    """
+    i = load_i64(state)
+    given = load_i64(state + 8)
+    found = 0
+    status = 0
+    while i < n and found < room:
+        limit = load_i64(limits + 8 * i) if limits != 0 else NO_LIMIT
+        if given > 0 and found == 0:
+            store_i64(words, load_i64(state + 16))
+            store_i64(words + 8, load_i64(state + 24))
+            status = _call(get, cursor, words, words + 16, SET_RANGE)
+            if status == 0:
+                status = _call(get, cursor, words, words + 16, NEXT)
+        elif limit > 0:
+            _set_bytes(words, starts, start_offsets, i)
+            status = _call(get, cursor, words, words + 16, SET_RANGE)
+        while status == 0 and given < limit:
+            key = load_i64(words + 8)
+            length = load_i64(words)
+            if not _lies_in(key, length, starts, start_offsets, stops, stop_offsets, i):
+                break
+            store_i64(numbers + 8 * found, i)
+            store_i64(keys + 16 * found, key)
+            store_i64(keys + 16 * found + 8, length)
+            store_i64(values + 16 * found, load_i64(words + 24))
+            store_i64(values + 16 * found + 8, load_i64(words + 16))
+            found += 1
+            given += 1
+            if found == room and given < limit:
+                store_i64(state, i)
+                store_i64(state + 8, given)
+                store_i64(words, 0)
+                return found
+            if given < limit:
+                status = _call(get, cursor, words, words + 16, NEXT)
+        if status != 0 and status != NOT_FOUND:
+            break
+        status = 0
+        i += 1
+        given = 0
+    store_i64(state, i)
+    store_i64(state + 8, 0)
+    store_i64(words, status)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import lmdb
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from risingpy.storage import native_lmdb
-from risingpy.storage.native_lmdb import get_values, write_rows
+from risingpy.storage.native_lmdb import get_values, read_ranges, read_rows, write_rows
 from tests.examples import examples
 
 ROWS = b"rows"
@@ -80,6 +81,47 @@ def test_writes_and_reads_are_those_of_a_dictionary(
         asked = [b"key %05d" % number for number in range(0, 4400, 7)]
         assert get_values(transaction, binary(asked)).to_pylist() == [model.get(key) for key in asked]
         assert get_values(transaction, binary(asked).slice(3, 100)).to_pylist() == [model.get(k) for k in asked[3:103]]
+    transaction.abort()
+
+
+keys_of_few_bytes = st.binary(max_size=3).map(lambda end: b"k" + end)
+bounds = st.lists(st.tuples(keys_of_few_bytes, keys_of_few_bytes, st.integers(0, 5)), max_size=8)
+
+
+@settings(examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(keys_of_few_bytes, st.binary(max_size=5), max_size=60),
+    *(bounds, st.booleans(), st.booleans(), st.integers(1, 9), st.sampled_from(["native", "slow"])),
+)
+def test_ranges_are_those_of_a_sorted_list(
+    environment: lmdb.Environment,
+    rows: dict[bytes, bytes],
+    bounds: list[tuple[bytes, bytes, int]],
+    with_stops: bool,
+    with_limits: bool,
+    page_rows: int,
+    way: str,
+) -> None:
+    transaction = begin(environment)
+    write_rows(transaction, binary(sorted(rows)), binary([rows[key] for key in sorted(rows)]))
+    ordered = sorted(rows.items())
+    expected = []
+    for number, (start, stop, limit) in enumerate(bounds):
+        mine = [pair for pair in ordered if (start <= pair[0] < stop if with_stops else pair[0].startswith(start))]
+        expected += [(number, *pair) for pair in (mine[:limit] if with_limits else mine)]
+    found: list[tuple[int, bytes, bytes]] = []
+    starts, stops = (binary([each[side] for each in bounds]) for side in (0, 1))
+    limits = np.array([limit for _, _, limit in bounds], np.int64) if with_limits else None
+    for numbers, keys, values in read_ranges(transaction, starts, stops if with_stops else None, limits, page_rows):
+        assert 0 < len(numbers) <= page_rows
+        found += zip(numbers.tolist(), keys.to_pylist(), values.to_pylist(), strict=True)
+    assert found == expected
+    with mock.patch.object(native_lmdb, "FEWEST_ROWS", 1 if way == "native" else 1000):
+        for start, stop, limit in bounds:
+            for behind in (False, True):
+                keys, values = read_rows(transaction, start, stop, limit + 1, behind=behind)
+                mine = [pair for pair in ordered if start <= pair[0] < stop and not (behind and pair[0] == start)]
+                assert list(zip(keys.to_pylist(), values.to_pylist(), strict=True)) == mine[: limit + 1]
     transaction.abort()
 
 
