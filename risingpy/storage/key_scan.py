@@ -1,43 +1,42 @@
-"""Reads of stored rows: points, ranges in key order, prefixes.
+"""Reads of stored rows: points, a range in key order, the neighbours of spans. Many ranges are `range_scan`'s.
 
 Keys and values go in and come out whole: long keys (`table_codec`) are shortened and put back here, and where
 several share the 495 bytes that are stored of them, the true order is restored.
 
 py-lmdb (measured): `list(map(get, sorted keys))` is the fastest way to many points, buffers are harmful, and
-iterating a cursor into a list the fastest way through a range.
+iterating a cursor into a list the fastest way through a range. Kernels are faster from some rows on (`native_lmdb`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import islice
 from typing import cast
 
 import lmdb
 import numpy as np
 import pyarrow as pa
 
-from risingpy.storage.column_buffers import CorruptData, Integers, longest
+from risingpy.storage.column_buffers import CorruptData, longest
 from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.key_encoding import LONG_KEY_PREFIX, MAX_KEY_BYTES, long_key_form, prefix_end
 from risingpy.storage.mem_table import is_ascending
 from risingpy.storage.merged_cursor import MergedCursor
-from risingpy.storage.native_lmdb import is_native, read_ranges, read_rows
+from risingpy.storage.native_lmdb import read_rows
 from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_codec import whole_row
 
 Cursor = lmdb.Cursor | MergedCursor
 
-_ALL = 1 << 62  # no limit
+ALL_ROWS = 1 << 62  # no limit
 _SORT_FROM = 32  # fewer keys are looked up as they come
 # A range is read in steps, each larger than the last one: nobody knows where in the store it ends, and what is read
 # behind its end, of other tables, is in vain.
 _FIRST_STEP = 256
 _STEP_GROWTH = 4
-_LARGEST_STEP = 65_536
-FEW_RANGES, FEW_ROWS = 16, 128
+LARGEST_STEP = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ def read_block(rows: StoredRows, start: bytes, stop: bytes, limit: int, *, after
     more = max(len(lower), len(stop)) < LONG_KEY_PREFIX  # else the bounds are not what is stored
     is_long = not more
     while more and missing and not is_long:
-        step = min(missing, _LARGEST_STEP)
+        step = min(missing, LARGEST_STEP)
         keys, values = read_rows(rows.transaction, lower, stop, step, behind=is_behind)
         more = len(keys) == step
         is_long = longest(keys) >= LONG_KEY_PREFIX  # among their like not in order
@@ -138,127 +137,6 @@ def joined(blocks: Sequence[Block]) -> Block:
     keys = pa.concat_arrays([nothing, *(block.keys for block in blocks)])
     values = pa.concat_arrays([nothing, *(block.values for block in blocks)])
     return Block(keys, values, bool(blocks) and blocks[-1].more)
-
-
-@dataclass(frozen=True, slots=True)
-class Ranges:
-    """From each start to its stop; without stops, over the keys that begin with it. Of each the first `limits`."""
-
-    starts: pa.BinaryArray
-    stops: pa.BinaryArray | None = None
-    limits: Integers | None = None
-
-
-def read_prefixes(rows: StoredRows, prefixes: pa.BinaryArray) -> tuple[Integers, Block]:
-    """All rows of each prefix, in key order: which prefix each belongs to, and the rows. Best if sorted."""
-    parts = list(_read_ranges(rows, Ranges(_stored_starts(prefixes)), _LARGEST_STEP))
-    numbers, block = _joined_parts(parts)
-    if max(longest(prefixes), longest(block.keys)) >= LONG_KEY_PREFIX:
-        return _in_true_order(prefixes, numbers, block)
-    return numbers, block
-
-
-def read_prefix_pages(
-    rows: StoredRows, prefixes: pa.BinaryArray, page_rows: int
-) -> Iterator[tuple[Integers, Block]]:
-    """As `read_prefixes`, some `page_rows` at a time; nothing may be written before the last page has been taken."""
-    are_long = longest(prefixes) >= LONG_KEY_PREFIX
-    for numbers, block in _read_ranges(rows, Ranges(_stored_starts(prefixes)), page_rows):
-        if are_long or longest(block.keys) >= LONG_KEY_PREFIX:
-            yield _in_true_order(prefixes, numbers, block)
-        else:
-            yield numbers, block
-
-
-def read_leading(rows: StoredRows, prefixes: pa.BinaryArray, limits: Integers) -> tuple[Integers, Block]:
-    """The first `limits[i]` rows of each prefix: which prefix each belongs to, and the rows. Best if sorted."""
-    if longest(prefixes) < LONG_KEY_PREFIX:
-        numbers, block = _joined_parts(list(_read_ranges(rows, Ranges(prefixes, limits=limits), _LARGEST_STEP)))
-        if longest(block.keys) < LONG_KEY_PREFIX:
-            return numbers, block
-    # Stored short, and among their like not in order.
-    bounds = zip(prefixes.to_pylist(), limits.tolist(), strict=True)
-    return _numbered([in_block(read_range(rows, prefix, prefix_end(prefix), limit)) for prefix, limit in bounds])
-
-
-def read_between(rows: StoredRows, ranges: Sequence[tuple[bytes, bytes]]) -> Block:
-    """All rows with start <= key < stop of each range (start, stop), range by range in key order. Best if sorted."""
-    starts, stops = (pa.array([each[side] for each in ranges], pa.binary()) for side in (0, 1))
-    if max(longest(starts), longest(stops)) < LONG_KEY_PREFIX:
-        _, block = _joined_parts(list(_read_ranges(rows, Ranges(starts, stops), _LARGEST_STEP)))
-        if longest(block.keys) < LONG_KEY_PREFIX:
-            return block
-    return joined([in_block(read_range(rows, start, stop, _ALL)) for start, stop in ranges])
-
-
-def _read_ranges(rows: StoredRows, ranges: Ranges, page_rows: int) -> Iterator[tuple[Integers, Block]]:
-    """Stored rows in stored order, at most `page_rows` at a time, with the range of each."""
-    if not len(ranges.starts):
-        return
-    triples = _by_cursor(rows, ranges)
-    if is_native(rows.transaction) and not rows.has_runs(rows.table_of(ranges.starts)):
-        # A call of the kernel takes as long as some ranges, or rows, with a cursor.
-        some = list(islice(triples, FEW_ROWS)) if len(ranges.starts) < FEW_RANGES else []
-        if not some or len(some) == FEW_ROWS:
-            triples.close()
-            found = read_ranges(rows.transaction, ranges.starts, ranges.stops, ranges.limits, page_rows)
-            yield from ((numbers, Block(keys, values, more=True)) for numbers, keys, values in found)
-            return
-        rest: Iterator[tuple[int, bytes, bytes]] = iter(some)
-    else:
-        rest = triples
-    while page := list(islice(rest, page_rows)):
-        numbers, keys, values = zip(*page, strict=True)
-        yield np.array(numbers, np.int64), in_block(Page(keys, values, more=True))
-
-
-def _by_cursor(rows: StoredRows, ranges: Ranges) -> Generator[tuple[int, bytes, bytes], None, None]:
-    starts = ranges.starts.to_pylist()
-    stops = starts if ranges.stops is None else ranges.stops.to_pylist()
-    limits = repeat(None, len(starts)) if ranges.limits is None else ranges.limits.tolist()
-    with rows.cursor(starts[0]) as cursor:
-        for number, (start, stop, limit) in enumerate(zip(starts, stops, limits, strict=True)):
-            if limit != 0 and cursor.set_range(start):
-                for key, value in islice(_iterate(cursor), limit):
-                    if not (key.startswith(start) if ranges.stops is None else key < stop):
-                        break
-                    yield number, key, value
-
-
-def _stored_starts(prefixes: pa.BinaryArray) -> pa.BinaryArray:
-    if longest(prefixes) <= LONG_KEY_PREFIX:
-        return prefixes
-    return pa.array([prefix[:LONG_KEY_PREFIX] for prefix in prefixes.to_pylist()], pa.binary())
-
-
-def _joined_parts(parts: Sequence[tuple[Integers, Block]]) -> tuple[Integers, Block]:
-    if not parts:
-        return np.empty(0, np.int64), joined([])
-    return np.concatenate([numbers for numbers, _ in parts]), joined([block for _, block in parts])
-
-
-def _numbered(blocks: Sequence[Block]) -> tuple[Integers, Block]:
-    """The rows of all blocks, each with the position of its block."""
-    return np.repeat(np.arange(len(blocks)), [len(block.keys) for block in blocks]), joined(blocks)
-
-
-def read_first_between(rows: StoredRows, ranges: Sequence[tuple[bytes, bytes]]) -> Page:
-    """The first row with start <= key < stop of each range (start, stop) that has one. Best if sorted."""
-    keys: list[bytes] = []
-    values: list[bytes] = []
-    with _cursor(rows, [start for start, _ in ranges[:1]]) as cursor:
-        for start, stop in ranges:
-            if not cursor.set_range(start[:LONG_KEY_PREFIX]):
-                continue
-            key, value = cast("tuple[bytes, bytes]", cursor.item())
-            if max(len(start), len(stop), len(key)) >= LONG_KEY_PREFIX:
-                page = read_range(rows, start, stop, 1)
-                keys += page.keys
-                values += page.values
-            elif key < stop:
-                keys.append(key)
-                values.append(value)
-    return Page(keys, values, more=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +164,7 @@ def read_around(
             pairs += _rows_from(cursor, span, behind)
             if max(len(span.low), len(span.high), *(len(key) for key, _ in pairs)) >= LONG_KEY_PREFIX:
                 # Stored short, and among their like not in order.
-                page = read_range(rows, span.prefix, prefix_end(span.prefix), _ALL)
+                page = read_range(rows, span.prefix, prefix_end(span.prefix), ALL_ROWS)
                 pairs = list(zip(page.keys, page.values, strict=True))
             numbers += [number] * len(pairs)
             keys += [key for key, _ in pairs]
@@ -309,7 +187,7 @@ def _rows_before(cursor: lmdb.Cursor, span: Span, rows: int) -> list[tuple[bytes
 def _rows_from(cursor: lmdb.Cursor, span: Span, behind: int | None) -> list[tuple[bytes, bytes]]:
     found: list[tuple[bytes, bytes]] = []
     if cursor.set_range(span.low[:LONG_KEY_PREFIX]):
-        for key, value in _iterate(cursor):
+        for key, value in iterate(cursor):
             if not key.startswith(span.prefix):
                 break
             if behind is not None and key > span.high:
@@ -322,7 +200,7 @@ def _rows_from(cursor: lmdb.Cursor, span: Span, behind: int | None) -> list[tupl
 
 def _next_pairs(cursor: Cursor, n: int) -> tuple[list[tuple[bytes, bytes]], bool]:
     """The next n stored rows, and those that share the last one's first 495 bytes; whether others follow."""
-    pairs = list(islice(_iterate(cursor), n))
+    pairs = list(islice(iterate(cursor), n))
     more = len(pairs) == n and bool(cursor.next())
     last = pairs[-1][0]
     if more and len(last) >= LONG_KEY_PREFIX:
@@ -353,16 +231,6 @@ def _extend(
     values.extend(value for _, value in chosen)
 
 
-def _in_true_order(prefixes: pa.BinaryArray, numbers: Integers, block: Block) -> tuple[Integers, Block]:
-    """Stored rows whole and in the order of whole keys, without those that only share what is stored of a prefix."""
-    wanted = prefixes.to_pylist()
-    stored = zip(numbers.tolist(), block.keys.to_pylist(), block.values.to_pylist(), strict=True)
-    rows = sorted((number, *whole_row(key, value)) for number, key, value in stored)
-    rows = [row for row in rows if row[1].startswith(wanted[row[0]])]
-    page = Page([row[1] for row in rows], [row[2] for row in rows], more=False)
-    return np.array([row[0] for row in rows], np.int64), in_block(page)
-
-
 def _checked_long(keys: pa.BinaryArray, values: pa.BinaryArray, rows: list[int]) -> pa.BinaryArray:
     """`values` of long keys without the keys, which must be those that were looked for."""
     parts = values.to_pylist()
@@ -372,11 +240,6 @@ def _checked_long(keys: pa.BinaryArray, values: pa.BinaryArray, rows: list[int])
             if key != keys[row].as_py():
                 raise CorruptData("two long keys are stored as one")
     return pa.array(parts, pa.binary())
-
-
-def _cursor(rows: StoredRows, starts: Sequence[bytes]) -> Cursor:
-    """One over the table in which all of these lie."""
-    return rows.cursor(starts[0] if starts else b"")
 
 
 def _begins_before(cursor: Cursor, stop: bytes) -> bool:
@@ -394,5 +257,5 @@ def _cursor_key(cursor: Cursor) -> bytes:
     return cast(bytes, cursor.key())
 
 
-def _iterate(cursor: Cursor) -> Iterator[tuple[bytes, bytes]]:
+def iterate(cursor: Cursor) -> Iterator[tuple[bytes, bytes]]:
     return cast("Iterator[tuple[bytes, bytes]]", cursor.iternext())

@@ -25,16 +25,13 @@ from risingpy.storage.key_scan import (
     in_block,
     joined,
     read_around,
-    read_between,
     read_block,
-    read_leading,
     read_points,
-    read_prefix_pages,
-    read_prefixes,
 )
 from risingpy.storage.key_scan_backward import read_range_backward
 from risingpy.storage.known_keys import KnownKeys
 from risingpy.storage.mem_table import MemTable, WriteBatch, is_ascending
+from risingpy.storage.range_scan import read_between, read_leading, read_prefix_pages, read_prefixes
 from risingpy.storage.shard_writer import ShardWriter
 from risingpy.storage.stored_rows import StoredRows
 from risingpy.storage.table_codec import TableCodec

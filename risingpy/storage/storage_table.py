@@ -11,7 +11,8 @@ import pyarrow as pa
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
-from risingpy.storage.key_scan import read_first_between, read_points, read_prefixes
+from risingpy.storage.key_scan import read_points
+from risingpy.storage.range_scan import read_between, read_prefixes
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.stored_rows import rows_of
 from risingpy.storage.table_codec import TableCodec, whole_rows
@@ -94,8 +95,9 @@ class StorageTable:
         for shard in range(self._view.shards):
             prefixes = [vnode_prefix(self.schema.table_id, v) for v in np.flatnonzero(owners == shard).tolist()]
             with rows_of(self._view.snapshots[shard]) as rows:
-                page = read_first_between(rows, [(each + start, prefix_end(each)) for each in prefixes])
-            found += [(key[PREFIX_BYTES:], key, value) for key, value in zip(page.keys, page.values, strict=True)]
+                block = read_between(rows, [(each + start, prefix_end(each)) for each in prefixes], limit=1)
+            pairs = zip(block.keys.to_pylist(), block.values.to_pylist(), strict=True)
+            found += [(key[PREFIX_BYTES:], key, value) for key, value in pairs]
         if not found:
             return None
         _, key, value = min(found)

@@ -30,7 +30,7 @@ from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
 from risingpy.meta.state import MetaState
 from risingpy.optimizer.catalog import Relation
-from risingpy.storage import fault_points, key_scan, native_lmdb
+from risingpy.storage import fault_points, native_lmdb, range_scan
 from risingpy.storage.kernels.compile import load as load_kernels
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.storage_table import StorageTable
@@ -101,7 +101,7 @@ def prepare() -> None:
     Batches of two rows are written as those of large epochs are, single rows as in small ones.
     """
     load_kernels()
-    native_lmdb.FEWEST_ROWS = key_scan.FEW_RANGES = 2
+    native_lmdb.FEWEST_ROWS = range_scan.FEW_RANGES = 2
     WriteAheadLog.__init__.__kwdefaults__["segment_bytes"] = SMALL_SEGMENT
     barriers.FIRST_PAUSE_SECONDS = 0.001
     barriers.LONGEST_PAUSE_SECONDS = 0.01

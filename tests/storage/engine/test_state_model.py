@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.storage import key_scan, native_lmdb
+from risingpy.storage import native_lmdb, range_scan
 from risingpy.storage.key_encoding import compute_vnodes
 from risingpy.storage.lmdb_environment import MAP_BYTES
 from risingpy.storage.shard_store import EpochTransaction, ShardStore
@@ -37,7 +37,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[None]:
     with ExitStack() as stack:
         if request.param in ("by LMDB's functions", "as runs, both"):
             stack.enter_context(mock.patch.object(native_lmdb, "FEWEST_ROWS", 1))
-            stack.enter_context(mock.patch.object(key_scan, "FEW_RANGES", 0))
+            stack.enter_context(mock.patch.object(range_scan, "FEW_RANGES", 0))
         if request.param in ("as runs", "as runs, both"):
             stack.enter_context(eager_runs())
         yield
