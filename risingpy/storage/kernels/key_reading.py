@@ -8,8 +8,9 @@ kernel returns the number of rows that are no keys of such a column; their value
 from __future__ import annotations
 
 from risingpy.storage.kernels.compile import inlined, kernel
-from risingpy.storage.kernels.keys import DAY_NANOS, SIGN, SIGN_32, VALUE_TAG
+from risingpy.storage.kernels.keys import DAY_NANOS, SIGN_32, VALUE_TAG
 from risingpy.storage.kernels.memory import (
+    SIGN,
     copy_flipped,
     load_i32,
     load_i64,

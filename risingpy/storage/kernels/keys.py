@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from risingpy.storage.kernels.compile import inlined, kernel
 from risingpy.storage.kernels.memory import (
+    SIGN,
     copy_flipped,
     is_valid,
     load_i32,
@@ -23,7 +24,6 @@ from risingpy.storage.kernels.memory import (
 )
 
 VALUE_TAG = 1
-SIGN = -0x8000000000000000
 NAN = 0x7FF8000000000000
 INFINITY = 0x7FF0000000000000
 MAGNITUDE = 0x7FFFFFFFFFFFFFFF

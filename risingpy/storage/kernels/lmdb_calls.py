@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from risingpy.storage.kernels.compile import inlined, kernel
-from risingpy.storage.kernels.memory import copy, is_valid, load_i32, load_i64, order, store_i64
+from risingpy.storage.kernels.memory import compare, copy, is_valid, load_i32, load_i64, store_i64
 
 NOT_FOUND = -30798  # MDB_NOTFOUND
 NEXT, PREVIOUS = 8, 12  # MDB_NEXT, MDB_PREV
@@ -84,6 +84,26 @@ def copy_values(places: int, n: int, out: int, positions: int) -> None:
             copy(out + load_i64(positions + 8 * i), load_i64(places + 16 * i), length)
 
 
+@inlined
+def _go_to(get: int, cursor: int, words: int, key: int, length: int, is_behind: int) -> int:
+    """Goes to the first row at a key or behind it; behind it alone if `is_behind`."""
+    store_i64(words, length)
+    store_i64(words + 8, key)
+    status = _call(get, cursor, words, words + 16, SET_RANGE)
+    if status == 0 and is_behind != 0 and compare(load_i64(words + 8), load_i64(words), key, length) == 0:
+        status = _call(get, cursor, words, words + 16, NEXT)
+    return status
+
+
+@inlined
+def _give_row(words: int, keys: int, values: int, row: int) -> None:
+    """Sets the pairs of int64 of one row to address and length of the key and the value that LMDB gave."""
+    store_i64(keys + 16 * row, load_i64(words + 8))
+    store_i64(keys + 16 * row + 8, load_i64(words))
+    store_i64(values + 16 * row, load_i64(words + 24))
+    store_i64(values + 16 * row + 8, load_i64(words + 16))
+
+
 @kernel
 def find_range(
     get: int, cursor: int, start: int, start_length: int, is_behind: int, stop: int, stop_length: int, limit: int,
@@ -94,21 +114,12 @@ def find_range(
     From the key `start` on, or behind it, to `stop`. Returns how many; why it ended goes to the first of `words`: 0, or
     the code with which LMDB refused a call. Addresses hold until the transaction writes or ends.
     """
-    store_i64(words, start_length)
-    store_i64(words + 8, start)
-    status = _call(get, cursor, words, words + 16, SET_RANGE)
-    if status == 0 and is_behind != 0 and order(load_i64(words + 8), load_i64(words), start, start_length) == 0:
-        status = _call(get, cursor, words, words + 16, NEXT)
+    status = _go_to(get, cursor, words, start, start_length, is_behind)
     found = 0
     while status == 0 and found < limit:
-        length = load_i64(words)
-        key = load_i64(words + 8)
-        if order(key, length, stop, stop_length) >= 0:
+        if compare(load_i64(words + 8), load_i64(words), stop, stop_length) >= 0:
             break
-        store_i64(keys + 16 * found, key)
-        store_i64(keys + 16 * found + 8, length)
-        store_i64(values + 16 * found, load_i64(words + 24))
-        store_i64(values + 16 * found + 8, load_i64(words + 16))
+        _give_row(words, keys, values, found)
         found += 1
         status = _call(get, cursor, words, words + 16, NEXT)
     store_i64(words, 0 if status == NOT_FOUND else status)
@@ -116,20 +127,16 @@ def find_range(
 
 
 @inlined
-def _begins_with(key: int, length: int, prefix: int, prefix_length: int) -> bool:
-    return length >= prefix_length and order(key, prefix_length, prefix, prefix_length) == 0
-
-
-@inlined
-def _lies_in(key: int, length: int, starts: int, start_offsets: int, stops: int, stop_offsets: int, i: int) -> bool:
-    """Whether a key that is not before start i is before stop i; without stops, whether it begins with start i."""
-    data = stops if stops != 0 else starts
-    offsets = stop_offsets if stops != 0 else start_offsets
-    begin = load_i32(offsets + 4 * i)
-    end = load_i32(offsets + 4 * i + 4)
+def _lies_in(words: int, starts: int, start_offsets: int, stops: int, stop_offsets: int, i: int) -> bool:
+    """Whether the key, which is not before start i, is before stop i; without stops, whether it begins with start i."""
+    length = load_i64(words)
+    key = load_i64(words + 8)
     if stops != 0:
-        return order(key, length, data + begin, end - begin) < 0
-    return _begins_with(key, length, data + begin, end - begin)
+        begin = load_i32(stop_offsets + 4 * i)
+        return compare(key, length, stops + begin, load_i32(stop_offsets + 4 * i + 4) - begin) < 0
+    begin = load_i32(start_offsets + 4 * i)
+    shared = load_i32(start_offsets + 4 * i + 4) - begin
+    return length >= shared and compare(key, shared, starts + begin, shared) == 0
 
 
 @kernel
@@ -150,25 +157,16 @@ def find_in_ranges(
     status = 0
     while i < n and found < room:
         limit = load_i64(limits + 8 * i) if limits != 0 else NO_LIMIT
-        if given > 0 and found == 0:
-            store_i64(words, load_i64(state + 16))
-            store_i64(words + 8, load_i64(state + 24))
-            status = _call(get, cursor, words, words + 16, SET_RANGE)
-            if status == 0:
-                status = _call(get, cursor, words, words + 16, NEXT)
+        if given > 0:
+            status = _go_to(get, cursor, words, load_i64(state + 24), load_i64(state + 16), 1)
         elif limit > 0:
             _set_bytes(words, starts, start_offsets, i)
             status = _call(get, cursor, words, words + 16, SET_RANGE)
         while status == 0 and given < limit:
-            key = load_i64(words + 8)
-            length = load_i64(words)
-            if not _lies_in(key, length, starts, start_offsets, stops, stop_offsets, i):
+            if not _lies_in(words, starts, start_offsets, stops, stop_offsets, i):
                 break
             store_i64(numbers + 8 * found, i)
-            store_i64(keys + 16 * found, key)
-            store_i64(keys + 16 * found + 8, length)
-            store_i64(values + 16 * found, load_i64(words + 24))
-            store_i64(values + 16 * found + 8, load_i64(words + 16))
+            _give_row(words, keys, values, found)
             found += 1
             given += 1
             if found == room and given < limit:
@@ -209,7 +207,7 @@ def _write_row(
 def _precedes(keys: int, key_offsets: int, row: int, other: int, other_length: int) -> bool:
     """Whether a key sorts before another one."""
     start = load_i32(key_offsets + 4 * row)
-    return order(keys + start, load_i32(key_offsets + 4 * row + 4) - start, other, other_length) < 0
+    return compare(keys + start, load_i32(key_offsets + 4 * row + 4) - start, other, other_length) < 0
 
 
 @inlined

@@ -118,11 +118,11 @@ def copy(target: int, source: int, length: int) -> None:
     copy_flipped(target, source, length, 0)
 
 
-_SIGN = -0x8000000000000000  # its flip makes signed words compare as unsigned ones
+SIGN = -0x8000000000000000  # its flip makes signed words compare as unsigned ones
 
 
 @inlined
-def order(a: int, a_length: int, b: int, b_length: int) -> int:
+def compare(a: int, a_length: int, b: int, b_length: int) -> int:
     """Below 0, 0 or above 0 as the byte string a sorts before b, equals it, or sorts behind it."""
     length = min(a_length, b_length)
     k = 0
@@ -130,7 +130,7 @@ def order(a: int, a_length: int, b: int, b_length: int) -> int:
         left = load_i64(a + k)
         right = load_i64(b + k)
         if left != right:
-            return -1 if swap_bytes(left) ^ _SIGN < swap_bytes(right) ^ _SIGN else 1
+            return -1 if swap_bytes(left) ^ SIGN < swap_bytes(right) ^ SIGN else 1
         k += 8
     while k < length:
         difference = load_u8(a + k) - load_u8(b + k)

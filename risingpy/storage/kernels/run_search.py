@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from risingpy.storage.kernels.compile import inlined, kernel
-from risingpy.storage.kernels.memory import load_i32, load_i64, order, store_i64
+from risingpy.storage.kernels.memory import compare, load_i32, load_i64, store_i64
 
 
 @inlined
 def _order_of_row(keys: int, offsets: int, row: int, other: int, other_length: int) -> int:
     start = load_i32(offsets + 4 * row)
-    return order(keys + start, load_i32(offsets + 4 * row + 4) - start, other, other_length)
+    return compare(keys + start, load_i32(offsets + 4 * row + 4) - start, other, other_length)
 
 
 @inlined

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from risingpy.storage.kernels.compile import inlined, kernel
 from risingpy.storage.kernels.grouping import partial_word
-from risingpy.storage.kernels.memory import load_i32, load_i64, load_u8, store_i64, swap_bytes
+from risingpy.storage.kernels.memory import compare, load_i32, load_i64, load_u8, store_i64, swap_bytes
 
-SIGN = -0x8000000000000000
 LARGE_RUN = 64  # below, counting bytes costs more than comparing keys
 
 
@@ -121,21 +120,7 @@ def _is_after(data: int, offsets: int, skip: int, a: int, b: int) -> bool:
     b_start = data + _start(offsets, b, skip)
     a_length = _length(offsets, a, skip)
     b_length = _length(offsets, b, skip)
-    shared = min(a_length, b_length)
-    k = 0
-    while k + 8 <= shared:
-        x = load_i64(a_start + k)
-        y = load_i64(b_start + k)
-        if x != y:
-            return (swap_bytes(x) ^ SIGN) > (swap_bytes(y) ^ SIGN)
-        k += 8
-    while k < shared:
-        x = load_u8(a_start + k)
-        y = load_u8(b_start + k)
-        if x != y:
-            return x > y
-        k += 1
-    return a_length > b_length
+    return compare(a_start, a_length, b_start, b_length) > 0
 
 
 @inlined
