@@ -8,6 +8,8 @@ PostgreSQL has one (https://www.postgresql.org/docs/15/errcodes-appendix.html).
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SqlError(Exception):
     """An error with a SQLSTATE, for the client to act on.
@@ -236,6 +238,16 @@ class DeadlockDetected(SqlError):
     """Two transactions wait for each other; this one gives way, and the client may retry."""
 
     sqlstate = "40P01"
+
+
+class StatementTooComplex(SqlError):
+    """Expressions nest too deeply to be planned: to be computed in steps."""
+
+    sqlstate = "54001"
+
+    def __init__(self, message: str = "stack depth limit exceeded", **fields: Any) -> None:
+        fields.setdefault("hint", "The statement nests its expressions too deeply.")
+        super().__init__(message, **fields)
 
 
 class QueryCanceled(SqlError):

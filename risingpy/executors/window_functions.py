@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.errors import SqlError
+from risingpy.executors.expression.chunk_query import thread_connection
 from risingpy.executors.expression.duckdb_connection import translate_error
-from risingpy.executors.expression.evaluate import thread_connection
 from risingpy.executors.expression.nodes import InputRef, Literal
 from risingpy.executors.expression.window_calls import (
     FRAMELESS,

@@ -15,7 +15,7 @@ import pyarrow as pa
 from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError, StalePlan, UndefinedTable
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
 from risingpy.executors.expression.duckdb_functions import register_further
-from risingpy.executors.expression.duckdb_sql import compile_expression
+from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.functions.waiting import sleeps_end_with
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.sql_text import intervals_apart
@@ -117,12 +117,12 @@ class BatchRunner:
 
     def evaluate(self, expressions: Sequence[Expr], schema: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         """Expressions over rows (c0…); `schema` has their types."""
+        selected = Selected(lambda index: f"t.c{index}")
         columns = ", ".join(
-            f"{compile_expression(bound(expr, parameters), lambda index: f'c{index}', strict=True)} AS c{position}"
-            for position, expr in enumerate(expressions)
+            f"{selected.sql(bound(expr, parameters))} AS c{position}" for position, expr in enumerate(expressions)
         )
         with self._cursor({"given_rows": rows}) as cursor:
-            batches = self._batches(cursor, f"SELECT {columns} FROM given_rows", schema)
+            batches = self._batches(cursor, f"SELECT {columns} FROM {selected.source('given_rows AS t')}", schema)
             return self.as_table(schema, batches)
 
     def _run_in_duckdb(self, plan: LogicalPlan, snapshot: Snapshot) -> Iterator[pa.RecordBatch]:

@@ -10,11 +10,11 @@ so that nothing stands between an order and whoever reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from risingpy.errors import FeatureNotSupported, InternalError, SqlError
-from risingpy.executors.expression.duckdb_sql import compile_expression
+from risingpy.executors.expression.duckdb_sql import Selected, compile_expression
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.window_sql import window_sql
 from risingpy.optimizer.batch_aggregates import aggregate_sql
@@ -45,6 +45,7 @@ from risingpy.optimizer.rewrite import is_volatile
 ScanName = Callable[[Scan], str]
 
 _NO_COLUMNS = "0 AS c0"  # DuckDB has no SELECT of nothing; whoever reads it reads no column
+_NO_ROW = "(SELECT 0) AS t"  # what a row of constants is from
 _JOIN_WORDS = {
     JoinKind.INNER: "JOIN",
     JoinKind.LEFT: "LEFT JOIN",
@@ -70,7 +71,7 @@ def _column(index: int) -> str:
 
 
 def _expression(expr: Expr, column: Callable[[int], str] = _column) -> str:
-    return compile_expression(expr, column, strict=True)
+    return compile_expression(expr, column)
 
 
 class _Writer:
@@ -84,7 +85,7 @@ class _Writer:
             case Values():
                 return self._values(plan)
             case Filter():
-                return f"SELECT * FROM {self._input(plan.input)} WHERE {_expression(plan.predicate)}"
+                return self._filter(plan)
             case Project():
                 return self._project(plan)
             case ProjectSet():
@@ -118,22 +119,30 @@ class _Writer:
             case _:
                 assert_never(plan)
 
-    def _input(self, plan: LogicalPlan) -> str:
-        return f"({self.write(plan)}) AS t"
+    def _input(self, plan: LogicalPlan, selected: Selected | None = None) -> str:
+        source = f"({self.write(plan)}) AS t"
+        return source if selected is None else selected.source(source)
 
-    def _ordered(self, plan: LogicalPlan) -> str:
+    def _filter(self, plan: Filter) -> str:
+        selected = Selected(_column)
+        condition = selected.sql(plan.predicate)
+        own = "*" if selected.is_plain else _listed(map(_column, range(len(plan.schema))))
+        return f"SELECT {own} FROM {selected.source(self._input(plan.input))} WHERE {condition}"
+
+    def _ordered(self, plan: LogicalPlan, selected: Selected | None = None) -> str:
         """What follows FROM for a plan that may be sorted and limited at its top."""
         limit = ""
         if isinstance(plan, Limit):
             if plan.with_ties and plan.limit is not None and isinstance(plan.input, Sort):
-                return f"({self._with_ties(plan, plan.input)}) AS t{_order_by(plan.input.keys)}"
+                source = f"({self._with_ties(plan, plan.input)}) AS t"
+                return f"{source if selected is None else selected.source(source)}{_order_by(plan.input.keys)}"
             limit = _limit(plan)
             plan = plan.input
         order = ""
         if isinstance(plan, Sort):
             order = _order_by(plan.keys)
             plan = plan.input
-        return f"{self._input(plan)}{order}{limit}"
+        return f"{self._input(plan, selected)}{order}{limit}"
 
     def _with_ties(self, plan: Limit, sort: Sort) -> str:
         """DuckDB has no WITH TIES: the rows behind the offset whose rank is in the limit. LIMIT 0 has no last row."""
@@ -172,20 +181,27 @@ class _Writer:
     def _values(self, plan: Values) -> str:
         if not plan.schema:
             return f"SELECT {_NO_COLUMNS} FROM range({len(plan.rows)})"
-        rows = ", ".join(f"({', '.join(_expression(e) for e in row)})" for row in plan.rows)
+        selections = [Selected(_column) for _ in plan.rows]
+        texts = [[own.sql(e) for e in row] for own, row in zip(selections, plan.rows, strict=True)]
+        if not all(own.is_plain for own in selections):
+            selects = zip(selections, texts, strict=True)
+            return " UNION ALL ".join(f"(SELECT {_listed(row)} FROM {own.source(_NO_ROW)})" for own, row in selects)
+        rows = ", ".join(f"({', '.join(row)})" for row in texts)
         return f"SELECT * FROM (VALUES {rows}) AS t({', '.join(f'c{i}' for i in range(len(plan.schema)))})"
 
     def _project(self, plan: Project) -> str:
-        columns = ", ".join(f"{_expression(e)} AS c{i}" for i, e in enumerate(plan.expressions))
+        selected = Selected(_column)
+        columns = _listed(map(selected.sql, plan.expressions))
         # What gives another value for each row is computed of the rows that are left, in their order.
         source = self._input if any(map(is_volatile, plan.expressions)) else self._ordered
-        return f"SELECT {columns or _NO_COLUMNS} FROM {source(plan.input)}"
+        return f"SELECT {columns} FROM {source(plan.input, selected)}"
 
     def _project_set(self, plan: ProjectSet) -> str:
         """DuckDB, too, unnests lists in step; the numbers are one more list, as long as the longest."""
         width = len(plan.input.schema)
         inner = [*(f"{_column(i)} AS c{i}" for i in range(width))]
-        inner += [f"{_expression(e)} AS l{k}" for k, e in enumerate(plan.lists)]
+        selected = Selected(_column)
+        inner += [f"{selected.sql(e)} AS l{k}" for k, e in enumerate(plan.lists)]
         longest = f"greatest({', '.join(f'coalesce(len(t.l{k}), 0)' for k in range(len(plan.lists)))})"
         numbers = f"range(1, {longest} + 1)"
         if plan.outer:
@@ -193,14 +209,14 @@ class _Writer:
         columns = [f"{_column(i)} AS c{i}" for i in range(width)]
         columns += [f"unnest({numbers}) AS c{width}"]
         columns += [f"unnest(t.l{k}) AS c{width + 1 + k}" for k in range(len(plan.lists))]
-        return f"SELECT {', '.join(columns)} FROM (SELECT {', '.join(inner)} FROM {self._input(plan.input)}) AS t"
+        source = selected.source(self._input(plan.input))
+        return f"SELECT {', '.join(columns)} FROM (SELECT {', '.join(inner)} FROM {source}) AS t"
 
     def _aggregate(self, plan: Aggregate) -> str:
         keys = [_column(index) for index in plan.group_key]
         columns = [*keys, *(aggregate_sql(call, plan.input.schema) for call in plan.calls)]
-        listed = ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns))
         group_by = f" GROUP BY {', '.join(dict.fromkeys(keys))}" if keys else ""
-        return f"SELECT {listed or _NO_COLUMNS} FROM {self._input(plan.input)}{group_by}"
+        return f"SELECT {_listed(columns)} FROM {self._input(plan.input)}{group_by}"
 
     def _join(self, plan: Join) -> str:
         split = len(plan.left.schema)
@@ -208,13 +224,17 @@ class _Writer:
         def column(index: int) -> str:
             return f"l.c{index}" if index < split else f"r.c{index - split}"
 
-        columns = ", ".join(f"{column(i)} AS c{i}" for i in range(len(plan.schema)))
         condition = "" if plan.kind is JoinKind.CROSS else " ON TRUE"
         if plan.condition is not None:
             condition = f" ON {_expression(plan.condition, column)}"
         left, right = self.write(plan.left), self.write(plan.right)
         tables = f"({left}) AS l {_JOIN_WORDS[plan.kind]} ({right}) AS r{condition}"
-        return f"SELECT {columns or _NO_COLUMNS} FROM {tables}"
+        return f"SELECT {_listed(map(column, range(len(plan.schema))))} FROM {tables}"
+
+
+def _listed(columns: Iterable[str]) -> str:
+    """The columns, called c0, c1, …"""
+    return ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns)) or _NO_COLUMNS
 
 
 def _order_by(keys: Sequence[SortKey]) -> str:

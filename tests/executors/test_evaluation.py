@@ -31,6 +31,7 @@ from risingpy.types import (
     TIMESTAMP,
     VARCHAR,
     SqlType,
+    array_of,
     numeric,
 )
 from risingpy.types import NARROW_NUMERIC as NUMERIC
@@ -104,16 +105,69 @@ ERRORS: list[tuple[Expr, str, str]] = [
 
 @pytest.mark.parametrize(("expr", "sqlstate", "message"), ERRORS, ids=[message for _, _, message in ERRORS])
 def test_errors_are_postgres(expr: Expr, sqlstate: str, message: str) -> None:
-    sql = compile_expression(expr, lambda index: f"c{index}", strict=True)
+    sql = compile_expression(expr, lambda index: f"c{index}")
     with pytest.raises(duckdb.Error) as raised:
         connect().sql(f"SELECT {sql}").to_arrow_table()
     error = translate_error(raised.value)
     assert (error.sqlstate, error.message) == (sqlstate, message)
 
 
-def test_not_strict_gives_null() -> None:
-    sql = compile_expression(call("divide", INTEGER, number(1), number(0)), lambda index: f"c{index}", strict=False)
-    assert connect().sql(f"SELECT {sql}").fetchall() == [(None,)]
+X, Y = InputRef(0, INTEGER), InputRef(1, INTEGER)
+QUOTIENT = call("divide", INTEGER, number(10), X)  # fails for x = 0
+IS_ZERO = call("eq", BOOLEAN, X, number(0))
+READ = Cast(InputRef(2, VARCHAR), INTEGER)  # fails for the text 'x'
+
+# What fails is NULL by itself. Over x = 0, 5, NULL, y = 1, 2, 3 and the texts 'x', '7', NULL: values and failures.
+PARTS: list[tuple[str, Expr, list[object], int]] = [
+    ("alone", QUOTIENT, [None, 2, None], 1),
+    ("IS NULL", call("is_null", BOOLEAN, QUOTIENT), [True, False, True], 1),
+    ("COALESCE", call("coalesce", INTEGER, QUOTIENT, number(-1)), [-1, 2, -1], 1),
+    ("two failures", call("coalesce", INTEGER, QUOTIENT, READ, number(-1)), [-1, 2, -1], 2),
+    (
+        "a comparison of what failed is unknown",
+        call("or", BOOLEAN, call("gt", BOOLEAN, QUOTIENT, number(1)), call("eq", BOOLEAN, Y, number(1))),
+        [True, True, None],
+        1,
+    ),
+    ("CASE", Case(((IS_ZERO, number(-1)),), QUOTIENT, INTEGER), [-1, 2, None], 0),
+    (
+        "a condition of CASE",
+        Case(((call("gt", BOOLEAN, QUOTIENT, number(1)), number(1)),), READ, INTEGER),
+        [None, 1, None],
+        2,
+    ),
+    (
+        "an argument of a call that takes NULLs",
+        call("concat", VARCHAR, Literal("<", VARCHAR), QUOTIENT, Literal(">", VARCHAR)),
+        ["<>", "<2>", "<>"],
+        1,
+    ),
+    ("a sum", call("add", INTEGER, call("add", INTEGER, QUOTIENT, READ), Y), [None, 11, None], 2),
+    (
+        "an array's elements",
+        call("array", array_of(INTEGER), QUOTIENT, Y, READ),
+        [[None, 1, None], [2, 2, 7], [None, 3, None]],
+        2,
+    ),
+    ("a safe cast", Cast(InputRef(2, VARCHAR), INTEGER, safe=True), [None, 7, None], 0),
+]
+
+
+@pytest.mark.parametrize(("expr", "values", "failures"), [part[1:] for part in PARTS], ids=[part[0] for part in PARTS])
+def test_only_the_part_that_fails_is_null(expr: Expr, values: list[object], failures: int) -> None:
+    columns = [pa.array([0, 5, None], pa.int32()), pa.array([1, 2, 3], pa.int32()), pa.array(["x", "7", None])]
+    projected, errors = Evaluator(None, [expr]).evaluate(make_chunk(np.ones(3, np.int8), columns))
+    assert (projected.column("c0").to_pylist(), errors) == (values, failures)
+
+
+@pytest.mark.parametrize(("name", "kept"), [("or", [0, 5]), ("and", [5])])
+def test_a_predicate_evaluates_what_counts(name: str, kept: list[int]) -> None:
+    """x = 0 OR 10 / x > 1, and NOT x = 0 AND 10 / x > 1: nothing fails."""
+    first = IS_ZERO if name == "or" else call("not", BOOLEAN, IS_ZERO)
+    predicate = call(name, BOOLEAN, first, call("gt", BOOLEAN, QUOTIENT, number(1)))
+    columns = [pa.array([0, 5, 20, None], pa.int32())]
+    chosen, errors = Evaluator(predicate, None).evaluate(make_chunk(np.ones(4, np.int8), columns))
+    assert (chosen.column("c0").to_pylist(), errors) == (kept, 0)
 
 
 def test_a_malformed_pattern_costs_its_row_only() -> None:

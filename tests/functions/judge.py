@@ -24,7 +24,7 @@ import pyarrow as pa
 from risingpy.errors import SqlError
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
-from risingpy.executors.expression.duckdb_sql import compile_expression
+from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder.context import SessionValues
@@ -230,8 +230,9 @@ def _batch(
 
 
 def _run(expr: Expr, chunk: pa.Table) -> pa.ChunkedArray:
-    sql = compile_expression(expr, lambda index: f"c{index}", strict=True)
-    return _connection().sql(f"SELECT {sql} AS answer FROM chunk").to_arrow_table().column(0).cast(expr.type.arrow)
+    selected = Selected(lambda index: f"t.c{index}")
+    sql = f"SELECT {selected.sql(expr)} AS answer FROM {selected.source('chunk AS t')}"
+    return _connection().sql(sql).to_arrow_table().column(0).cast(expr.type.arrow)
 
 
 def _single(expr: Expr, chunk: pa.Table, zone: str) -> str | None:

@@ -108,7 +108,7 @@ def _average(
         divided = Cast(divided, result)
     is_empty = Call("eq", (count, Literal(0, BIGINT)), BOOLEAN)
     case = Case(((is_empty, Literal(None, result)),), divided, result)
-    return compile_expression(case, texts.__getitem__, strict=True)
+    return compile_expression(case, texts.__getitem__)
 
 
 def _quotient(total: Expr, count: Expr) -> Expr:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from risingpy.executors.expression.nodes import Call, Literal
+from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.sql_text import quoted, raised
 from risingpy.types import DOUBLE, MAX_PRECISION, SqlType, TypeKind
 
 _MIN_SCALE = r"CAST(length(regexp_extract(CAST({0} AS VARCHAR), '\.(\d*?)0*$', 1)) AS INTEGER)"
 _DEGREE = "0.0174532925199432957692"  # in radians
+FLOAT_SUMS = {"add": "+", "subtract": "-"}
 _BITS = {TypeKind.SMALLINT: 16, TypeKind.INTEGER: 32, TypeKind.BIGINT: 64}
 
 
@@ -28,10 +29,35 @@ def _subtract(call: Call, args: list[str]) -> str:
 
 def _sum(operator: str, call: Call, args: list[str]) -> str:
     plain = f"({args[0]} {operator} {args[1]})"
-    # DuckDB has integers and doubles right; its decimals' result type is not ours, and date + interval is.
-    if call.type.is_float:
-        return _in_range(plain, _finite(args), may_be_zero="TRUE", type_=call.type)
+    # DuckDB has integers right; its decimals' result type is not ours, and date + interval is. Floats: `float_sum`.
     return plain if call.type.is_integer else f"CAST({plain} AS {call.type.duckdb})"
+
+
+def float_terms(call: Call) -> list[tuple[str, Expr]]:
+    """The terms of a sum of floats from left to right, each with the operator in front of it."""
+    terms: list[tuple[str, Expr]] = []
+    rest: Expr = call
+    while isinstance(rest, Call) and rest.function in FLOAT_SUMS and rest.type == call.type:
+        operator = FLOAT_SUMS[rest.function]
+        rest, last = rest.args
+        terms.append((operator, last))
+    return [("+", rest), *reversed(terms)]
+
+
+def float_sum(type_: SqlType, operators: Sequence[str], args: Sequence[str]) -> str:
+    """`args[0]`, and the others added or subtracted by their operators.
+
+    A sum that has once become infinite never is finite again. So only one that is not is looked at step by step.
+    """
+    added = list(zip(operators, args[1:], strict=True))
+    total = args[0] + "".join(f" {operator} {arg}" for operator, arg in added)
+    overflow = raised("22003", quoted("value out of range: overflow"), type_)
+    if len(args) == 2:
+        return f"CASE WHEN isfinite({total}) THEN {total} WHEN {_finite(args)} THEN {overflow} ELSE {total} END"
+    terms = [args[0], *(f"-{arg}" if operator == "-" else arg for operator, arg in added)]
+    step = f"CASE WHEN isinf(a + b) AND isfinite(a) AND isfinite(b) THEN {overflow} ELSE a + b END"
+    checked = f"list_reduce([{', '.join(terms)}], lambda a, b: {step})"
+    return f"CASE WHEN isfinite({total}) THEN {total} WHEN {total} IS NULL THEN NULL ELSE {checked} END"
 
 
 def _multiply(call: Call, args: list[str]) -> str:
@@ -176,14 +202,18 @@ def _radians(call: Call, args: list[str]) -> str:
 
 def _in_range(value: str, applies: str, *, may_be_zero: str = "FALSE", type_: SqlType = DOUBLE) -> str:
     """`value`, which where `applies` holds must not be infinite, and zero only where it may be."""
-    failures = [
-        (f"{applies} AND isinf({value})", "value out of range: overflow"),
-        (f"{applies} AND {value} = 0 AND NOT ({may_be_zero})", "value out of range: underflow"),
-    ]
-    return _guarded("22003", failures, value, type_)
+    if may_be_zero == "TRUE":
+        usual, failures = f"isfinite({value})", [(f"{applies} AND isinf({value})", "value out of range: overflow")]
+    else:
+        usual = f"isfinite({value}) AND {value} <> 0"
+        failures = [
+            (f"{applies} AND isinf({value})", "value out of range: overflow"),
+            (f"{applies} AND {value} = 0 AND NOT ({may_be_zero})", "value out of range: underflow"),
+        ]
+    return f"CASE WHEN {usual} THEN {value} ELSE {_guarded('22003', failures, value, type_)} END"
 
 
-def _finite(args: list[str]) -> str:
+def _finite(args: Sequence[str]) -> str:
     return " AND ".join(f"isfinite({arg})" for arg in args)
 
 

@@ -1,7 +1,8 @@
 """Every canonical function of the signature table as DuckDB SQL.
 
 `TEMPLATES` has those that are a pattern of their arguments `{0}`, `{1}`… and of `{type}`, the result's. `SPECIAL` has
-a function for each of the others: DuckDB's own differs from PostgreSQL's in errors, edges or types.
+a function for each of the others: DuckDB's own differs from PostgreSQL's in errors, edges or types. AND, OR and
+COALESCE, whose arguments are not all evaluated, are in `sql_branches`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from risingpy.executors.expression.sql_text import own_call, raised
 TEMPLATES: dict[str, str] = {
     # comparison and logic
     "eq": "({0} = {1})", "ne": "({0} <> {1})",
-    "and": "({0} AND {1})", "or": "({0} OR {1})", "not": "(NOT {0})",
+    "not": "(NOT {0})",
     "is_null": "({0} IS NULL)", "is_not_null": "({0} IS NOT NULL)",
     "is_true": "coalesce({0}, FALSE)", "is_not_true": "(NOT coalesce({0}, FALSE))",
     "is_false": "(NOT coalesce({0}, TRUE))", "is_not_false": "coalesce({0}, TRUE)",

@@ -77,6 +77,9 @@ def _array_sum(call: Call, args: list[str]) -> str:
     return f"CAST(list_sum({args[0]}) AS {call.type.duckdb})"
 
 
+# Whose second argument is the body of a lambda over the elements of the first.
+OVER_ELEMENTS = frozenset({"map_filter", "array_transform"})
+
 MAPS: dict[str, Compile] = {
     "map": _map,
     "map_from_entries": _made,

@@ -193,7 +193,6 @@ def _like_bytes(*, negated: bool) -> Callable[[Call, list[str]], str]:
 
 
 STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
-    "coalesce": lambda call, args: f"coalesce({', '.join(args)})",
     "greatest": _extreme("greatest", ">"),
     "least": _extreme("least", "<"),
     "in": _in,

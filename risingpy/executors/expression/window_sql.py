@@ -41,7 +41,7 @@ def window_sql(
     `partition_by` are SQL expressions; `order_by` too, each with its direction (`DESC NULLS LAST`) and type.
     """
     check_window_call(call)
-    args = [compile_expression(arg, column, strict=True) for arg in call.args]
+    args = [compile_expression(arg, column) for arg in call.args]
     over = f" OVER ({_window(call, column, partition_by, order_by)})"
     condition = "" if call.filter is None else f" FILTER (WHERE {column(call.filter)})"
     if call.function not in FRAMELESS | VALUE_FUNCTIONS:
@@ -113,7 +113,7 @@ def _frame(frame: Frame, column: Column) -> str:
 def _bound(bound: FrameBound, column: Column) -> str:
     if bound.offset is None:
         return bound.kind.value
-    return f"{compile_expression(bound.offset, column, strict=True)} {bound.kind.value}"
+    return f"{compile_expression(bound.offset, column)} {bound.kind.value}"
 
 
 def _check_offset(bound: FrameBound, which: str) -> None:

@@ -9,7 +9,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from sqlglot import exp
 
-from risingpy.errors import SqlError
+from risingpy.errors import StatementTooComplex
 from risingpy.executors.expression.nodes import CorrelatedRef, Expr
 from risingpy.frontend.binder.coercion import Coercer
 from risingpy.frontend.binder.parameters import Parameters
@@ -99,9 +99,7 @@ def depth_limited(bind: Callable[P, R]) -> Callable[P, R]:
         try:
             return bind(*args, **kwargs)
         except RecursionError:
-            raise SqlError(
-                "stack depth limit exceeded", sqlstate="54001", hint="The statement nests its expressions too deeply."
-            ) from None
+            raise StatementTooComplex from None
 
     return limited
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from risingpy.errors import SqlError, SyntaxError_
+from risingpy.errors import StatementTooComplex, SyntaxError_
 from risingpy.frontend.parser.ast import Expression, ParsedStatement, Query
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.dialect import UnexpectedToken
@@ -90,9 +90,7 @@ def _guarded(tokens: list[Token], following: Token | None, sql: str, read: Calla
     except UnexpectedToken as error:
         raise _syntax_error(error.token or following, tokens[-1], sql) from None
     except RecursionError:
-        raise SqlError(
-            "stack depth limit exceeded", sqlstate="54001", hint="The statement nests its expressions too deeply."
-        ) from None
+        raise StatementTooComplex from None
     return result
 
 

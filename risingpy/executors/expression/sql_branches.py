@@ -1,0 +1,130 @@
+"""CASE, AND, OR and COALESCE as pieces of SQL: a part is evaluated for those rows that come as far as it.
+
+What is bound in a SELECT further inside is computed before any of these is, so it needs a condition of its own: that
+the parts before have not settled the row. Only then are those parts bound, too, in one column.
+
+    b IS NULL OR <deep>  =>  … OR b1 FROM (SELECT *, CASE WHEN (b0 IS NOT TRUE) THEN <deep> END AS b1 FROM
+                                          (SELECT *, b IS NULL AS b0 FROM …))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from risingpy.executors.expression.nodes import Case, Expr
+from risingpy.executors.expression.sql_tree import Guard, Piece, Tree
+
+Compile = Callable[[Expr, Guard | None], Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class InTurn:
+    """A function whose arguments are evaluated one after the other, until one settles the result."""
+
+    joint: str
+    open: str  # of the result of the first ones: whether the next argument counts
+
+
+IN_TURN = {
+    "and": InTurn(" AND ", "({} IS NOT FALSE)"),
+    "or": InTurn(" OR ", "({} IS NOT TRUE)"),
+    "coalesce": InTurn(", ", "({} IS NULL)"),
+}
+
+
+def in_turn(name: str, operands: Sequence[Expr], compile_part: Compile, tree: Tree, guard: Guard | None) -> Piece:
+    """The call of one of `IN_TURN`."""
+    function = IN_TURN[name]
+    parts: list[Piece] = []
+
+    def so_far() -> Piece:
+        if len(parts) == 1 and name != "coalesce":
+            return parts[0]
+        call = name if name == "coalesce" else ""
+        return _piece(f"{call}({function.joint.join(part.text for part in parts)})", parts)
+
+    def still_open() -> Piece:
+        settled = so_far()
+        if not settled.simple:
+            settled = tree.bound(settled, guard)
+            parts[:] = [settled]
+        is_open = Piece(function.open.format(settled.text), 1, settled.layer)
+        # Where the guard does not hold the column is NULL, which leaves the next part open.
+        return is_open if guard is None else tree.bound(is_open, guard)
+
+    for k, operand in enumerate(operands):
+        own = still_open if k else guard
+        parts.append(tree.cut(compile_part(operand, own), own))
+    return so_far()
+
+
+def case_in_turn(case: Case, compile_part: Compile, tree: Tree, guard: Guard | None) -> Piece:
+    """`CASE WHEN … THEN … ELSE … END`; a CASE in the ELSE becomes further branches."""
+    branches, default = list(case.branches), case.default
+    while isinstance(default, Case):
+        branches += default.branches
+        default = default.default
+    choice = _Choice(tree, guard)
+    for condition, _ in branches:
+        own = choice.undecided if choice.conditions else guard
+        choice.conditions.append(tree.cut(compile_part(condition, own), own))
+    results = []
+    for number, (_, result) in enumerate(branches, 1):
+        own = choice.branch(number)
+        results.append(tree.cut(compile_part(result, own), own))
+    other = choice.branch(0)
+    return choice.case(results, tree.cut(compile_part(default, other), other))
+
+
+@dataclass(slots=True)
+class _Choice:
+    """Which branch of a CASE counts for a row: its conditions, numbered from 1, and columns with the number."""
+
+    tree: Tree
+    guard: Guard | None
+    conditions: list[Piece] = field(default_factory=list)
+    first: Piece | None = None  # the number of the branch among the first `decided`, or NULL
+    decided: int = 0
+    chosen: Piece | None = None  # the number among all, 0 for the ELSE
+
+    def undecided(self) -> Piece:
+        """The guard of the next condition: none before it is true."""
+        if self.first is None or self.decided < len(self.conditions):
+            self.first = self.tree.bound(self._number(""), self.guard)
+            self.decided = len(self.conditions)
+            for k in range(self.decided):
+                self.conditions[k] = Piece(f"({self.first.text} = {k + 1})", 1, self.first.layer)
+        is_open = Piece(f"({self.first.text} IS NULL)", 1, self.first.layer)
+        return is_open if self.guard is None else self.tree.bound(is_open, self.guard)
+
+    def branch(self, number: int) -> Guard:
+        def is_chosen() -> Piece:
+            if self.chosen is None:
+                self.chosen = self.tree.bound(self._number(" ELSE 0"), self.guard)
+            return Piece(f"({self.chosen.text} = {number})", 1, self.chosen.layer)
+
+        return is_chosen
+
+    def _number(self, otherwise: str) -> Piece:
+        open_ones = list(enumerate(self.conditions, 1))[self.decided :]
+        whens = [f"WHEN {condition.text} THEN {number}" for number, condition in open_ones]
+        parts = [condition for _, condition in open_ones]
+        if self.first is not None:
+            whens.insert(0, f"WHEN {self.first.text} IS NOT NULL THEN {self.first.text}")
+            parts.append(self.first)
+        return _piece(f"CASE {' '.join(whens)}{otherwise} END", parts)
+
+    def case(self, results: Sequence[Piece], default: Piece) -> Piece:
+        if self.chosen is None:
+            conditions, of = self.conditions, ""
+        else:
+            conditions, of = [Piece(str(k)) for k in range(1, len(results) + 1)], f" {self.chosen.text}"
+        pairs = zip(conditions, results, strict=True)
+        whens = " ".join(f"WHEN {condition.text} THEN {result.text}" for condition, result in pairs)
+        parts = [*conditions, *results, default, *([] if self.chosen is None else [self.chosen])]
+        return _piece(f"CASE{of} {whens} ELSE {default.text} END", parts)
+
+
+def _piece(text: str, parts: Sequence[Piece]) -> Piece:
+    return Piece(text, 1 + max(part.depth for part in parts), max(part.layer for part in parts))

@@ -1,0 +1,142 @@
+"""SQL as a tree of pieces, in which what is used twice is bound once: its text grows with the expression, not faster.
+
+A piece is an expression's text over what is bound already. There are two ways to bind one:
+
+* as a column of an inner SELECT (`Layers`): cheap, and what nests too deeply is cut this way, for DuckDB takes
+  superlinear time over deep expressions;
+
+      a * b + 1  =>  SELECT CASE WHEN isfinite(t.b0 + 1) … FROM (SELECT *, CASE … a * b … AS b0 FROM t) AS t
+
+* as the parameter of a lambda over a list of one: `list_transform([{a0: …}], lambda s0: … s0.a0 … s0.a0 …)[1]`. It
+  stands anywhere, and is evaluated for no other rows than the piece in whose place it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from risingpy.errors import StatementTooComplex
+
+DEEPEST = 16  # nodes of an expression between two bindings: each is a few levels of DuckDB's expressions
+DEEPEST_UNCUT = 250  # where none can be bound; DuckDB itself refuses 1,000 levels, and takes seconds for them
+MOST_LAYERS = 1_500  # DuckDB plans as many SELECTs inside each other in some seconds
+_LONG = 1_000  # characters of a constant that are worth a binding
+_HOLE = re.compile("\0(\\d+)\0")  # PostgreSQL's texts have no zero byte
+_LAMBDA = "lambda "
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """SQL of an expression: `depth` since the last binding, written in a SELECT over the first `layer` layers.
+
+    A `simple` one (a column, a constant) costs nothing to write and to compute twice.
+    """
+
+    text: str
+    depth: int = 0
+    layer: int = 0
+    simple: bool = False
+
+
+Guard = Callable[[], Piece]
+"""Gives a simple condition, binding what it needs: it is true of the rows for which something is to be evaluated."""
+
+
+@dataclass(slots=True)
+class Layers:
+    """Columns b0, b1, … for expressions over one relation called `alias`, in SELECTs around it."""
+
+    alias: str = "t"
+    _layers: list[list[str]] = field(default_factory=list)
+    _names: count[int] = field(default_factory=count)
+
+    def bind(self, piece: Piece) -> Piece:
+        """A column that holds the piece."""
+        if piece.layer == len(self._layers):
+            if piece.layer == MOST_LAYERS:
+                raise StatementTooComplex
+            self._layers.append([])
+        name = f"b{next(self._names)}"
+        self._layers[piece.layer].append(f"{piece.text} AS {name}")
+        return Piece(f"{self.alias}.{name}", layer=piece.layer + 1, simple=True)
+
+    def around(self, source: str) -> str:
+        """`source`, which may follow FROM and is called `alias`, with the columns that were bound."""
+        front = [f"(SELECT *, {', '.join(columns)} FROM " for columns in self._layers]
+        return f"{''.join(reversed(front))}{source}{f') AS {self.alias}' * len(front)}"
+
+    def __bool__(self) -> bool:
+        return bool(self._layers)
+
+
+def simple(text: str) -> Piece:
+    """A column or a constant; a long constant is written once."""
+    return Piece(text, simple=len(text) <= _LONG)
+
+
+class Tree:
+    """Makes pieces of pieces. Without `layers` everything is bound by lambdas."""
+
+    def __init__(self, layers: Layers | None, names: Iterator[int] | None = None) -> None:
+        self._layers = layers
+        self._names = names or count()  # of lambdas' parameters
+
+    def in_lambda(self) -> Tree:
+        """A tree for what reads the parameter of a lambda, which no SELECT inside the statement knows."""
+        return Tree(None, self._names)
+
+    def applied(
+        self,
+        write: Callable[[list[str]], str],
+        args: Sequence[Piece],
+        guard: Guard | None = None,
+        *,
+        apart: bool = False,
+    ) -> Piece:
+        """What `write` makes of the texts of `args`, each of which it may use several times.
+
+        With `guard` it is evaluated for some rows only; with `apart` the arguments' errors are none of its own.
+        """
+        text = write([arg.text if arg.simple else f"\0{k}\0" for k, arg in enumerate(args)])
+        uses = Counter(int(found) for found in _HOLE.findall(text))
+        # Inside a lambda an argument would be computed for every element.
+        several = {k for k, times in uses.items() if times > 1 or apart}
+        if _LAMBDA in text:
+            several.update(int(found) for found in _HOLE.findall(text, text.index(_LAMBDA)))
+        own = f"s{next(self._names)}" if several else ""
+        inside: dict[int, Piece] = {}
+        fields: dict[int, Piece] = {}
+        for k in uses:
+            if k not in several:
+                inside[k] = self.cut(args[k], guard)
+            elif self._layers is not None and guard is None:
+                inside[k] = self._layers.bind(args[k])
+            else:
+                fields[k] = self.cut(args[k], guard)
+                inside[k] = Piece(f"{own}.a{k}")
+        text = _HOLE.sub(lambda found: inside[int(found[1])].text, text)
+        if fields:
+            values = ", ".join(f"a{k}: {piece.text}" for k, piece in fields.items())
+            text = f"list_transform([{{{values}}}], {_LAMBDA}{own}: {text})[1]"
+        used = [*(arg for arg in args if arg.simple), *inside.values(), *fields.values()]
+        return Piece(text, 1 + max((p.depth for p in used), default=0), max((p.layer for p in used), default=0))
+
+    def cut(self, piece: Piece, guard: Guard | None) -> Piece:
+        """The piece, bound if it has become too deep."""
+        return piece if piece.depth < DEEPEST else self.bound(piece, guard)
+
+    def bound(self, piece: Piece, guard: Guard | None) -> Piece:
+        """The piece as a column, evaluated where the guard holds; as it is where there are no layers."""
+        if self._layers is None:
+            if piece.depth > DEEPEST_UNCUT:
+                raise StatementTooComplex
+            return piece
+        if guard is not None:
+            holds = guard()
+            text = f"CASE WHEN {holds.text} THEN {piece.text} END"
+            piece = Piece(text, piece.depth + 1, max(holds.layer, piece.layer))
+        return self._layers.bind(piece)
