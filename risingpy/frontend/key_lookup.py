@@ -15,8 +15,8 @@ from risingpy.optimizer.logical import Filter, LogicalPlan, Scan
 from risingpy.optimizer.rewrite import conjuncts, plan_inputs
 from risingpy.storage.storage_table import StorageTable
 from risingpy.storage.table_schema import TableSchema
-from risingpy.types import MAX_PRECISION, SqlType, TypeKind
-from risingpy.types.wide_numeric import to_decimal
+from risingpy.types import BYTEA, MAX_PRECISION, NUMERIC, SqlType, TypeKind
+from risingpy.types.wide_numeric import KEY_BYTES, of_key, to_decimal
 
 # Equal values of these may have different keys: 0 and -0, 1 month and 30 days.
 _SEVERAL_FORMS = (TypeKind.REAL, TypeKind.DOUBLE, TypeKind.INTERVAL)
@@ -116,7 +116,12 @@ def filters_on_scans(plan: LogicalPlan) -> Iterator[Filter]:
 
 
 def _uncast(expr: Expr) -> Expr:
-    """A numeric column that was cast to meet a wide constant, as it is."""
+    """A numeric column that was cast to meet a wide constant, as it is; a number of which the key is compared."""
+    match expr:
+        case Call("numeric_key", (number,)):
+            return _uncast(number)
+        case Literal(bytes(key)) if expr.type == BYTEA and len(key) == KEY_BYTES:
+            return Literal(of_key(key), NUMERIC)
     return expr.arg if isinstance(expr, Cast) and expr.type.is_wide and not expr.arg.type.is_float else expr
 
 
@@ -125,6 +130,7 @@ def _equalities(predicate: Expr) -> Iterator[tuple[int, Literal]]:
     for condition in conjuncts(predicate):
         if isinstance(condition, Call) and condition.function in ("eq", "in"):
             # IN (…) of one value is an equality; the patterns below take no longer list.
-            match tuple(map(_uncast, condition.args)):
+            by_key = any(isinstance(arg, Call) and arg.function == "numeric_key" for arg in condition.args)
+            match tuple(map(_uncast, condition.args)) if by_key else condition.args:
                 case (InputRef(index=index), Literal() as literal) | (Literal() as literal, InputRef(index=index)):
                     yield index, literal

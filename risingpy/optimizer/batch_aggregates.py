@@ -15,7 +15,7 @@ from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
 from risingpy.executors.expression.functions.python_functions import key_of
 from risingpy.executors.expression.sql_text import own_call, quoted, raised
 from risingpy.optimizer.logical import PYTHON_AGGREGATE, AggCall, Schema, SortKey
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import BIGINT, SqlType, TypeKind
 
 
 def aggregate_sql(call: AggCall, schema: Schema) -> str:
@@ -140,6 +140,10 @@ def _in_range(fraction: str, result: str, type_: SqlType) -> str:
     return f"CASE WHEN {fraction} < 0 OR {fraction} > 1 THEN {error} WHEN {fraction} >= 0 THEN {result} END"
 
 
+def _scale_bits(call: AggCall, schema: Schema) -> str:
+    return f"bit_or({own_call('wide_scale_bit', [_column(call.args[0])], BIGINT)}){_filter(call)}"
+
+
 def _users_aggregate(call: AggCall, schema: Schema) -> str:
     """Of a list of the rows' arguments, as structs."""
     columns = [_column(arg) for arg in call.args]
@@ -163,6 +167,7 @@ _SPECIAL: dict[str, Callable[[AggCall, Schema], str]] = {
     "mode": _mode,
     "percentile_cont": _interpolated,
     "percentile_disc": _percentile,
+    "scale_bits": _scale_bits,
     PYTHON_AGGREGATE: _users_aggregate,
     **dict.fromkeys(SPREADS, _spread),
     **dict.fromkeys(REGRESSIONS, _regression),

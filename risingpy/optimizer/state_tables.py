@@ -102,7 +102,8 @@ def relation_table(
         columns=tuple(TableColumn(c.column_id, c.name, c.type, c.history) for c in columns),
         key=key,
         distribution=distribution,
-        value_columns=tuple(i for i in range(len(columns)) if i not in key_columns),
+        # A wide numeric's key does not say how it is shown.
+        value_columns=tuple(i for i, c in enumerate(columns) if i not in key_columns or c.type.is_wide),
         value_format=ValueFormat.ROW,
         read_prefix=len(key),
     )

@@ -20,7 +20,9 @@ Each key column is a tag and, unless NULL, its bytes:
 | interval                     | 8: days, a month being 30, sign bit flipped;    | 1 mon 2 days                    |
 |                              | 8: nanoseconds of the day;                      | 01 8000000000000020             |
 |                              | 4, 4: months and days, as integers              | 00…00 80000001 80000002         |
-| numeric, no digits declared  | as bytea, its 41 bytes (`types.wide_numeric`)   | 1       01 01 00ff…00ff 01 00ff…|
+| numeric, no digits declared  | as bytea, its 42 bytes (`types.wide_numeric`);  | 1       01 01 00ff…00ff 01 00ff…|
+|                              | in keys of relations 41, without its scale: the |                                 |
+|                              | number itself stands in the value               |                                 |
 | uuid, rw_int256, char        | as bytea, bytea, varchar                        |                                 |
 | array, struct                | as bytea: its elements or fields as ascending   | {1} of int[]                    |
 |                              | key columns with NULLs last; 00; its datum, and | 01 01 80000001 00ff 01 01 00ff… |
@@ -34,7 +36,7 @@ differently (1 mon, 30 days) have different keys, so a key by which rows are gro
 `canonical` columns.
 
 The vnode is the low byte of `reference_codec.hash_bytes` over the distribution columns' ascending key
-bytes. The hash and these layouts are on-disk format: whoever changes one raises its version.
+bytes; of byte strings of 42 bytes only the first 41 count, so that 1.0 and 1.00 have one vnode. The hash and these layouts are on-disk format: whoever changes one raises its version.
 
 LMDB takes keys of up to 511 bytes. Longer ones, and those of just 511, are stored as their first 495 bytes
 and a hash of 16 (`long_key_form`), so that 511 bytes mark them. They sort rightly except among keys that
@@ -77,10 +79,11 @@ from risingpy.storage.plain_columns import (
     struct_fields,
     with_validity,
 )
-from risingpy.storage.table_schema import VNODE_COUNT, KeyColumn, TableSchema
+from risingpy.storage.table_schema import VNODE_COUNT, KeyColumn, TableSchema, ValueFormat
+from risingpy.types import wide_numeric
 
-FORMAT_VERSION = 4  # of the keys, of the rows and values beside them, of the states in them, and of functions' types
-HASH_VERSION = 1
+FORMAT_VERSION = 5  # of the keys, of the rows and values beside them, of the states in them, and of functions' types
+HASH_VERSION = 2
 MAX_KEY_BYTES = 511  # LMDB 0.9's limit
 LONG_KEY_PREFIX = 495
 PREFIX_BYTES = 6
@@ -118,6 +121,8 @@ def encode_keys(schema: TableSchema, key_columns: Sequence[pa.Array], vnodes: np
         expected = schema.columns[key_column.index].type.arrow
         if column.type != expected:
             raise TypeError(f"key column {schema.columns[key_column.index].name} is {expected}, not {column.type}")
+        if schema.value_format is ValueFormat.ROW and schema.columns[key_column.index].type.is_wide:
+            column = wide_numeric.key_column(column)
         columns.append(_key_buffers(column))
     vnodes = np.ascontiguousarray(vnodes, np.uint16)
     output, zeros = _key_room(columns, len(vnodes), PREFIX_BYTES)
@@ -136,7 +141,7 @@ def compute_vnodes(columns: Sequence[pa.Array], n: int) -> npt.NDArray[np.uint16
     vnodes = np.zeros(n, np.uint16)
     if not columns:
         return vnodes
-    buffers = [_key_buffers(canonical(column), to_read=False) for column in columns]
+    buffers = [_key_buffers(_hashed(canonical(column)), to_read=False) for column in columns]
     if len(buffers) == 1 and buffers[0].form is Form.INTEGER:  # most distributions: twice as fast, and no memory
         _integer_vnodes(buffers[0], n, vnodes)
         return vnodes
@@ -146,6 +151,14 @@ def compute_vnodes(columns: Sequence[pa.Array], n: int) -> npt.NDArray[np.uint16
     encoded = buffers_of(output.finish())
     grouping.hash_vnodes(encoded.data, encoded.offsets, n, VNODE_COUNT - 1, address(vnodes))
     return vnodes
+
+
+def _hashed(column: pa.Array) -> pa.Array:
+    """`column` with what may be a wide numeric without its scale."""
+    if not pa.types.is_binary(column.type):
+        return column
+    may_be = pc.equal(pc.binary_length(column), wide_numeric.BYTES)
+    return pc.if_else(may_be, wide_numeric.key_column(column), column)
 
 
 def _integer_vnodes(column: ColumnBuffers, n: int, vnodes: npt.NDArray[np.uint16]) -> None:

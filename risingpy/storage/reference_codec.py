@@ -142,8 +142,13 @@ def vnode(values: Sequence[tuple[Value, SqlType]]) -> int:
     """The vnode of a row, by its distribution columns."""
     if not values:
         return 0
-    columns = (_hashed_column(canonical(value), type_) for value, type_ in values)
+    columns = (_hashed_column(_hashed(canonical(value)), type_) for value, type_ in values)
     return hash_bytes(b"".join(columns)) % 256
+
+
+def _hashed(value: Value) -> Value:
+    """A byte string as long as a wide numeric without its last byte, which is the numeric's scale."""
+    return value[:-1] if isinstance(value, bytes) and len(value) == 42 else value
 
 
 def _hashed_column(value: Value, type_: SqlType) -> bytes:

@@ -13,7 +13,7 @@ A datum is the column's value as Arrow holds it, little-endian:
 | date                               | 4: days since 1970-01-01                         | 1970-01-02 01000000         |
 | time, timestamp, timestamptz       | 8: microseconds                                  | 00:00:01   40420f0000000000 |
 | interval                           | 16: months (4), days (4), nanoseconds (8)        | 1 mon      01000000 00…     |
-| numeric without declared digits    | as bytea: 41 of `types.wide_numeric`             | 1      29000000 01 00…      |
+| numeric without declared digits    | as bytea: 42 of `types.wide_numeric`             | 1      2a000000 01 00…      |
 | texts, bytea, uuid, rw_int256      | here a u32 length, then the bytes                | 'ab'   02000000 6162        |
 | array, struct, map                 | likewise; the bytes are those of `plain_columns` | {1}    05000000 01 01000000 |
 

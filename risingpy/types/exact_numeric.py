@@ -4,15 +4,15 @@
             | ndigits × int16
     1234.5 with scale 2 → 0002 0000 0000 0002  04d2 1388
 
-A declared numeric(p, s) shows all s digits after the point; a plain one shows none of the trailing zeros. Values are
-Decimals, but those of a wide numeric are its bytes (`wide_numeric`).
+A numeric of at most 38 digits shows all digits after the point that its type has; a wide one as many as each value says.
+Values are Decimals, but those of a wide numeric are its bytes (`wide_numeric`), which NaN and the infinities have too.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from decimal import ROUND_HALF_UP, Context, Decimal, Overflow
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, Overflow
 
 import numpy as np
 import numpy.typing as npt
@@ -29,20 +29,37 @@ _MAX_DIGITS = 1000  # far beyond what any value of ours has, so that no text cos
 _WIDE = Context(prec=2 * _MAX_DIGITS + 100, Emax=10**6, Emin=-(10**6))
 _NEGATIVE = 0x4000
 _HEADER_BYTES = 8
+_SPECIAL_SIGNS = {0xC000: Decimal("NaN"), 0xD000: Decimal("Infinity"), 0xF000: Decimal("-Infinity")}
+_SPECIAL_HEADERS = {  # the scale of an infinity is what PostgreSQL happens to send
+    "NaN": bytes.fromhex("00000000c0000000"),
+    "Infinity": bytes.fromhex("00000000d0000020"),
+    "-Infinity": bytes.fromhex("00000000f0000020"),
+}
 _GROUP = 4
 
 
 def parse(type_: SqlType, text: str, time_zone: str) -> Decimal | bytes:
-    """Rounds half away from zero to the type's scale. NaN and the infinities are not supported."""
+    """Rounds half away from zero to the type's scale. What is not finite only a wide numeric can be."""
     match = _SYNTAX.fullmatch(text)
     if match is None:
-        if _SPECIAL.fullmatch(text):
-            raise FeatureNotSupported(f'"{text.strip()}" of type numeric is not supported')
-        raise InvalidTextRepresentation(f'invalid input syntax for type numeric: "{text}"')
+        special = _SPECIAL.fullmatch(text)
+        if special is None:
+            raise InvalidTextRepresentation(f'invalid input syntax for type numeric: "{text}"')
+        return _special(type_, Decimal(special[1]))
     try:
         return _as_stored(type_, fit(type_, _WIDE.create_decimal(match[1])))
     except Overflow:
         raise NumericValueOutOfRange("value overflows numeric format") from None
+
+
+def _special(type_: SqlType, value: Decimal) -> bytes:
+    """NaN or an infinity."""
+    if type_.is_wide:
+        return wide_numeric.to_bytes(value)
+    if value.is_nan():
+        raise FeatureNotSupported("NaN in a numeric with declared digits is not supported")
+    shown = f"A field with precision {type_.precision}, scale {type_.scale} cannot hold an infinite value."
+    raise NumericValueOutOfRange("numeric field overflow", detail=shown)
 
 
 def _as_stored(type_: SqlType, value: Decimal) -> Decimal | bytes:
@@ -50,14 +67,20 @@ def _as_stored(type_: SqlType, value: Decimal) -> Decimal | bytes:
 
 
 def fit(type_: SqlType, value: Decimal) -> Decimal:
-    """`value` rounded to the type's scale; NumericValueOutOfRange if it has too many digits before the point."""
+    """`value` rounded to the type's scale, or of a wide type with the decimals that it has, as far as there are so many.
+
+    NumericValueOutOfRange if it has too many digits before the point.
+    """
     assert type_.precision is not None and type_.scale is not None
     room = type_.precision - type_.scale
     if value and value.adjusted() > _MAX_DIGITS:
         raise _too_large(type_)
-    if value and value.adjusted() < -_MAX_DIGITS:
-        value = Decimal(0)
-    rounded = value.quantize(Decimal((0, (1,), -type_.scale)), ROUND_HALF_UP, _WIDE)
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)
+    scale = min(max(-exponent, 0), type_.scale) if type_.is_wide else type_.scale
+    if value and value.adjusted() < -_MAX_DIGITS or not value:
+        return Decimal((0, (0,), -scale))
+    rounded = value.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, _WIDE)
     if rounded and rounded.adjusted() >= room:
         raise _too_large(type_)
     return rounded or abs(rounded)  # no negative zero
@@ -79,14 +102,13 @@ def format_value(type_: SqlType, value: object, time_zone: str) -> str:
     if isinstance(value, bytes):
         value = wide_numeric.to_decimal(value)
     assert isinstance(value, Decimal)
-    shown = format(value, "f")
-    if not type_.declared and "." in shown:
-        shown = shown.rstrip("0").removesuffix(".")
-    return "0" if shown == "-0" else shown
+    return format(value, "f")
 
 
 def encode(type_: SqlType, value: object) -> bytes:
     shown = format_value(type_, value, "")
+    if shown in _SPECIAL_HEADERS:
+        return _SPECIAL_HEADERS[shown]
     whole, _, fraction = shown.lstrip("-").partition(".")
     whole = whole.lstrip("0")
     whole = whole.rjust(-(-len(whole) // _GROUP) * _GROUP, "0")
@@ -109,8 +131,8 @@ def decode(type_: SqlType, data: bytes) -> Decimal | bytes:
     count, weight, sign, dscale = struct.unpack_from("!HhHH", data)
     if len(data) != _HEADER_BYTES + 2 * count:
         raise malformed
-    if sign & 0xC000 == 0xC000:
-        raise FeatureNotSupported("NaN and infinity of type numeric are not supported")
+    if sign in _SPECIAL_SIGNS:
+        return _special(type_, _SPECIAL_SIGNS[sign])
     groups = struct.unpack_from(f"!{count}H", data, _HEADER_BYTES)
     if sign not in (0, _NEGATIVE) or dscale > 0x3FFF or any(group > 9999 for group in groups):
         raise malformed
@@ -118,7 +140,9 @@ def decode(type_: SqlType, data: bytes) -> Decimal | bytes:
         raise _too_large(type_)
     digits = "".join(f"{group:04d}" for group in groups) or "0"
     exponent = _GROUP * (weight + 1 - count) if count else 0
-    return _as_stored(type_, fit(type_, Decimal(f"{'-' if sign else ''}{digits}E{exponent}")))
+    value = Decimal(f"{'-' if sign else ''}{digits}E{exponent}")
+    shown = _WIDE.quantize(value, Decimal(1).scaleb(-min(dscale, _MAX_DIGITS)), ROUND_DOWN)  # as numeric_recv truncates
+    return _as_stored(type_, fit(type_, shown))
 
 
 def _unscaled(array: pa.Array) -> pa.Array:
@@ -143,11 +167,7 @@ def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
     sign = pc.if_else(negative, "-", "")
     whole = pc.utf8_slice_codeunits(digits, 0, -type_.scale)
     fraction = pc.utf8_slice_codeunits(digits, -type_.scale)
-    if type_.declared:
-        return pc.binary_join_element_wise(sign, whole, ".", fraction, "")
-    fraction = pc.ascii_rtrim(fraction, characters="0")
-    point = pc.if_else(pc.equal(fraction, ""), "", ".")
-    return pc.binary_join_element_wise(sign, whole, point, fraction, "")
+    return pc.binary_join_element_wise(sign, whole, ".", fraction, "")
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
@@ -155,7 +175,7 @@ def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
     count = len(array)
     scale = type_.scale or 0
     after = -(-scale // _GROUP)
-    digits, negative = _digit_rows(type_, array)
+    digits, negative, scales = _digit_rows(type_, array)
     before = (digits.shape[1] - scale) // _GROUP
     padding = np.zeros((count, after * _GROUP - scale), np.uint8)
     matrix = np.hstack([digits, padding]).reshape(count, before + after, _GROUP)
@@ -169,7 +189,9 @@ def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
     header[:, 0] = last - first + 1
     header[:, 1] = np.where(any_used, before - 1 - first, 0)
     header[:, 2] = np.where(negative, _NEGATIVE, 0)
-    header[:, 3] = scale if type_.declared else _shown_scale(digits, scale)
+    header[:, 3] = scales
+    if type_.is_wide:
+        _write_special(header, wide_numeric.numbers_of(array).special)
     keep = np.ones((count, 4 + before + after), bool)
     keep[:, 4:] = (places >= first[:, None]) & (places <= last[:, None])
     words = np.hstack([header, groups.astype(">i2")])
@@ -180,17 +202,28 @@ def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), count, [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def _digit_rows(type_: SqlType, array: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
-    """Each row's digits, whole groups of four of them before the point; and which rows are negative."""
+def _write_special(header: npt.NDArray[np.int16], special: npt.NDArray[np.float64] | None) -> None:
+    if special is not None:
+        odd = special != 0
+        header[odd, :3] = 0
+        for where, shown in ((np.isnan(special), "NaN"), (special > 0, "Infinity"), (special < 0, "-Infinity")):
+            header[where] = np.frombuffer(_SPECIAL_HEADERS[shown], ">i2")
+
+
+def _digit_rows(
+    type_: SqlType, array: pa.Array
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_], npt.NDArray[np.uint8] | int]:
+    """Each row's digits, whole groups of four of them before the point; which rows are negative; and the scales."""
     if type_.is_wide:
-        digits, negative = wide_numeric.digits_of(array)
+        numbers = wide_numeric.numbers_of(array)
+        digits = wide_numeric.digits_of(numbers.limbs)
         missing = -wide_numeric.WHOLE_DIGITS % _GROUP
-        return np.hstack([np.zeros((len(array), missing), np.uint8), digits]), negative
+        return np.hstack([np.zeros((len(array), missing), np.uint8), digits]), numbers.negative, numbers.scales
     assert type_.scale is not None
     width = -(-(MAX_PRECISION + 1) // _GROUP) * _GROUP + type_.scale
     texts, below = _digits(type_, pc.fill_null(array, Decimal(0)))
     characters = _characters(pc.utf8_lpad(texts, width, padding="0"), width)
-    return characters - np.uint8(ord("0")), below.to_numpy(zero_copy_only=False)
+    return characters - np.uint8(ord("0")), below.to_numpy(zero_copy_only=False), type_.scale
 
 
 def _characters(texts: pa.Array, width: int) -> npt.NDArray[np.uint8]:
@@ -198,14 +231,6 @@ def _characters(texts: pa.Array, width: int) -> npt.NDArray[np.uint8]:
     flat = np.frombuffer(texts.buffers()[2], np.uint8) if len(texts) else np.empty(0, np.uint8)
     start = texts.offset * width
     return flat[start : start + len(texts) * width].reshape(len(texts), width)
-
-
-def _shown_scale(digits: npt.NDArray[np.uint8], scale: int) -> npt.NDArray[np.int64]:
-    """How many digits after the point are left without trailing zeros."""
-    if scale == 0:
-        return np.zeros(len(digits), np.int64)
-    fraction = digits[:, -scale:] != 0
-    return np.where(fraction.any(axis=1), scale - fraction[:, ::-1].argmax(axis=1), 0)
 
 
 def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:

@@ -139,17 +139,26 @@ def centered(counts: Integers, left: pa.BinaryArray, right: pa.BinaryArray, prod
 
 
 def variances(
-    counts: Integers, divisors: Integers, sums: pa.BinaryArray, squares: pa.BinaryArray, *, scale: int, root: bool
-) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    counts: Integers,
+    divisors: Integers,
+    sums: pa.BinaryArray,
+    squares: pa.BinaryArray,
+    *,
+    scale: int,
+    root: bool,
+    least: Bytes,
+) -> tuple[Integers, Bytes, npt.NDArray[np.bool_]]:
     """(count · Σx² - (Σx)²) / (count · divisor) of whole numbers in units of 10^-scale, or its root.
 
-    As limbs of wide numerics, the lowest first, rounded as quotients; and which are too large for one. 0 where the
-    divisor is 0.
+    As limbs of wide numerics, the lowest first, with their scales, which are at least `least` but for 0; and which are
+    too large for one. 0 where the divisor is 0.
     """
     limbs = np.zeros(LIMBS * len(counts), np.int64)
-    failed = np.zeros(len(counts), np.uint8)
-    moment_kernels.divide_centered(counts, divisors, *_parts(sums), *_parts(squares), scale, int(root), limbs, failed)
-    return limbs, failed.astype(np.bool_)
+    scales, failed = np.zeros((2, len(counts)), np.uint8)
+    moment_kernels.divide_centered(
+        counts, divisors, *_parts(sums), *_parts(squares), scale, int(root), least, limbs, scales, failed
+    )
+    return limbs, scales, failed.astype(np.bool_)
 
 
 def _fixed_span(groups: int, low: int, width: int) -> tuple[Integers, Integers, Integers]:

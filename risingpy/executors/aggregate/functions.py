@@ -7,6 +7,7 @@ from risingpy.executors.aggregate.bits import BitCounts
 from risingpy.executors.aggregate.large_sums import LargeSum
 from risingpy.executors.aggregate.layout import types_of
 from risingpy.executors.aggregate.moments import REGRESSIONS, SPREADS, FloatSpread, NumericSpread, Regression
+from risingpy.executors.aggregate.scale_counts import ScaleBits
 from risingpy.executors.aggregate.sums import ExactSum, FloatSum, IntervalSum
 from risingpy.executors.aggregate.value_state import BooleanState, Count, Extreme, ValueState
 from risingpy.executors.aggregate.wide_sums import WideSum
@@ -34,6 +35,8 @@ def value_state(function: str, arguments: tuple[SqlType, ...], result_type: SqlT
             return BooleanState(function)
         case "bit_and" | "bit_or" | "bit_xor":
             return BitCounts(function, result_type)
+        case "scale_bits":
+            return ScaleBits()
         case _ if function in SPREADS and arguments[0].is_float:
             return FloatSpread(function)
         case _ if function in SPREADS:

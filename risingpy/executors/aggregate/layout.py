@@ -6,17 +6,19 @@ Both are the same columns, for a state is a sum of changes:
     count                                 number
     sum of integers, of numeric(p,s)      low 128 bits of the unscaled sum [, the 64 bits above], number of values
       (the upper bits where p > 28: a sum of fewer digits cannot leave 128 bits)
-    sum of plain numeric                  its ten limbs, int64 each, none but the highest negative, number of values
+    sum of plain numeric                  its ten limbs, int64 each, none but the highest negative, numbers of values of
+                                          each scale (scale_counts), number of values
     sum of rw_int256                      exact sum (exact_sums), number of values
     sum of real and double precision      exact sum of the finite values (exact_sums), numbers of values,
                                           of NaN, of Infinity and of -Infinity
     sum of interval                       months, days, nanoseconds, number of values
     min, max (input only grows)           the extreme
     bool_and, bool_or                     numbers of true and of false
-    var_pop, …, stddev_samp               exact sums of the values and of their squares, number of values
-                                          [, of those that are not finite]
+    var_pop, …, stddev_samp               exact sums of the values and of their squares [, numbers of values of each
+                                          scale], number of values [, of those that are not finite]
     covar_pop, …, corr, regr_slope, …     exact sums of y, x, y², x², xy, numbers of pairs and of those not finite
     bit_and, bit_or, bit_xor              numbers of values that have each bit, number of values
+    scale_bits                            numbers of values of each scale (scale_counts)
     users' aggregates                     pickled (executors.python.aggregation); never sent
 """
 
@@ -65,9 +67,13 @@ def types_of(function: str, arguments: Sequence[SqlType]) -> tuple[SqlType, ...]
             return (BIGINT, BIGINT)
         case "bit_and" | "bit_or" | "bit_xor":
             return (BYTEA, BIGINT)
+        case "scale_bits":
+            return (BYTEA,)
         case "python_aggregate":
             return (BYTEA,)
         case _ if function in SPREADS:
+            if arguments[0].is_wide:
+                return (BYTEA, BYTEA, BYTEA, BIGINT)
             return (BYTEA, BYTEA, BIGINT, BIGINT) if arguments[0].is_float else (BYTEA, BYTEA, BIGINT)
         case _ if function in REGRESSIONS:
             return (*[BYTEA] * 5, BIGINT, BIGINT)
@@ -82,7 +88,9 @@ def _sum_types(argument: SqlType) -> tuple[SqlType, ...]:
         return (BYTEA, BIGINT, BIGINT, BIGINT, BIGINT)
     if argument.kind is TypeKind.INTERVAL:
         return (BIGINT, BIGINT, BIGINT, BIGINT)
-    if argument.is_wide or argument.kind is TypeKind.INT256:
+    if argument.is_wide:
+        return (BYTEA, BYTEA, BIGINT)
+    if argument.kind is TypeKind.INT256:
         return (BYTEA, BIGINT)
     if argument.kind is TypeKind.NUMERIC:
         unscaled = numeric(MAX_PRECISION, argument.scale or 0)

@@ -25,7 +25,7 @@ from risingpy.executors.aggregate.digit_kernel_parts import (
     negate,
     parts_of,
 )
-from risingpy.executors.expression.wide_kernels import BASE, DECIMALS_TO_ROUND, LIMBS, round_quotient
+from risingpy.executors.expression.wide_kernels import BASE, DECIMALS_TO_ROUND, LIMBS, quotient_scale
 from risingpy.storage.column_buffers import Bytes, Integers
 from risingpy.storage.kernels.compile import compiled, inlined
 
@@ -184,9 +184,38 @@ def round_centered(
         results[i] = -value if negative else value
 
 
+@inlined
+def _first_digit(number: Integers, scale: int, spare: Integers) -> tuple[int, int]:
+    """PostgreSQL's weight and value of the first digit, in base 10000, of a number in units of 10^-scale."""
+    for j in range(len(number)):
+        spare[j] = number[j]
+    for _ in range(-scale % 4):
+        multiply_by(spare, 10)
+    weight, digit = -1 - (scale + 3) // 4, 0
+    while length_of(spare):
+        digit = divide_by(spare, 10000)
+        weight += 1
+    return weight, digit
+
+
+@inlined
+def _round_digits(number: Integers, drop: int) -> None:
+    """Rounds the lowest `drop` decimal digits to zeros, half up."""
+    digit = 0
+    for _ in range(drop):
+        digit = divide_by(number, 10)
+    carry = 1 if digit >= 5 else 0
+    for j in range(len(number)):
+        total = number[j] + carry
+        number[j] = total & MASK
+        carry = total >> 32
+    for _ in range(drop):
+        multiply_by(number, 10)
+
+
 @compiled(
-    array(types.int64), array(types.int64), *SUMS, *SUMS, types.int64, types.int64, OUT,
-    types.Array(types.uint8, 1, "C"),
+    array(types.int64), array(types.int64), *SUMS, *SUMS, types.int64, types.int64,
+    array(types.uint8), OUT, types.Array(types.uint8, 1, "C"), types.Array(types.uint8, 1, "C"),
 )  # fmt: skip
 def divide_centered(
     counts: Integers,
@@ -197,19 +226,21 @@ def divide_centered(
     squares: Bytes,
     scale: int,
     root: int,
+    least: Bytes,
     limbs: Integers,
+    scales: Bytes,
     failed: Flags,
 ) -> None:
-    """(count · Σx² - (Σx)²) / (count · divisor), or its root, as a wide numeric, rounded as a quotient is.
+    """(count · Σx² - (Σx)²) / (count · divisor), or its root, with as many decimals as PostgreSQL gives a quotient.
 
-    The sums are of whole numbers, in units of 10^-scale. `failed` where the result has too many digits, or a group has
-    2^31 rows. Where the divisor is 0 nothing is written.
+    The sums are of whole numbers, in units of 10^-scale. The result has `least` decimals at least, but 0 has none.
+    `failed` where it has too many digits, or a group has 2^31 rows. Where the divisor is 0 nothing is written.
     """
     a, b, total = np.zeros(256, np.int64), np.zeros(256, np.int64), np.zeros(_WIDTH, np.int64)
     number, rest, bit = np.zeros((3, _QUOTIENT), np.int64)
     cut = np.zeros(LIMBS + 1, np.int64)
     first = PRODUCT_BIAS // 32
-    power = (2 if root else 1) * DECIMALS_TO_ROUND - 2 * scale
+    power = DECIMALS_TO_ROUND - 2 * scale
     for i in range(len(counts)):
         if divisors[i] <= 0:
             continue
@@ -218,22 +249,29 @@ def divide_centered(
             continue
         _centered(counts[i], sum_offsets, sums, sum_offsets, sums, square_offsets, squares, i, a, b, total)
         number[:] = total[first : first + _QUOTIENT]
-        inexact = False
+        if length_of(number) == 0:
+            continue
+        weight, digit = _first_digit(number, 2 * scale, rest)
+        rest[:] = 0
+        rest[0] = counts[i]
+        multiply_by(rest, divisors[i])
+        divisor_weight, divisor_digit = _first_digit(rest, 0, bit)
+        scales[i] = quotient_scale(weight, digit, divisor_weight, divisor_digit, least[i])
         for _ in range(power):
             multiply_by(number, 10)
         for _ in range(-power):
-            inexact |= divide_by(number, 10) != 0
-        inexact |= divide_by(number, counts[i]) != 0
-        inexact |= divide_by(number, divisors[i]) != 0
+            divide_by(number, 10)
+        divide_by(number, counts[i])
+        divide_by(number, divisors[i])
+        _round_digits(number, DECIMALS_TO_ROUND - scales[i])
         if root:
+            for _ in range(DECIMALS_TO_ROUND):
+                multiply_by(number, 10)
             used = length_of(number)
             _take_root(number[:used], rest[:used], bit[:used])
-            inexact |= length_of(rest[:used]) != 0
+            _round_digits(number, DECIMALS_TO_ROUND - scales[i])
         for k in range(LIMBS + 1):
             cut[k] = divide_by(number, BASE)
         failed[i] = 1 if length_of(number) else 0
-        round_quotient(cut, inexact)
         for k in range(LIMBS):
             limbs[LIMBS * i + k] = cut[k + 1]
-        if cut[LIMBS] >= BASE:
-            failed[i] = 1

@@ -24,6 +24,7 @@ from risingpy.executors.aggregate.exact_sums import (
     variances,
 )
 from risingpy.executors.aggregate.grouping import GroupedRows
+from risingpy.executors.aggregate.scale_counts import counted_kinds, merged_kinds, scales_and_specials
 from risingpy.executors.aggregate.sums import integers_of_words
 from risingpy.executors.aggregate.value_state import (
     ValueState,
@@ -31,9 +32,9 @@ from risingpy.executors.aggregate.value_state import (
     merged_integers,
     signed_counts,
 )
-from risingpy.executors.expression.wide_kernels import LIMBS, WORDS, to_long_words
+from risingpy.executors.expression.wide_kernels import LIMBS, WORDS, number_kinds, to_long_words
 from risingpy.types import SqlType
-from risingpy.types.wide_numeric import column_of, limbs_of
+from risingpy.types.wide_numeric import DECIMALS, column_of, numbers_of, rows_of
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -50,7 +51,7 @@ SPREADS = {
 
 @dataclass(frozen=True, slots=True)
 class NumericSpread(ValueState):
-    """var_… and stddev_… of integers and numerics: Σx, Σx², the number of values."""
+    """var_… and stddev_… of integers and numerics: Σx, Σx², of wide ones the numbers of each scale, all values'."""
 
     function: str
     argument: SqlType
@@ -59,21 +60,36 @@ class NumericSpread(ValueState):
         rows, (values,) = counted(rows, arguments)
         words, width = _words(values)
         given = rows.codes, rows.signs, rows.groups, words, width
-        return [sum_integers(*given), sum_squares(*given), pa.array(signed_counts(rows))]
+        sums = [sum_integers(*given), sum_squares(*given)]
+        if self.argument.is_wide:
+            kinds = np.empty(len(values), np.uint8)
+            number_kinds(rows_of(values).reshape(-1), kinds)
+            sums.append(counted_kinds(rows.codes, rows.signs, rows.groups, kinds))
+        return [*sums, pa.array(signed_counts(rows))]
 
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
-        return _merged(codes, groups, states, sums=2)
+        sums = [sum_sums(codes, groups, column) for column in states[:2]]
+        scales = [merged_kinds(codes, groups, column) for column in states[2:-1]]
+        return [*sums, *scales, merged_integers(codes, groups, states[-1])]
 
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
         sample, root = SPREADS[self.function]
-        counts = integers_of(states[2])
+        counts = integers_of(states[-1])
         divisors = counts - 1 if sample else counts
-        limbs, failed = variances(
-            counts, divisors, states[0], states[1], scale=self.argument.scale or 0, root=root
+        scale, special = self.argument.scale or 0, None
+        least = np.full(len(counts), min(2 * scale, DECIMALS), np.uint8)
+        if self.argument.is_wide:
+            shown, special = scales_and_specials(states[2])
+            least = np.minimum(2 * shown, DECIMALS).astype(np.uint8)
+        limbs, scales, failed = variances(
+            counts, divisors, states[0], states[1], scale=scale, root=root, least=least
         )
+        if special is not None:
+            special = np.where(special == 0, 0.0, np.nan)
+            failed &= special == 0
         signs = np.zeros(len(counts), np.bool_)
-        column = column_of(limbs.reshape(-1, LIMBS)[:, ::-1], signs, failed | (divisors <= 0))
-        return column, int(failed.sum())
+        null = failed | (divisors <= 0)
+        return column_of(limbs.reshape(-1, LIMBS)[:, ::-1], signs, scales, null, special), int(failed.sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +209,9 @@ def _words(column: pa.Array) -> tuple[Integers, int]:
     """Numbers as int64 words, the lowest first, and how many words each has."""
     if not pa.types.is_binary(column.type):
         return integers_of_words(column), 2 if pa.types.is_decimal(column.type) else 1
-    limbs, negative = limbs_of(column)
+    numbers = numbers_of(column)
     words = np.empty(WORDS * len(column), np.int64)
-    to_long_words(np.ascontiguousarray(limbs[:, ::-1]).reshape(-1), negative.astype(np.uint8), words)
+    to_long_words(np.ascontiguousarray(numbers.limbs[:, ::-1]).reshape(-1), numbers.negative.astype(np.uint8), words)
     return words, WORDS
 
 

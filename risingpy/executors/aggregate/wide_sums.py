@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.aggregate.grouping import GroupedRows
+from risingpy.executors.aggregate.scale_counts import counted_kinds, merged_kinds, scales_and_specials
 from risingpy.executors.aggregate.value_state import ValueState, integers_of, merged_integers, present, signed_counts
 from risingpy.executors.expression.wide_kernels import BASE, LIMBS, add_limbs, add_wide_numbers, settle
-from risingpy.types.wide_numeric import column_of
+from risingpy.types.wide_numeric import column_of, rows_of
 
 Integers = npt.NDArray[np.int64]
 _BYTES = 8 * LIMBS
@@ -21,30 +22,36 @@ _BYTES = 8 * LIMBS
 
 @dataclass(frozen=True, slots=True)
 class WideSum(ValueState):
-    """The state: ten limbs, the lowest first, each an int64 from 0 to 10^9 - 1 but the highest, which has the sign."""
+    """The state: ten limbs, the lowest first, each an int64 from 0 to 10^9 - 1 but the highest, which has the sign.
+
+    Besides, how many values there are of each scale: the sum has the largest.
+    """
 
     def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
         rows, argument = present(rows, arguments[0])
         sums = np.zeros(LIMBS * rows.groups, np.int64)
+        kinds = np.empty(len(argument), np.uint8)
         if len(argument):
-            start = np.frombuffer(argument.buffers()[1], np.int32)[argument.offset]
-            data = np.frombuffer(argument.buffers()[2], np.uint8)[start:]
-            add_wide_numbers(rows.codes, rows.signs, data, sums)
-        return [_state(sums), pa.array(signed_counts(rows))]
+            add_wide_numbers(rows.codes, rows.signs, rows_of(argument).reshape(-1), sums, kinds)
+        counts = counted_kinds(rows.codes, rows.signs, rows.groups, kinds)
+        return [_state(sums), counts, pa.array(signed_counts(rows))]
 
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
         sums = np.zeros(LIMBS * groups, np.int64)
         add_limbs(codes, np.ones(len(codes), np.int8), _limbs(states[0]), sums)
-        return [_state(sums), merged_integers(codes, groups, states[1])]
+        return [_state(sums), merged_kinds(codes, groups, states[1]), merged_integers(codes, groups, states[2])]
 
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
-        empty = integers_of(states[1]) == 0
+        empty = integers_of(states[2]) == 0
         limbs = _limbs(states[0]).copy()
         negative, failed = np.empty((2, len(empty)), np.uint8)
         settle(limbs, negative, failed)
+        scales, special = scales_and_specials(states[1])
         too_large = ~empty & failed.astype(np.bool_)
-        column = column_of(limbs.reshape(-1, LIMBS)[:, ::-1], negative.astype(np.bool_), empty | too_large)
-        return column, int(too_large.sum())
+        if special is not None:
+            too_large &= special == 0
+        shown = limbs.reshape(-1, LIMBS)[:, ::-1], negative.astype(np.bool_), scales
+        return column_of(*shown, empty | too_large, special), int(too_large.sum())
 
 
 def _state(sums: Integers) -> pa.Array:

@@ -39,7 +39,8 @@ def plain_aggregate_sql(
     if function == "sum" and arg_types[0].is_wide:
         if over:
             return _wide_sum_over(args[0], suffix)
-        return own_call("wide_sum", [f"list({'DISTINCT ' if distinct else ''}{args[0]}){suffix}"], result)
+        name = "wide_sum_of_distinct" if distinct else "wide_sum"
+        return own_call(name, [f"list({'DISTINCT ' if distinct else ''}{args[0]}){suffix}"], result)
     if function == "avg":
         return _average(args[0], arg_types[0], result, distinct=distinct, suffix=suffix, over=over)
     if function == "count" and not args:
@@ -67,7 +68,9 @@ def _exact_sum(argument: str, result: SqlType, distinct: bool, suffix: str) -> s
 def _wide_sum_over(argument: str, suffix: str) -> str:
     """The sums of the limbs over the window, put together."""
     limbs = (own_call("wide_limb", [argument, str(k)], BIGINT) for k in range(LIMBS))
-    return own_call("wide_of_limbs", [f"CAST(sum({limb}){suffix} AS BIGINT)" for limb in limbs], NUMERIC)
+    sums = [f"CAST(sum({limb}){suffix} AS BIGINT)" for limb in limbs]
+    kinds = f"bit_or({own_call('wide_kind_bit', [argument], BIGINT)}){suffix}"
+    return own_call("wide_of_limbs", [*sums, kinds], NUMERIC)
 
 
 def _interval_sum(argument: str, suffix: str) -> str:

@@ -32,6 +32,7 @@ from risingpy.executors.expression.nodes import (
 from risingpy.executors.expression.sql_functions import SPECIAL
 from risingpy.storage.column_buffers import whole
 from risingpy.types import BOOLEAN, SqlType, TypeKind
+from risingpy.types.wide_numeric import key_column
 
 Value: TypeAlias = "pa.Array | pa.ChunkedArray | pa.Scalar"
 Columns: TypeAlias = "Sequence[pa.ChunkedArray]"
@@ -52,6 +53,7 @@ _ORDERED = frozenset(
         TypeKind.TIMESTAMP,
         TypeKind.TIMESTAMPTZ,
         TypeKind.NUMERIC,
+        TypeKind.BYTEA,
     }
 )
 _COMPARISONS = {
@@ -166,6 +168,8 @@ def _function(call: Call) -> Callable[..., Value] | None:
         return partial(_wide, call)
     if name in FUNCTIONS and name not in SPECIAL and call.type.kind is not TypeKind.NUMERIC:
         return partial(_own, call)
+    if name == "numeric_key":
+        return key_column
     kinds = {arg.type.kind for arg in call.args}
     if name in _COMPARISONS:
         return _comparison(call)

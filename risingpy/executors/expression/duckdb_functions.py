@@ -62,7 +62,6 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     for type_ in (REAL, DOUBLE, BYTEA, INTERVAL, UUID, INT256):
         _register(connection, f"rpy_text_{type_.kind.name.lower()}", _formatter(type_), VARCHAR)
     _register(connection, "rpy_interval_apart", _parser(INTERVAL), INTERVAL, volatile=True)
-    _register(connection, "rpy_text_numeric", _numeric_text, VARCHAR)
     for name, (function, result) in NESTED_TEXTS.items():
         _register(connection, name, function, result)
     for type_ in OWN_RESULTS:
@@ -117,7 +116,3 @@ def _parser(type_: SqlType) -> Callable[[Column], pa.Array]:
 
 def _formatter(type_: SqlType) -> Callable[[Column], pa.Array]:
     return lambda values: text_column(type_, whole(values))
-
-
-def _numeric_text(values: Column) -> pa.Array:
-    return text_column(numeric(values.type.precision, values.type.scale), whole(values))

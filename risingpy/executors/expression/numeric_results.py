@@ -8,33 +8,32 @@ from risingpy.types import MAX_PRECISION, NUMERIC, SqlType, TypeKind, numeric
 
 
 class NumericRule(Enum):
-    """How a numeric result's precision and scale follow from the arguments'."""
+    """How a numeric result's precision and scale follow from the arguments'.
+
+    A result that is not wide shows all decimals of its type: where PostgreSQL's depend on the values, it is wide.
+    """
 
     ADD = "add"  # the larger scale, one digit more before the point
     MULTIPLY = "multiply"  # scales and digits add up
     DIVIDE = "divide"  # wide: a quotient has no end
     LARGER = "larger"  # the larger scale and the larger number of digits before the point
+    COMMON = "common"  # of branches, each shown with its own decimals: wide where the scales differ
     FIRST = "first"  # the first argument's
-    ROUND = "round"  # the first argument's scale, one digit more before the point: 9.99 becomes 10.0
     INTEGRAL = "integral"  # scale 0, one digit more before the point
     SUM = "sum"  # the first argument's scale, as many digits as there can be
     SECONDS = "seconds"  # six decimals: microseconds
+    MILLISECONDS = "milliseconds"  # three decimals: microseconds
     PLAIN = "plain"  # wide, whatever the arguments
     AVERAGE = "average"  # wide, as a quotient
     WHOLE = "whole"  # scale 0, as many digits as there can be
-    ROOT = "root"  # 20 decimals, fewer where the digits before the point need the room
-    LOGARITHM = "logarithm"  # 20 decimals
-    POWER = "power"  # wide: it grows beyond all declared digits
 
 
 _INTEGER_DIGITS = {TypeKind.SMALLINT: 5, TypeKind.INTEGER: 10, TypeKind.BIGINT: 19}
-_LONG_SCALE = 20  # decimals of roots and logarithms, whose 16 significant digits may begin behind the point
 _PRODUCT_SCALE = 6
 _WIDE_IF_ARGUMENTS_ARE = frozenset(
     {
         *(NumericRule.ADD, NumericRule.MULTIPLY, NumericRule.LARGER, NumericRule.FIRST),
-        *(NumericRule.ROUND, NumericRule.INTEGRAL, NumericRule.SUM, NumericRule.ROOT, NumericRule.LOGARITHM),
-        NumericRule.WHOLE,
+        *(NumericRule.COMMON, NumericRule.INTEGRAL, NumericRule.SUM, NumericRule.WHOLE),
     }
 )
 
@@ -63,26 +62,30 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
             room = MAX_PRECISION - sum(wholes)
             kept = min(sum(scales), max(room, _PRODUCT_SCALE, *scales))
             return NUMERIC if kept < sum(scales) else _clamped(sum(wholes), kept)
-        case NumericRule.DIVIDE | NumericRule.AVERAGE | NumericRule.POWER | NumericRule.PLAIN:
+        case NumericRule.DIVIDE | NumericRule.AVERAGE | NumericRule.PLAIN:
             return NUMERIC
+        case NumericRule.COMMON:
+            return _widest(max(wholes), scales[0]) if len(set(scales)) == 1 else NUMERIC
         case NumericRule.LARGER:
             return _widest(max(wholes), max(scales))
         case NumericRule.FIRST:
             return _clamped(wholes[0], scales[0])
-        case NumericRule.ROUND:
-            return _widest(wholes[0] + 1, scales[0])
         case NumericRule.INTEGRAL:
             return _clamped(wholes[0] + 1, 0)
         case NumericRule.SUM:
             return numeric(MAX_PRECISION, scales[0])
         case NumericRule.SECONDS:
             return numeric(MAX_PRECISION, 6)
+        case NumericRule.MILLISECONDS:
+            return numeric(MAX_PRECISION, 3)
         case NumericRule.WHOLE:
             return numeric(MAX_PRECISION, 0) if wholes[0] + max(scales) <= MAX_PRECISION else NUMERIC
-        case NumericRule.ROOT:
-            return numeric(MAX_PRECISION, max(scales[0], min(_LONG_SCALE, MAX_PRECISION - (wholes[0] + 1) // 2)))
-        case NumericRule.LOGARITHM:
-            return numeric(MAX_PRECISION, _LONG_SCALE)
+
+
+def rounded_result(argument: SqlType, decimals: int) -> SqlType:
+    """What round(argument, decimals) gives: as many decimals as it is rounded to."""
+    number = numeric_of(argument)
+    return NUMERIC if number.is_wide else _widest(_whole(number) + 1, max(decimals, 0))
 
 
 def _scale(sql_type: SqlType) -> int:

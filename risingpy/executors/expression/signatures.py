@@ -229,7 +229,12 @@ _MIN_MAX = tuple(t for t in _COMPARED if t not in ("bool", "bytea", "uuid", "rec
 _INTERVAL_FIELDS = ("century", "day", "decade", "epoch", "millennium", "month", "quarter", "year")
 _DATE_FIELDS = (*_INTERVAL_FIELDS, "dow", "doy", "isodow", "isoyear", "julian", "week")
 _TIME_FIELDS = ("hour", "microseconds", "milliseconds", "minute", "second")
-_WITH_FRACTION = ("epoch", "julian", "milliseconds", "second")  # the others are whole numbers
+_WITH_FRACTION = {  # the others are whole numbers, and so are all of a date
+    "epoch": NumericRule.SECONDS,
+    "second": NumericRule.SECONDS,
+    "milliseconds": NumericRule.MILLISECONDS,
+    "julian": NumericRule.PLAIN,
+}
 EXTRACT_FIELDS: dict[TypeKind, tuple[str, ...]] = {
     TypeKind.DATE: _DATE_FIELDS,
     TypeKind.TIME: (*_TIME_FIELDS, "epoch"),
@@ -279,7 +284,7 @@ def _extracts() -> list[Signature]:
             f"extract_{field}",
             (types[kind.value],),
             NUMERIC,
-            NumericRule.SECONDS if field in _WITH_FRACTION else NumericRule.INTEGRAL,
+            NumericRule.INTEGRAL if kind is TypeKind.DATE else _WITH_FRACTION.get(field, NumericRule.INTEGRAL),
             zoned=field.startswith("timezone"),
         )
         for kind, fields in EXTRACT_FIELDS.items()

@@ -242,10 +242,7 @@ def _inverse_hyperbolic(function: str, outside: str) -> Callable[[Call, list[str
 
 def _scale(call: Call, args: list[str]) -> str:
     """As many decimals as are shown."""
-    source = call.args[0].type
-    if source.declared:
-        return f"CASE WHEN {args[0]} IS NULL THEN NULL ELSE CAST({source.scale} AS INTEGER) END"
-    return _MIN_SCALE.format(args[0])
+    return f"CASE WHEN {args[0]} IS NULL THEN NULL ELSE CAST({call.args[0].type.scale} AS INTEGER) END"
 
 
 ARITHMETIC: dict[str, Callable[[Call, list[str]], str]] = {

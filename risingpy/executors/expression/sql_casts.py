@@ -78,7 +78,10 @@ def _wide_cast(value: str, source: SqlType, target: SqlType) -> str:
         return _cut(text_of(value, source), target)
     if target.is_float:
         return cast(f"CAST({text_of(value, source)} AS DOUBLE)", DOUBLE, target)
-    shown = own_call("wide_rounded_text", [value, str(target.scale or 0)], VARCHAR)
+    if target.is_integer:
+        shown = own_call(f"wide_{target.kind.value}_text", [value], VARCHAR)
+    else:
+        shown = own_call("wide_rounded_text", [value, str(target.scale or 0)], VARCHAR)
     return f"CAST({shown} AS {target.duckdb})"
 
 
@@ -103,8 +106,6 @@ def text_of(value: str, type_: SqlType) -> str:
         return own_call("wide_text", [value], VARCHAR)
     if type_.kind in _OWN_TEXT:
         return f"rpy_text_{type_.kind.name.lower()}({value})"
-    if type_.kind is TypeKind.NUMERIC and not type_.declared and type_.scale:
-        return f"rpy_text_numeric({value})"
     return f"CAST({value} AS VARCHAR)"
 
 

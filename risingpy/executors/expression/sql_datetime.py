@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.executors.expression.nodes import Call
+from risingpy.executors.expression.sql_text import own_call
 from risingpy.executors.expression.signatures import EXTRACT_FIELDS
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import NUMERIC, SqlType, TypeKind
 
 _MICROS_DIGITS = "DECIMAL(21,0)"  # of a bigint; its product with a millionth has 28 digits
 _DAY_MICROS = 86_400_000_000
@@ -55,7 +56,9 @@ def _julian(value: str, source: SqlType, target: str) -> str:
         return f"CAST(datepart('julian', {value}) AS {target})"
     days = f"datepart('julian', CAST({value} AS DATE))"
     part = f"(epoch_us({value}) - epoch_us(CAST(CAST({value} AS DATE) AS TIMESTAMP)))"
-    return f"CAST({days} + {part} / {_DAY_MICROS}.0 AS {target})"
+    numbers = (own_call("wide_of_numbers", [f"CAST({n} AS BIGINT)"], NUMERIC) for n in (days, part, _DAY_MICROS))
+    whole, micros, day = numbers
+    return own_call("wide_add", [whole, own_call("wide_divide", [micros, day], NUMERIC)], NUMERIC)
 
 
 DATE_AND_TIME: dict[str, Callable[[Call, list[str]], str]] = {

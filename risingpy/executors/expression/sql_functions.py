@@ -14,7 +14,7 @@ from risingpy.executors.expression.sql_arithmetic import ARITHMETIC
 from risingpy.executors.expression.sql_datetime import DATE_AND_TIME
 from risingpy.executors.expression.sql_json import JSON
 from risingpy.executors.expression.sql_maps import MAPS
-from risingpy.executors.expression.sql_nested import NESTED
+from risingpy.executors.expression.sql_nested import NESTED, keys_as_numbers, numbers_as_keys
 from risingpy.executors.expression.sql_strings import STRINGS
 from risingpy.executors.expression.sql_text import own_call, raised
 
@@ -28,6 +28,7 @@ TEMPLATES: dict[str, str] = {
     "is_false": "(NOT coalesce({0}, TRUE))", "is_not_false": "coalesce({0}, TRUE)",
     "is_unknown": "({0} IS NULL)", "is_not_unknown": "({0} IS NOT NULL)",
     "plus": "{0}",
+    "numeric_key": "array_slice({0}, 1, 41)",
     # text
     "concat_op": "({0} || {1})", "concat_bytes": "({0} || {1})",
     "lower": "lower({0})", "replace": "replace({0}, {1}, {2})",
@@ -67,8 +68,18 @@ def _each_time(call: Call, args: list[str]) -> str:
     return own_call(call.function, [*args, "random()"], call.type)
 
 
+def _numeric_keys(call: Call, args: list[str]) -> str:
+    return numbers_as_keys(args[0], call.args[0].type)
+
+
+def _numbers_of_keys(call: Call, args: list[str]) -> str:
+    return keys_as_numbers(args[0], call.type)
+
+
 SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     "only_row": _only_row,
+    "numeric_keys": _numeric_keys,
+    "numbers_of_keys": _numbers_of_keys,
     **dict.fromkeys(("next_number", "clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
     **ARITHMETIC,
     **STRINGS,

@@ -16,16 +16,19 @@ from risingpy.storage.kernels.compile import compiled, inlined
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
+BYTES = 42
 LIMBS = 10
 BASE = 1_000_000_000
 POINT = 5  # limbs behind the decimal point
 WORDS = 5  # int64 words that hold any magnitude and its sign
-SIGNIFICANT = 28  # digits of a quotient that does not come out even, at least
 _DIGITS = 9
-_FEWEST_DECIMALS = 16
+_GROUP = 4  # decimal digits of one of PostgreSQL's own digits
+_SIGNIFICANT = 16  # digits that a quotient has at least
 _MOST_DECIMALS = 45
 DECIMALS_TO_ROUND = 54  # of a quotient before it is rounded: a limb more than those that stay
 TRUNCATE, HALF_AWAY, CEILING, FLOOR = range(4)
+KINDS = 49  # of numbers: of each scale, and three that are not finite
+NAN, INFINITE, MINUS_INFINITE = 46, 47, 48
 
 _IN = types.Array(types.int64, 1, "C", readonly=True)
 _SIGNS = types.Array(types.uint8, 1, "C", readonly=True)
@@ -180,39 +183,50 @@ def _round_limbs(limbs: Integers, first: int, length: int, drop: int, mode: int)
                 limbs[k + 1] += 1
 
 
-@compiled(_OUT, types.boolean)
-def round_quotient(limbs: Integers, inexact: bool) -> None:
-    """Rounds a magnitude, which was cut behind `DECIMALS_TO_ROUND` decimals, to 45, and to what a quotient shows.
-
-    The highest limb may become BASE: that is for the caller to see.
-    """
-    length = len(limbs)
-    if not inexact and limbs[0] == 0:
-        return
-    k = length - 1
-    while k > 0 and limbs[k] == 0:
+@inlined
+def _first_digit(limbs: Integers, first: int) -> tuple[int, int]:
+    """PostgreSQL's weight and value of a magnitude's first digit in base 10000; 0, 0 of zero."""
+    k = LIMBS - 1
+    while k > 0 and limbs[first + k] == 0:
         k -= 1
-    digits = _DIGITS * k
-    rest = limbs[k]
+    leading = limbs[first + k]
+    if leading == 0:
+        return 0, 0
+    digits = 0
+    rest = leading
     while rest > 0:
         rest //= 10
         digits += 1
-    before = digits - DECIMALS_TO_ROUND
-    decimals = min(max(SIGNIFICANT - before, _FEWEST_DECIMALS), _MOST_DECIMALS)
-    _round_limbs(limbs, 0, length, DECIMALS_TO_ROUND - decimals, HALF_AWAY)
+    exponent = _DIGITS * k + digits - 1 - _MOST_DECIMALS
+    leading *= BASE
+    if k > 0:
+        leading += limbs[first + k - 1]
+    weight = exponent // _GROUP
+    for _ in range(digits + _DIGITS - (exponent - _GROUP * weight + 1)):
+        leading //= 10
+    return weight, leading
 
 
-@compiled(_IN, _IN, _OUT, _FLAGS)
-def divide(left: Integers, right: Integers, out: Integers, failed: Bytes) -> None:
-    """Magnitudes of quotients; no divisor is 0. What comes out even is exact, the rest has 28 significant digits.
+@inlined
+def quotient_scale(weight: int, digit: int, divisor_weight: int, divisor_digit: int, least: int) -> int:
+    """How many decimals PostgreSQL gives a quotient (select_div_scale), but never more than 45."""
+    weight -= divisor_weight
+    if digit <= divisor_digit:
+        weight -= 1
+    return min(max(_SIGNIFICANT - _GROUP * weight, least, 0), _MOST_DECIMALS)
 
-    But never fewer than 16 decimals, nor more than 45.
-    """
+
+@compiled(_IN, _IN, _SIGNS, _OUT, _FLAGS, _FLAGS)
+def divide(left: Integers, right: Integers, least: Bytes, out: Integers, scales: Bytes, failed: Bytes) -> None:
+    """Magnitudes of quotients and their scales, which are at least `least`; no divisor is 0."""
     length = LIMBS + POINT + 1
     numerator = np.zeros(length + 1, np.int64)
     divisor = np.zeros(LIMBS, np.int64)
     quotient = np.zeros(length, np.int64)
     for i in range(len(failed)):
+        weight, digit = _first_digit(left, LIMBS * i)
+        divisor_weight, divisor_digit = _first_digit(right, LIMBS * i)
+        scale = quotient_scale(weight, digit, divisor_weight, divisor_digit, least[i])
         numerator[:] = 0
         for k in range(LIMBS):
             numerator[POINT + 1 + k] = left[LIMBS * i + k]
@@ -221,15 +235,13 @@ def divide(left: Integers, right: Integers, out: Integers, failed: Bytes) -> Non
         while divisor[size - 1] == 0:
             size -= 1
         _long_division(numerator, length, divisor, size, quotient)
-        inexact = False
-        for k in range(length + 1):
-            inexact = inexact or numerator[k] != 0
-        round_quotient(quotient, inexact)
+        _round_limbs(quotient, 0, length, DECIMALS_TO_ROUND - scale, HALF_AWAY)
         too_large = False
         for k in range(LIMBS + 1, length):
             too_large = too_large or quotient[k] != 0
         for k in range(LIMBS):
             out[LIMBS * i + k] = quotient[k + 1]
+        scales[i] = scale
         failed[i] = 1 if too_large or quotient[LIMBS] >= BASE else 0
 
 
@@ -360,11 +372,16 @@ def add_limbs(codes: Integers, signs: npt.NDArray[np.int8], limbs: Integers, sum
                 sums[first + k] -= limbs[LIMBS * i + k]
 
 
-@compiled(_IN, types.Array(types.int8, 1, "C", readonly=True), _SIGNS, _OUT)
-def add_wide_numbers(codes: Integers, signs: npt.NDArray[np.int8], data: Bytes, sums: Integers) -> None:
-    """As `add_limbs`, of wide numerics as they are stored, 41 bytes each."""
-    at = 0
+@compiled(_IN, types.Array(types.int8, 1, "C", readonly=True), _SIGNS, _OUT, _FLAGS)
+def add_wide_numbers(
+    codes: Integers, signs: npt.NDArray[np.int8], data: Bytes, sums: Integers, kinds: Bytes
+) -> None:
+    """As `add_limbs`, of wide numerics as they are stored, 42 bytes each; and their `number_kinds`."""
     for i in range(len(codes)):
+        at = BYTES * i
+        kinds[i] = _kind(data, at)
+        if kinds[i] >= NAN:
+            continue
         positive = data[at] != 0
         first = LIMBS * codes[i]
         at += 1
@@ -375,6 +392,21 @@ def add_wide_numbers(codes: Integers, signs: npt.NDArray[np.int8], data: Bytes, 
                 word ^= 0xFFFFFFFF
             sums[first + k] += word if positive == (signs[i] > 0) else -word
             at += 4
+
+
+@inlined
+def _kind(data: Bytes, at: int) -> int:
+    if data[at] > 1:
+        return NAN if data[at] == 3 else INFINITE
+    # A limb of a negative number, inverted, begins with c4 or more.
+    return MINUS_INFINITE if data[at] == 0 and data[at + 1] == 0 else data[at + BYTES - 1]
+
+
+@compiled(_SIGNS, _FLAGS)
+def number_kinds(data: Bytes, kinds: Bytes) -> None:
+    """The scale of each number, or NAN, INFINITE or MINUS_INFINITE."""
+    for i in range(len(kinds)):
+        kinds[i] = _kind(data, BYTES * i)
 
 
 @compiled(_IN, _SIGNS, _OUT)

@@ -8,7 +8,7 @@ from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
 from risingpy.executors.expression.functions.jsonpath_parser import parse_jsonpath
 from risingpy.executors.expression.functions.wide_numbers import COMPUTED
 from risingpy.executors.expression.nodes import Call, Expr, Literal
-from risingpy.executors.expression.numeric_results import numeric_of, numeric_result
+from risingpy.executors.expression.numeric_results import numeric_of, numeric_result, rounded_result
 from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature
 from risingpy.frontend.binder.coercion import (
     Category,
@@ -30,6 +30,7 @@ _CHOICE_HINT = "Could not choose a best candidate {}. You might need to add expl
 
 
 _TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series"}
+_COMPARED = frozenset({"in", "is_distinct_from", "is_not_distinct_from"})  # of whose arguments nothing is shown
 
 
 class Calls:
@@ -101,7 +102,8 @@ class Calls:
         if {Polymorphic.ANY, Polymorphic.RECORD} & {*wanted}:
             shared = (Polymorphic.ANY, Polymorphic.RECORD)
             alike = [arg for arg, want in zip(args, wanted, strict=True) if want in shared]
-            exprs_of_one_type, common = self._coercer.to_common_type(alike, what or signature.name)
+            compared = signature.function in _COMPARED
+            exprs_of_one_type, common = self._coercer.to_common_type(alike, what or signature.name, compared=compared)
             commons = iter(exprs_of_one_type)
         element = _element_type(args, wanted, what or signature.name)
         exprs: list[Expr] = []
@@ -130,6 +132,9 @@ class Calls:
                 result = array_of(element)
         if signature.rule is not None:
             result = numeric_result(signature.rule, tuple(e.type for e in exprs[: len(args)]))
+            match signature.function, exprs:
+                case "round_to" | "trunc_to", [number, Literal(int(decimals))]:
+                    result = rounded_result(number.type, decimals)
         assert isinstance(result, SqlType)
         if signature.function.startswith("jsonb_path_"):
             _check_jsonpath(exprs[1], args[1])

@@ -271,9 +271,16 @@ class Coercer:
         constants = [e.value for e in exprs if isinstance(e, Literal)]
         return Literal(tuple(constants), target) if len(constants) == len(exprs) else Call("row", tuple(exprs), target)
 
-    def to_common_type(self, operands: Sequence[Operand], what: str) -> tuple[list[Expr], SqlType]:
-        """All operands as their common type; `what` names the construct in the error (CASE, UNION, …)."""
+    def to_common_type(
+        self, operands: Sequence[Operand], what: str, *, compared: bool = False
+    ) -> tuple[list[Expr], SqlType]:
+        """All operands as their common type; `what` names the construct in the error (CASE, UNION, …).
+
+        Numerics that are `compared` may get decimals that they are not shown with.
+        """
         target = common_type(operands, what)
+        if compared and target.is_wide:
+            target = numeric_result(NumericRule.LARGER, tuple(o.type for o in operands if o.type.is_numeric))
         return [self.exactly(operand, target) for operand in operands], target
 
 
@@ -356,4 +363,4 @@ def _implicit(source: SqlType, target: SqlType) -> bool:
 def _common_numeric(types: list[SqlType]) -> SqlType:
     if len(set(types)) == 1:
         return types[0]
-    return numeric_result(NumericRule.LARGER, tuple(types))
+    return numeric_result(NumericRule.COMMON, tuple(types))

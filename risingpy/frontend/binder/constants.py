@@ -10,7 +10,7 @@ from risingpy.executors.expression.numeric_results import numeric_of
 from risingpy.optimizer.now import TIME_WORDS
 from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, int256, numeric
 from risingpy.types.forms import parse_text
-from risingpy.types.wide_numeric import DECIMALS, to_decimal
+from risingpy.types.wide_numeric import to_decimal
 
 _K = TypeKind
 _LIMITS = {_K.SMALLINT: 1 << 15, _K.INTEGER: 1 << 31, _K.BIGINT: 1 << 63}
@@ -42,17 +42,16 @@ def _depends_on_now(text: str) -> bool:
 
 
 def _of_its_digits(value: object) -> Literal:
-    """A wide numeric as a constant of just the digits that it has, if those are few enough."""
+    """A wide numeric as a constant of just the digits that it is shown with, if those are few enough."""
     assert isinstance(value, bytes)
-    sign, digits, _ = to_decimal(value).as_tuple()
-    shown = "".join(map(str, digits))
-    zeros = len(shown) - len(shown.rstrip("0"))
-    scale = max(DECIMALS - zeros, 0)
-    precision = max(len(shown) - DECIMALS, 1) + scale
+    number = to_decimal(value)
+    if not number.is_finite():
+        return Literal(value, NUMERIC)
+    scale = len(f"{number:f}".partition(".")[2])
+    precision = max(number.adjusted() + 1, 0 if scale else 1) + scale
     if precision > MAX_PRECISION:
         return Literal(value, NUMERIC)
-    unscaled = tuple(digits[: len(digits) - (DECIMALS - scale)]) or (0,)
-    return Literal(Decimal((sign, unscaled, -scale)), numeric(precision, scale))
+    return Literal(Decimal(f"{number:f}"), numeric(precision, scale))
 
 
 def converted_number(literal: Literal, target: SqlType) -> Literal | None:

@@ -35,8 +35,7 @@ def number_literal(text: str, position: int) -> Literal:
         fits = number.adjusted() < WHOLE_DIGITS and scale <= DECIMALS
         return Literal(to_bytes(number), NUMERIC) if fits else _floating(text, position)
     number = number.quantize(Decimal(1).scaleb(-scale), context=Context(prec=MAX_PRECISION + 1))
-    # Declared: a literal is shown with the zeros that it was written with.
-    return Literal(number, numeric(max(precision, 1), scale, declared=True))
+    return Literal(number, numeric(max(precision, 1), scale))
 
 
 def _floating(text: str, position: int) -> Literal:

@@ -19,6 +19,7 @@ from risingpy.optimizer.rules.drop_single_row import drop_single_row
 from risingpy.optimizer.rules.filter_merge import filter_merge
 from risingpy.optimizer.rules.join_reorder import join_reorder
 from risingpy.optimizer.rules.null_safe_equality import null_safe_equality
+from risingpy.optimizer.rules.numeric_keys import numeric_keys
 from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
 from risingpy.optimizer.rules.over_window_to_top_n import over_window_to_top_n
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
@@ -46,6 +47,7 @@ PIPELINE: tuple[Rule, ...] = (
     join_reorder,
     prune_common_subplans,
     drop_single_row,
+    numeric_keys,
     project_merge,
     filter_merge,
 )

@@ -17,7 +17,9 @@ from risingpy.executors.aggregate.functions import value_state
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.functions.calling import Compute, Function
+from risingpy.storage.column_buffers import whole
 from risingpy.types import DOUBLE, INT256, INTERVAL, MAX_PRECISION, NUMERIC, REAL, SqlType, numeric
+from risingpy.types.wide_numeric import key_column
 
 
 def _aggregate(function: str, result_type: SqlType, argument_type: SqlType | None = None) -> Compute:
@@ -35,6 +37,18 @@ def _aggregate(function: str, result_type: SqlType, argument_type: SqlType | Non
         return result
 
     return computed
+
+
+def _wide_sum_of_distinct(lists: pa.Array) -> pa.Array:
+    """Sums in which numbers that are shown differently, 1.0 and 1.00, count once: the one with fewer decimals."""
+    lengths = np.diff(lists.offsets.to_numpy(zero_copy_only=False))
+    owners = pa.array(np.repeat(np.arange(len(lists)), lengths))
+    values = lists.flatten()
+    table = pa.table({"owner": owners, "key": key_column(values), "value": values})
+    kept = table.group_by(["owner", "key"]).aggregate([("value", "min")]).sort_by("owner")
+    counts = np.bincount(kept["owner"].to_numpy(), minlength=len(lists))
+    offsets = pa.array(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), pa.int32())
+    return _aggregate("sum", NUMERIC)(pa.ListArray.from_arrays(offsets, whole(kept["value_min"])))
 
 
 def _types(arguments: Sequence[pa.Array]) -> tuple[SqlType, ...]:
@@ -56,6 +70,7 @@ AGGREGATES: dict[str, Function] = {
     "list_sum": Function(_aggregate("sum", DOUBLE)),
     "list_sum_real": Function(_aggregate("sum", REAL)),
     "wide_sum": Function(_aggregate("sum", NUMERIC)),
+    "wide_sum_of_distinct": Function(_wide_sum_of_distinct),
     "list_sum_int256": Function(_aggregate("sum", INT256, INT256)),
     "list_sum_interval": Function(_aggregate("sum", INTERVAL)),
     **{f"list_{name}": Function(_aggregate(name, DOUBLE)) for name in REGRESSIONS},

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 import pyarrow as pa
 
-from risingpy.errors import NumericValueOutOfRange
+from risingpy.errors import FeatureNotSupported, NumericValueOutOfRange
 from risingpy.executors.expression.functions.calling import Compute, Function, by_row, per_constant
 from risingpy.executors.expression.functions.number_templates import NumberTemplate, read_number_template
 from risingpy.types.wide_numeric import to_decimal
@@ -205,10 +205,22 @@ def _scientific(text: str) -> str:
     return text if text.startswith("-") else " " + text
 
 
+def _of_special(t: NumberTemplate, value: Decimal) -> str:
+    """NaN and the infinities, as PostgreSQL writes them: as a text of so many digits."""
+    if t.roman:
+        what = "NaN" if value.is_nan() else "infinity"
+        raise FeatureNotSupported(f"cannot convert {what} to integer")
+    if t.scientific:
+        return " " + "#" * t.before + "." + "#" * (t.after + 4)
+    return _write(t, str(value), t.after)
+
+
 def _numeric_writer(template: str) -> Callable[[Decimal], str]:
     t = read_number_template(template)
 
     def one(value: Decimal) -> str:
+        if not value.is_finite():
+            return _of_special(t, value)
         if t.roman:
             return _roman_text(t, int(value.to_integral_value(ROUND_HALF_UP)))
         if t.scientific:

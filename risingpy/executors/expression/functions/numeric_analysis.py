@@ -21,16 +21,17 @@ from risingpy.types.wide_numeric import DECIMALS, to_decimal
 _DIGITS = 16  # NUMERIC_MIN_SIG_DIGITS
 _EXACT = Context(prec=120, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 _ANALYTIC = Context(prec=100, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)  # more than any result shows
-_SIGNIFICANT = 28  # digits of quotients
 _LOG10_E = 0.434294481903252
 _LARGEST_EXPONENT = 6000.0
 _MOST_DIGITS = 46  # before the point: a numeric has 45, and the weight is an estimate
 _MAX_FACTORIAL = 38  # 39! has more than 45 digits
 _ONE = Decimal(1)
+_INFINITY = Decimal("Infinity")
 
 
 def _scale(x: Decimal) -> int:
-    exponent = x.normalize(_EXACT).as_tuple().exponent
+    """How many decimals are shown."""
+    exponent = x.as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
@@ -40,7 +41,7 @@ def _limbs(x: Decimal) -> tuple[list[int], int]:
         return [], 0
     weight = x.adjusted() // 4
     shifted = abs(x).scaleb(-4 * weight, _EXACT)
-    digits = []
+    digits: list[int] = []
     for _ in range(5):
         whole = int(shifted)
         digits.append(whole)
@@ -67,7 +68,7 @@ def _log_weight(x: Decimal) -> int:
 
 
 def _shown(value: Decimal, scale: int) -> str:
-    return f"{value.quantize(_ONE.scaleb(-max(scale, 0)), context=_EXACT):f}"
+    return f"{value.quantize(_ONE.scaleb(-min(max(scale, 0), DECIMALS)), context=_EXACT):f}"
 
 
 def _positive(x: Decimal) -> None:
@@ -77,30 +78,46 @@ def _positive(x: Decimal) -> None:
 
 
 def _sqrt(x: Decimal) -> str:
+    if x.is_nan():
+        return "NaN"
     if x < 0:
         raise SqlError("cannot take square root of a negative number", sqlstate="2201F")
+    if x.is_infinite():
+        return "Infinity"
     weight = _limbs(x)[1]
     half = math.trunc((weight + 1) * 4 / 2) - 1
     return _shown(_ANALYTIC.sqrt(x), max(_DIGITS - half, _scale(x)))
 
 
 def _exp(x: Decimal) -> str:
+    if not x.is_finite():
+        return "0" if x == -_INFINITY else str(x)
     if abs(x) >= _LARGEST_EXPONENT:
         if x > 0:
             raise NumericValueOutOfRange("value overflows numeric format")
-        return "0"
+        return _shown(Decimal(0), DECIMALS)
     weight = int(max(-2000.0, min(float(x) * _LOG10_E, 2000.0)))
     return _shown(_ANALYTIC.exp(x), max(_DIGITS - weight, _scale(x)))
 
 
 def _ln(x: Decimal) -> str:
+    if x.is_nan():
+        return "NaN"
     _positive(x)
+    if x.is_infinite():
+        return "Infinity"
     return _shown(_ANALYTIC.ln(x), max(_DIGITS - _log_weight(x), _scale(x)))
 
 
 def _log(base: Decimal, x: Decimal) -> str:
+    if base.is_nan() or x.is_nan():
+        return "NaN"
     _positive(base)
     _positive(x)
+    if base.is_infinite():
+        return "NaN" if x.is_infinite() else "0"
+    if x.is_infinite():
+        return "Infinity"
     if base == 1:
         raise SqlError("division by zero", sqlstate="22012")
     scale = max(_DIGITS - (_log_weight(x) - _log_weight(base)), _scale(x), _scale(base))
@@ -109,26 +126,47 @@ def _log(base: Decimal, x: Decimal) -> str:
 
 
 def _power(base: Decimal, exponent: Decimal) -> str:
+    if not (base.is_finite() and exponent.is_finite()):
+        return _power_of_special(base, exponent)
     whole = exponent == exponent.to_integral_value()
     if base == 0 and exponent < 0:
         raise SqlError("zero raised to a negative power is undefined", sqlstate="2201F")
     if base < 0 and not whole:
         message = "a negative number raised to a non-integer power yields a complex result"
         raise SqlError(message, sqlstate="2201F")
-    if base == 0:
-        return "1" if exponent == 0 else "0"
-    weight = float(exponent) * (
-        _log10_of_leading(base) if whole and abs(exponent) < 2**31 else float(_ANALYTIC.ln(abs(base))) * _LOG10_E
-    )
+    if base == 0 and not whole:
+        return _shown(base, _DIGITS)
+    as_product = whole and abs(exponent) < 2**31
+    weight = 0.0
+    if base:
+        logarithm = _log10_of_leading(base) if as_product else float(_ANALYTIC.ln(abs(base))) * _LOG10_E
+        weight = float(exponent) * logarithm
     if weight > _MOST_DIGITS:
         raise NumericValueOutOfRange("value overflows numeric format")
+    scale = max(_DIGITS, _scale(base))
+    if not as_product:
+        scale = max(_DIGITS - int(weight), _scale(base), _scale(exponent))
     if weight < -1001:
+        return _shown(Decimal(0), scale)
+    return _shown(_ANALYTIC.power(base, exponent) if base or exponent else _ONE, scale)
+
+
+def _power_of_special(base: Decimal, exponent: Decimal) -> str:
+    """power where an argument is NaN or infinite, by the rules of POSIX's pow, as numeric_power has them."""
+    if base == 1 or exponent == 0:
+        return "1"
+    if base.is_nan() or exponent.is_nan():
+        return "NaN"
+    if exponent.is_infinite():
+        if abs(base) == 1:
+            return "1"
+        return "Infinity" if (abs(base) > 1) == (exponent > 0) else "0"
+    if base < 0 and exponent != exponent.to_integral_value():
+        message = "a negative number raised to a non-integer power yields a complex result"
+        raise SqlError(message, sqlstate="2201F")
+    if exponent < 0:
         return "0"
-    value = _ANALYTIC.power(base, exponent)
-    if whole:  # as far as there is room: PostgreSQL shows as many decimals as the base was written with
-        is_product = exponent > 0 or _scale(base) > _DIGITS
-        return _shown(value, DECIMALS if is_product else max(_DIGITS, _SIGNIFICANT - value.adjusted()))
-    return _shown(value, max(_DIGITS - int(weight), _scale(base), _scale(exponent)))
+    return "-Infinity" if base < 0 and exponent % 2 == 1 else "Infinity"
 
 
 def _log10_of_leading(x: Decimal) -> float:
@@ -154,24 +192,36 @@ def _whole_numbers(x: Decimal, y: Decimal) -> tuple[int, int, int]:
 
 
 def _gcd(x: Decimal, y: Decimal) -> str:
+    if not (x.is_finite() and y.is_finite()):
+        return "NaN"
     a, b, scale = _whole_numbers(x, y)
     return f"{Decimal(math.gcd(a, b)).scaleb(-scale, _EXACT):f}"
 
 
 def _lcm(x: Decimal, y: Decimal) -> str:
+    if not (x.is_finite() and y.is_finite()):
+        return "NaN"
     a, b, scale = _whole_numbers(x, y)
     return f"{Decimal(math.lcm(a, b)).scaleb(-scale, _EXACT):f}"
 
 
 def _div(x: Decimal, y: Decimal) -> str:
+    if x.is_nan() or y.is_nan():
+        return "NaN"
     if y == 0:
         raise SqlError("division by zero", sqlstate="22012")
-    return f"{_EXACT.divide(x, y).to_integral_value(ROUND_DOWN):f}"
+    if x.is_infinite():
+        return "NaN" if y.is_infinite() else "Infinity" if (x > 0) == (y > 0) else "-Infinity"
+    return "0" if y.is_infinite() else f"{_EXACT.divide(x, y).to_integral_value(ROUND_DOWN):f}"
 
 
 def _width_bucket(x: Decimal, low: Decimal, high: Decimal, count: int) -> int:
     if count <= 0:
         raise SqlError("count must be greater than zero", sqlstate="2201G")
+    if any(each.is_nan() for each in (x, low, high)):
+        raise SqlError("operand, lower bound, and upper bound cannot be NaN", sqlstate="2201G")
+    if low.is_infinite() or high.is_infinite():
+        raise SqlError("lower and upper bounds must be finite", sqlstate="2201G")
     if low == high:
         raise SqlError("lower bound cannot equal upper bound", sqlstate="2201G")
     if low > high:

@@ -8,6 +8,7 @@ more than 45 digits before the point, and DivisionByZero.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Context, Decimal
 
 import numpy as np
@@ -15,25 +16,36 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.errors import DivisionByZero, InvalidParameterValue, NumericValueOutOfRange, SqlError
+from risingpy.errors import DivisionByZero, FeatureNotSupported, InvalidParameterValue, NumericValueOutOfRange, SqlError
 from risingpy.executors.expression import wide_kernels as kernels
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.executors.expression.wide_kernels import CEILING, FLOOR, HALF_AWAY, LIMBS, TRUNCATE
+from risingpy.executors.expression.wide_kernels import CEILING, FLOOR, HALF_AWAY, INFINITE, LIMBS, MINUS_INFINITE, TRUNCATE
 from risingpy.storage.column_buffers import whole
 from risingpy.types import MAX_PRECISION, NUMERIC
 from risingpy.types.forms import parse_column
-from risingpy.types.wide_numeric import DECIMALS, column_of, limbs_of, text_column, to_decimal
+from risingpy.types.wide_numeric import (
+    DECIMALS,
+    WHOLE_DIGITS,
+    Numbers,
+    column_of,
+    digits_of,
+    numbers_of,
+    rows_of,
+    text_column,
+    to_decimal,
+)
 
 _EXACT = Context(prec=200)
 _MOST_TERMS = 2**31 - 1  # of an Arrow list
 
 Integers = npt.NDArray[np.int64]
-Signs = npt.NDArray[np.uint8]
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float64]
 
 COMPUTED = frozenset(
     {
         *("add", "subtract", "multiply", "divide", "modulo", "negate", "abs", "sign", "ceil", "floor", "round"),
-        *("trunc", "round_to", "trunc_to", "scale", "min_scale"),
+        *("trunc", "round_to", "trunc_to", "scale", "min_scale", "trim_scale"),
         *("sqrt_numeric", "exp_numeric", "ln_numeric", "log_numeric", "log10_numeric", "power_numeric", "div"),
         *("gcd_numeric", "lcm_numeric", "width_bucket_numeric", "to_char_numeric"),
     }
@@ -41,82 +53,147 @@ COMPUTED = frozenset(
 """Functions of the signature table that are computed here when an argument or the result is wide."""
 
 
-def _read(column: pa.Array) -> tuple[Integers, Signs]:
-    """Magnitudes, the lowest limb first, and signs."""
-    limbs, negative = limbs_of(column)
-    return np.ascontiguousarray(limbs[:, ::-1]).reshape(-1), negative.astype(np.uint8)
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """A column as the kernels take it: magnitudes, the lowest limb first, signs and scales. See `Numbers` of `special`."""
+
+    limbs: Integers
+    negative: Bytes
+    scales: Bytes
+    special: Floats | None
+
+    @property
+    def signed(self) -> Integers:
+        return self.limbs * np.repeat(1 - 2 * self.negative.astype(np.int64), LIMBS)
+
+    @property
+    def is_zero(self) -> npt.NDArray[np.bool_]:
+        """Which numbers are 0."""
+        zero: npt.NDArray[np.bool_] = ~self.limbs.reshape(-1, LIMBS).any(axis=1)
+        return zero if self.special is None else zero & (self.special == 0)
+
+    def as_floats(self) -> Floats:
+        """Something that has the same sign, and is NaN or infinite where the number is."""
+        signs = np.where(self.is_zero, 0.0, np.where(self.negative != 0, -1.0, 1.0))
+        return signs if self.special is None else np.where(self.special == 0, signs, self.special)
 
 
-def _written(limbs: Integers, negative: Signs, failed: Signs | None = None) -> pa.Array:
-    if failed is not None and failed.any():
+def _read(column: pa.Array) -> _Operand:
+    numbers = numbers_of(column)
+    limbs = np.ascontiguousarray(numbers.limbs[:, ::-1]).reshape(-1)
+    return _Operand(limbs, numbers.negative.astype(np.uint8), np.ascontiguousarray(numbers.scales), numbers.special)
+
+
+def _written(
+    limbs: Integers, negative: Bytes, scales: Bytes, failed: Bytes | None = None, special: Floats | None = None
+) -> pa.Array:
+    if failed is not None and (failed if special is None else failed * (special == 0)).any():
         raise NumericValueOutOfRange("value overflows numeric format")
-    return column_of(limbs.reshape(-1, LIMBS)[:, ::-1], negative.astype(np.bool_))
+    return column_of(limbs.reshape(-1, LIMBS)[:, ::-1], negative.astype(np.bool_), scales, None, special)
 
 
-def _signed(limbs: Integers, negative: Signs) -> Integers:
-    return limbs * np.repeat(1 - 2 * negative.astype(np.int64), LIMBS)
+def _special(operation: Callable[[Floats, Floats], Floats], left: _Operand, right: _Operand) -> Floats | None:
+    """What an operation gives where an operand is NaN or infinite; a finite result of that is marked by 0."""
+    if left.special is None and right.special is None:
+        return None
+    with np.errstate(all="ignore"):
+        value = operation(left.as_floats(), right.as_floats())
+    odd = np.zeros(len(value), np.bool_)
+    for each in (left, right):
+        if each.special is not None:
+            odd |= each.special != 0
+    return np.where(odd & ~np.isfinite(value), value, 0.0)
+
+
+def _larger_scale(left: _Operand, right: _Operand) -> Bytes:
+    larger: Bytes = np.maximum(left.scales, right.scales)
+    return larger
 
 
 def _adding(sign: int) -> Compute:
     def compute(left: pa.Array, right: pa.Array) -> pa.Array:
-        total = _signed(*_read(left)) + sign * _signed(*_read(right))
+        a, b = _read(left), _read(right)
+        total = a.signed + sign * b.signed
         negative, failed = np.empty((2, len(left)), np.uint8)
         kernels.settle(total, negative, failed)
-        return _written(total, negative, failed)
+        special = _special(lambda x, y: x + sign * y, a, b)
+        return _written(total, negative, _larger_scale(a, b), failed, special)
 
     return compute
 
 
 def _multiply(left: pa.Array, right: pa.Array) -> pa.Array:
-    (a, a_negative), (b, b_negative) = _read(left), _read(right)
-    product, failed = np.empty_like(a), np.empty(len(left), np.uint8)
-    kernels.multiply(a, b, product, failed)
-    return _written(product, a_negative ^ b_negative, failed)
+    a, b = _read(left), _read(right)
+    product, failed = np.empty_like(a.limbs), np.empty(len(left), np.uint8)
+    kernels.multiply(a.limbs, b.limbs, product, failed)
+    scales = np.minimum(a.scales + b.scales, DECIMALS).astype(np.uint8)
+    return _written(product, a.negative ^ b.negative, scales, failed, _special(np.multiply, a, b))
 
 
-def _divisor(column: pa.Array) -> tuple[Integers, Signs]:
-    limbs, negative = _read(column)
-    if not limbs.reshape(-1, LIMBS).any(axis=1).all():
+def _dividing(left: pa.Array, right: pa.Array) -> tuple[_Operand, _Operand, Integers]:
+    """Dividend and divisor, and limbs to divide by, none of which is 0; NaN may be divided by 0."""
+    a, b = _read(left), _read(right)
+    zero = b.is_zero if a.special is None else b.is_zero & ~np.isnan(a.special)
+    if zero.any():
         raise DivisionByZero("division by zero")
-    return limbs, negative
+    if a.special is None and b.special is None:
+        return a, b, b.limbs
+    limbs = b.limbs.copy().reshape(-1, LIMBS)
+    limbs[~limbs.any(axis=1), kernels.POINT] = 1
+    return a, b, limbs.reshape(-1)
 
 
 def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
-    (a, a_negative), (b, b_negative) = _read(left), _divisor(right)
-    quotient, failed = np.empty_like(a), np.empty(len(left), np.uint8)
-    kernels.divide(a, b, quotient, failed)
-    return _written(quotient, a_negative ^ b_negative, failed)
+    a, b, divisor = _dividing(left, right)
+    quotient = np.empty_like(a.limbs)
+    scales, failed = np.empty((2, len(left)), np.uint8)
+    kernels.divide(a.limbs, divisor, _larger_scale(a, b), quotient, scales, failed)
+    special = _special(np.divide, a, b)
+    if b.special is not None:  # a quotient by an infinity is 0
+        scales[np.isinf(b.special)] = 0
+    return _written(quotient, a.negative ^ b.negative, scales, failed, special)
 
 
 def _modulo(left: pa.Array, right: pa.Array) -> pa.Array:
-    (a, negative), (b, _) = _read(left), _divisor(right)
-    rest = np.empty_like(a)
-    kernels.modulo(a, b, rest)
-    return _written(rest, negative)
+    a, b, divisor = _dividing(left, right)
+    rest = np.empty_like(a.limbs)
+    kernels.modulo(a.limbs, divisor, rest)
+    scales = _larger_scale(a, b)
+    special = _special(np.fmod, a, b)
+    if b.special is not None:  # what is divided by an infinity remains as it is
+        whole_rest = np.isinf(b.special)
+        rest.reshape(-1, LIMBS)[whole_rest] = a.limbs.reshape(-1, LIMBS)[whole_rest]
+        scales[whole_rest] = a.scales[whole_rest]
+    return _written(rest, a.negative, scales, None, special)
 
 
 def _negate(column: pa.Array) -> pa.Array:
-    limbs, negative = limbs_of(column)
-    return column_of(limbs, ~negative)
+    numbers = numbers_of(column)
+    special = None if numbers.special is None else -numbers.special
+    return column_of(numbers.limbs, ~numbers.negative, numbers.scales, None, special)
 
 
 def _abs(column: pa.Array) -> pa.Array:
-    limbs, negative = limbs_of(column)
-    return column_of(limbs, np.zeros_like(negative))
+    numbers = numbers_of(column)
+    special = None if numbers.special is None else np.abs(numbers.special)
+    return column_of(numbers.limbs, np.zeros_like(numbers.negative), numbers.scales, None, special)
 
 
 def _sign(column: pa.Array) -> pa.Array:
-    limbs, negative = limbs_of(column)
-    signs = np.zeros_like(limbs)
-    signs[:, LIMBS - kernels.POINT - 1] = limbs.any(axis=1)
-    return column_of(signs, negative)
+    given = _read(column)
+    signs = given.as_floats()
+    limbs = np.zeros((len(column), LIMBS), np.int64)
+    limbs[:, LIMBS - kernels.POINT - 1] = np.abs(np.sign(np.nan_to_num(signs)))
+    special = np.where(np.isnan(signs), np.nan, 0.0)
+    return column_of(limbs, signs < 0, np.zeros(len(column), np.uint8), None, special)
 
 
 def _rounded(column: pa.Array, decimals: Integers, mode: int) -> pa.Array:
-    limbs, negative = _read(column)
+    given = _read(column)
     failed = np.empty(len(column), np.uint8)
-    kernels.round_to(limbs, negative, decimals, mode, failed)
-    return _written(limbs, negative, failed)
+    kernels.round_to(given.limbs, given.negative, decimals, mode, failed)
+    scales = np.clip(decimals, 0, DECIMALS).astype(np.uint8)
+    return _written(given.limbs, given.negative, scales, failed, given.special)
 
 
 def _integral(mode: int) -> Compute:
@@ -127,11 +204,54 @@ def _to_decimals(mode: int) -> Compute:
     return lambda column, decimals: _rounded(column, decimals.to_numpy(zero_copy_only=False).astype(np.int64), mode)
 
 
-def _shown_decimals(column: pa.Array) -> pa.Array:
-    """As many decimals as are shown."""
-    places = pc.find_substring(text_column(column), ".")
-    lengths = pc.binary_length(text_column(column))
-    return pc.if_else(pc.less(places, 0), 0, pc.subtract(pc.subtract(lengths, places), 1)).cast(pa.int32())
+def _least_scales(numbers: Numbers) -> Bytes:
+    """As many decimals as there are without zeros at the end."""
+    fraction = digits_of(numbers.limbs)[:, WHOLE_DIGITS:] != 0
+    last = DECIMALS - fraction[:, ::-1].argmax(axis=1)
+    return np.where(fraction.any(axis=1), last, 0).astype(np.uint8)
+
+
+def _scale(column: pa.Array) -> pa.Array:
+    """As many decimals as are shown; NULL of what is not finite."""
+    numbers = numbers_of(column)
+    return pa.array(numbers.scales.astype(np.int32), mask=None if numbers.special is None else numbers.special != 0)
+
+
+def _min_scale(column: pa.Array) -> pa.Array:
+    numbers = numbers_of(column)
+    mask = None if numbers.special is None else numbers.special != 0
+    return pa.array(_least_scales(numbers).astype(np.int32), mask=mask)
+
+
+def _trim_scale(column: pa.Array) -> pa.Array:
+    numbers = numbers_of(column)
+    return column_of(numbers.limbs, numbers.negative, _least_scales(numbers), None, numbers.special)
+
+
+def _scale_bit(column: pa.Array) -> pa.Array:
+    """A bigint with the bit of the number's scale set: `bit_or` of them tells which scales equal numbers have."""
+    return pa.array(np.int64(1) << numbers_of(column).scales.astype(np.int64))
+
+
+def _of_key(keys: pa.Array, bits: pa.Array) -> pa.Array:
+    """The numbers of these keys, with the lowest scale whose bit is set."""
+    masks = bits.to_numpy(zero_copy_only=False).astype(np.int64)
+    lowest = np.log2((masks & -masks).astype(np.float64)).astype(np.uint8)
+    scales = pa.Array.from_buffers(pa.binary(1), len(keys), [None, pa.py_buffer(lowest)]).cast(pa.binary())
+    return pc.binary_join_element_wise(keys, scales, b"")
+
+
+def _of_bare_key(keys: pa.Array) -> pa.Array:
+    """The numbers of these keys, shown without zeros at the end."""
+    return _trim_scale(_of_key(keys, pa.repeat(pa.scalar(1), len(keys))))
+
+
+def _with_scale(column: pa.Array, bits: pa.Array) -> pa.Array:
+    """The numbers, with at least the highest scale whose bit is set."""
+    numbers = numbers_of(column)
+    highest = np.maximum(np.frexp(bits.to_numpy(zero_copy_only=False).astype(np.float64))[1] - 1, 0)
+    scales = np.maximum(numbers.scales, highest).astype(np.uint8)
+    return column_of(numbers.limbs, numbers.negative, scales, None, numbers.special)
 
 
 def of_numbers(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -146,13 +266,17 @@ def of_numbers(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         words = np.where(np.repeat(null, 2), 0, words)
     limbs, negative = np.empty(LIMBS * len(column), np.int64), np.empty(len(column), np.uint8)
     kernels.from_words(words, column.type.scale, limbs, negative)
-    return column_of(limbs.reshape(-1, LIMBS)[:, ::-1], negative.astype(np.bool_), null)
+    scales = np.full(len(column), column.type.scale, np.uint8)
+    return column_of(limbs.reshape(-1, LIMBS)[:, ::-1], negative.astype(np.bool_), scales, null)
 
 
 def to_narrow(column: pa.Array | pa.ChunkedArray, result: pa.Decimal128Type) -> pa.Array:
     """Wide numerics rounded to a numeric of up to 38 digits; NULLs stay. Raises NumericValueOutOfRange."""
     column = whole(column)
-    limbs, negative = _read(column)
+    given = _read(column)
+    if given.special is not None:
+        refuse_special(given.special, result.precision, result.scale)
+    limbs, negative = given.limbs, given.negative
     failed = np.empty(len(column), np.uint8)
     kernels.round_to(limbs, negative, np.full(len(column), result.scale, np.int64), HALF_AWAY, failed)
     words, too_long = np.empty(2 * len(column), np.int64), np.empty(len(column), np.uint8)
@@ -165,7 +289,32 @@ def to_narrow(column: pa.Array | pa.ChunkedArray, result: pa.Decimal128Type) -> 
     return pa.Array.from_buffers(widest, len(column), [validity, pa.py_buffer(words)]).cast(result)
 
 
+def refuse_special(special: Floats, precision: int, scale: int) -> None:
+    """Raises for what is not finite and should become numeric(precision, scale)."""
+    if np.isinf(special).any():
+        detail = f"A field with precision {precision}, scale {scale} cannot hold an infinite value."
+        raise NumericValueOutOfRange("numeric field overflow", detail=detail)
+    if np.isnan(special).any():
+        raise FeatureNotSupported("NaN in a numeric with declared digits is not supported")
+
+
+def _to_integer_text(kind: str) -> Compute:
+    """Texts of the rounded numbers, for a cast to this integer type."""
+
+    def compute(column: pa.Array) -> pa.Array:
+        special = numbers_of(column).special
+        if special is not None and (special != 0).any():
+            what = "NaN" if np.isnan(special).any() else "infinity"
+            raise FeatureNotSupported(f"cannot convert {what} to {kind}")
+        return text_column(_rounded(column, np.zeros(len(column), np.int64), HALF_AWAY))
+
+    return compute
+
+
 def _rounded_text(column: pa.Array, decimals: pa.Array) -> pa.Array:
+    special = numbers_of(column).special
+    if special is not None:
+        refuse_special(special, MAX_PRECISION, int(decimals[0].as_py()))
     return text_column(_to_decimals(HALF_AWAY)(column, decimals))
 
 
@@ -175,16 +324,27 @@ def _of_text(texts: pa.Array) -> pa.Array:
 
 def _limb(column: pa.Array, numbers: pa.Array) -> pa.Array:
     """The signed limb of each number that has this number, the lowest being 0: what sums over windows are made of."""
-    limbs = _signed(*_read(column)).reshape(-1, LIMBS)
+    limbs = _read(column).signed.reshape(-1, LIMBS)
     return pa.array(limbs[np.arange(len(limbs)), numbers.to_numpy()])
 
 
+def _kind_bit(column: pa.Array) -> pa.Array:
+    """A bigint with the bit of the number's scale set, or of its being NaN or infinite."""
+    kinds = np.empty(len(column), np.uint8)
+    kernels.number_kinds(rows_of(column).reshape(-1), kinds)
+    return pa.array(np.int64(1) << kinds.astype(np.int64))
+
+
 def _of_limbs(*sums: pa.Array) -> pa.Array:
-    """The numbers whose limbs, each any bigint, are these, the lowest first."""
-    limbs = np.stack([each.to_numpy() for each in sums], axis=1).reshape(-1)
-    negative, failed = np.empty((2, len(sums[0])), np.uint8)
+    """The numbers whose limbs, each any bigint, are these, the lowest first; then all summands' bits of kinds."""
+    limbs = np.stack([each.to_numpy() for each in sums[:-1]], axis=1).reshape(-1)
+    bits = sums[-1].to_numpy()
+    nan, plus, minus = ((bits >> kind & 1).astype(np.bool_) for kind in (kernels.NAN, INFINITE, MINUS_INFINITE))
+    special = np.where(nan | (plus & minus), np.nan, np.where(plus, np.inf, np.where(minus, -np.inf, 0.0)))
+    scales = np.frexp((bits & ((1 << kernels.NAN) - 1)).astype(np.float64))[1] - 1
+    negative, failed = np.empty((2, len(bits)), np.uint8)
     kernels.settle(limbs, negative, failed)
-    return _written(limbs, negative, failed)
+    return _written(limbs, negative, np.maximum(scales, 0).astype(np.uint8), failed, special)
 
 
 def _terms(start: Decimal, stop: Decimal, step: Decimal) -> int:
@@ -199,7 +359,12 @@ def _terms(start: Decimal, stop: Decimal, step: Decimal) -> int:
 
 def _series(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
     """Lists of numbers from `start` to `stop`, both included."""
-    if not limbs_of(step)[0].any(axis=1).all():
+    for what, column in (("start value", start), ("stop value", stop), ("step size", step)):
+        special = numbers_of(column).special
+        if special is not None and (special != 0).any():
+            shown = "NaN" if np.isnan(special).any() else "infinity"
+            raise InvalidParameterValue(f"{what} cannot be {shown}")
+    if _read(step).is_zero.any():
         raise InvalidParameterValue("step size cannot equal zero")
     rows = zip(*(map(to_decimal, column.to_pylist()) for column in (start, stop, step)), strict=True)
     counts = np.array([_terms(*row) for row in rows])
@@ -225,8 +390,17 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "trunc": _integral(TRUNCATE),
     "round_to": _to_decimals(HALF_AWAY),
     "trunc_to": _to_decimals(TRUNCATE),
-    "scale": _shown_decimals,
-    "min_scale": _shown_decimals,
+    "scale": _scale,
+    "min_scale": _min_scale,
+    "trim_scale": _trim_scale,
+    "scale_bit": _scale_bit,
+    "kind_bit": _kind_bit,
+    "of_key": _of_key,
+    "of_bare_key": _of_bare_key,
+    "with_scale": _with_scale,
+    "smallint_text": _to_integer_text("smallint"),
+    "integer_text": _to_integer_text("integer"),
+    "bigint_text": _to_integer_text("bigint"),
     "limb": _limb,
     "of_limbs": _of_limbs,
     "generate_series": _series,

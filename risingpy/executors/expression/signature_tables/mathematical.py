@@ -8,9 +8,9 @@ ceil ceil float8 = float8 | numeric = numeric:integral
 ceiling ceil float8 = float8 | numeric = numeric:integral
 floor floor float8 = float8 | numeric = numeric:integral
 round round float8 = float8 | numeric = numeric:integral
-round round_to numeric int4 = numeric:round
+round round_to numeric int4 = numeric:plain
 trunc trunc float8 = float8 | numeric = numeric:integral
-trunc trunc_to numeric int4 = numeric:first
+trunc trunc_to numeric int4 = numeric:plain
 mod modulo int2 int2 = int2 | int4 int4 = int4 | int8 int8 = int8 | numeric numeric = numeric:larger
 sqrt sqrt float8 = float8
 cbrt cbrt float8 = float8
@@ -34,17 +34,17 @@ pi pi = float8
 gcd gcd int4 int4 = int4 | int8 int8 = int8
 lcm lcm int4 int4 = int4 | int8 int8 = int8
 @ abs int2 = int2 | int4 = int4 | int8 = int8 | float4 = float4 | float8 = float8 | numeric = numeric:first
-^ power_numeric numeric numeric = numeric:power
+^ power_numeric numeric numeric = numeric:plain
 |/ sqrt float8 = float8
 ||/ cbrt float8 = float8
-sqrt sqrt_numeric numeric = numeric:root
-exp exp_numeric numeric = numeric:power
-ln ln_numeric numeric = numeric:logarithm
-log log10_numeric numeric = numeric:logarithm
-log log_numeric numeric numeric = numeric:logarithm
-log10 log10_numeric numeric = numeric:logarithm
-power power_numeric numeric numeric = numeric:power
-pow power_numeric numeric numeric = numeric:power
+sqrt sqrt_numeric numeric = numeric:plain
+exp exp_numeric numeric = numeric:plain
+ln ln_numeric numeric = numeric:plain
+log log10_numeric numeric = numeric:plain
+log log_numeric numeric numeric = numeric:plain
+log10 log10_numeric numeric = numeric:plain
+power power_numeric numeric numeric = numeric:plain
+pow power_numeric numeric numeric = numeric:plain
 div div numeric numeric = numeric:whole
 factorial factorial int8 = numeric:plain
 gcd gcd_numeric numeric numeric = numeric:larger
@@ -53,7 +53,7 @@ width_bucket width_bucket_float float8 float8 float8 int4 = int4
 width_bucket width_bucket_numeric numeric numeric numeric int4 = int4
 scale scale numeric = int4
 min_scale min_scale numeric = int4
-trim_scale plus numeric = numeric:first
+trim_scale trim_scale numeric = numeric:plain
 sinh sinh float8 = float8
 cosh cosh float8 = float8
 tanh tanh float8 = float8
