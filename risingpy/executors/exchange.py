@@ -1,8 +1,8 @@
 """How a delta travels to the shards of the next stage: split by distribution, as Arrow IPC payloads.
 
-A payload is addressed by (shard, port). `port = fragment_id · 64 + k`: below 32, k is an exchange input of the
-fragment; from 32 on, k − 32 is one of its upstream tables, whose changes were made in an earlier stage on the same
-shard.
+A payload is addressed by (shard, port), a port being 64 bits. `port = fragment_id · 2¹⁶ + k`: below 2¹⁵, k is an
+exchange input of the fragment; from there on, k − 2¹⁵ is one of its upstream tables, whose changes were made in an
+earlier stage on the same shard. No plan has as many inputs (`optimizer/plan_size.py`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pyarrow as pa
 from risingpy.storage.key_encoding import compute_vnodes
 from risingpy.storage.table_schema import shards_of_vnodes
 
-PORTS_PER_FRAGMENT = 64
-FIRST_TABLE_PORT = 32
+PORTS_PER_FRAGMENT = 1 << 16
+FIRST_TABLE_PORT = 1 << 15
 MAX_PAYLOAD_BYTES = 8 << 20  # half of what a Spark row of ours may hold: a slice's estimate can be off
 
 

@@ -1,6 +1,9 @@
 """Plans, jobs and catalog entries as bytes: how they are kept in the meta store, and sent to tasks (`graph_codec.py`).
 
-The form is JSON, `{"version": 1, "value": …}`:
+The form is JSON, `{"version": 2, "parts": [ … ], "value": …}`. Every dataclass, and every tuple that has one in it, is
+a part; wherever it stands, `{"#": k}` stands for part k, whose own parts come before it. So what a plan says many times
+is written once: each operator repeats the columns of those below it, and each fragment has all that is below its
+exchanges. Version 1, in which everything stood where it is used, is still read.
 
     frozen dataclass   {"$": "plan.Filter", "predicate": …}     fields that equal their default are left out
     enum               {"$": "sql_type.TypeKind", "=": "bigint"}
@@ -20,9 +23,10 @@ import datetime
 import inspect
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
+from functools import cache
 from types import ModuleType
 from typing import Any, cast
 
@@ -42,7 +46,8 @@ from risingpy.optimizer import (
 from risingpy.storage import table_schema
 from risingpy.types import sql_type
 
-CODEC_VERSION = 1
+CODEC_VERSION = 2
+_VERSION_WITHOUT_PARTS = 1
 
 _MODULES: tuple[ModuleType, ...] = (
     *(sql_type, nodes, window_calls, table_schema),
@@ -50,6 +55,8 @@ _MODULES: tuple[ModuleType, ...] = (
 )
 # Stored plans call every operator `plan.…`, in whichever of these files it is now.
 _OPERATOR_MODULES = (plan_aggregates, plan_joins, plan_ordered)
+
+_PLAIN = frozenset({type(None), bool, int, str})
 
 _classes: dict[str, type[Any]] = {}
 _names: dict[type[Any], str] = {}
@@ -68,59 +75,103 @@ def encode(value: object) -> bytes:
 
     Equal values give equal bytes. Raises TypeError for anything that is not data.
     """
-    document = {"version": CODEC_VERSION, "value": _pack(value)}
-    return json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    writer = _Writer()
+    packed = _text(writer.pack(value))
+    return f'{{"version":{CODEC_VERSION},"parts":[{",".join(writer.parts)}],"value":{packed}}}'.encode()
 
 
 def decode(data: bytes | memoryview) -> Any:
     """What `encode` was given. Raises ValueError for bytes of another version or of unknown classes."""
     document = json.loads(bytes(data))
-    if not isinstance(document, dict) or document.get("version") != CODEC_VERSION:
+    version = document.get("version") if isinstance(document, dict) else None
+    if version not in (CODEC_VERSION, _VERSION_WITHOUT_PARTS):
         raise ValueError("the plan was written by another version of RisingPy")
-    return _unpack(document["value"])
+    parts: list[Any] = []
+    for part in document.get("parts", ()):
+        parts.append(_unpack(part, parts))
+    return _unpack(document["value"], parts)
 
 
-def _pack(value: object) -> object:
-    match value:
-        case None | bool() | int() | str():
+_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+class _Writer:
+    """Writes values as JSON, and parts, once each, to `parts`."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._known: dict[int, int] = {}  # by id(): the value that is written keeps all its parts alive
+
+    def pack(self, value: object) -> object:
+        cls = type(value)
+        if cls in _PLAIN:
             return value
-        case float():
-            return value if math.isfinite(value) else _tagged("float", repr(value))
-        case Enum():
-            return _tagged(_name_of(type(value)), value.value)
-        case pa.MonthDayNano():  # a tuple too, hence before tuples
-            return _tagged("interval", [value.months, value.days, value.nanoseconds])
-        case tuple() | list():
-            return [_pack(item) for item in value]
-        case frozenset():  # of numbers
-            return _tagged("set", sorted(value))
-        case Mapping():
-            return _tagged("map", [[_pack(key), _pack(item)] for key, item in value.items()])
-        case Decimal():
-            return _tagged("decimal", str(value))
-        case bytes():
-            return _tagged("bytes", value.hex())
-        case datetime.datetime():  # a date too, hence before dates
-            return _tagged("datetime", value.isoformat())
-        case datetime.date():
-            return _tagged("date", value.isoformat())
-        case datetime.time():
-            return _tagged("time", value.isoformat())
-        case _:
-            return _pack_fields(value)
+        if cls is tuple or cls is list or (cls in _names and not issubclass(cls, Enum)):
+            number = self._known.get(id(value))
+            if number is None:
+                packed = self._sequence(value) if cls is tuple or cls is list else self._fields(value)
+                if isinstance(packed, list) and not any(isinstance(item, dict) for item in packed):
+                    return packed  # of numbers and texts: as short as what would stand for it
+                number = self._known[id(value)] = self._part(_text(packed))
+            return {"#": number}
+        return self._pack_other(value)
+
+    def _part(self, text: str) -> int:
+        number = self._numbers.setdefault(text, len(self.parts))
+        if number == len(self.parts):
+            self.parts.append(text)
+        return number
+
+    def _sequence(self, value: Any) -> list[object]:
+        return [self.pack(item) for item in value]
+
+    def _fields(self, value: object) -> dict[str, object]:
+        packed: dict[str, object] = {"$": _names[type(value)]}
+        for name, default in _fields_of(cast("type[Any]", type(value))):
+            item = getattr(value, name)
+            if default is dataclasses.MISSING or item != default:
+                packed[name] = self.pack(item)
+        return packed
+
+    def _pack_other(self, value: object) -> object:
+        match value:
+            case float():
+                return value if math.isfinite(value) else _tagged("float", repr(value))
+            case Enum():
+                return _tagged(_name_of(type(value)), value.value)
+            case pa.MonthDayNano():  # a tuple too, hence before tuples
+                return _tagged("interval", [value.months, value.days, value.nanoseconds])
+            case tuple() | list():
+                return self._sequence(value)
+            case frozenset():  # of numbers
+                return _tagged("set", sorted(value))
+            case Mapping():
+                return _tagged("map", [[self.pack(key), self.pack(item)] for key, item in value.items()])
+            case Decimal():
+                return _tagged("decimal", str(value))
+            case bytes():
+                return _tagged("bytes", value.hex())
+            case datetime.datetime():  # a date too, hence before dates
+                return _tagged("datetime", value.isoformat())
+            case datetime.date():
+                return _tagged("date", value.isoformat())
+            case datetime.time():
+                return _tagged("time", value.isoformat())
+            case bool() | int() | str():
+                return value
+            case _:
+                raise TypeError(f"{type(value).__qualname__} cannot be part of a plan")
 
 
 def _tagged(tag: str, value: object) -> dict[str, object]:
     return {"$": tag, "=": value}
 
 
-def _pack_fields(value: object) -> dict[str, object]:
-    packed: dict[str, object] = {"$": _name_of(type(value))}
-    for field in dataclasses.fields(cast(Any, value)):
-        item = getattr(value, field.name)
-        if field.default is dataclasses.MISSING or item != field.default:
-            packed[field.name] = _pack(item)
-    return packed
+@cache
+def _fields_of(cls: type[Any]) -> tuple[tuple[str, object], ...]:
+    """The fields of a dataclass, with their defaults."""
+    return tuple((field.name, field.default) for field in dataclasses.fields(cls))
 
 
 def _name_of(cls: type[Any]) -> str:
@@ -143,16 +194,19 @@ _SCALARS: dict[str, Callable[[Any], object]] = {
     "datetime": datetime.datetime.fromisoformat,
     "interval": _interval,
     "set": frozenset,
-    "map": lambda items: {_unpack(key): _unpack(item) for key, item in items},
 }
 
 
-def _unpack(value: object) -> Any:
+def _unpack(value: object, parts: Sequence[Any]) -> Any:
     if isinstance(value, list):
-        return tuple(_unpack(item) for item in value)
+        return tuple([_unpack(item, parts) for item in value])
     if not isinstance(value, dict):
         return value
+    if "#" in value:
+        return parts[value["#"]]
     tag = value["$"]
+    if tag == "map":
+        return {_unpack(key, parts): _unpack(item, parts) for key, item in value["="]}
     if tag in _SCALARS:
         return _SCALARS[tag](value["="])
     if tag not in _classes:
@@ -160,7 +214,7 @@ def _unpack(value: object) -> Any:
     cls = _classes[tag]
     if issubclass(cls, Enum):
         return cls(value["="])
-    return cls(**{name: _unpack(item) for name, item in value.items() if name != "$"})
+    return cls(**{name: _unpack(item, parts) for name, item in value.items() if name != "$"})
 
 
 for _module in _MODULES:

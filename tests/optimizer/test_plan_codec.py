@@ -116,7 +116,7 @@ def test_stored_plans_call_every_operator_plan(operator: type) -> None:
 
 def test_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="another version"):
-        plan_codec.decode(b'{"version":2,"value":null}')
+        plan_codec.decode(b'{"version":3,"value":null}')
 
 
 def test_unknown_classes_are_refused() -> None:

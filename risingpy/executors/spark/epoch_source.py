@@ -24,7 +24,7 @@ from risingpy.executors.spark.session import EPOCH_FORMAT
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROW_SCHEMA = "shard int, port int, payload binary"
+ROW_SCHEMA = "shard int, port bigint, payload binary"
 
 
 @dataclass

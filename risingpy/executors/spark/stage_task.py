@@ -156,6 +156,6 @@ def _run(
 def _batch(rows: list[Row]) -> pa.RecordBatch:
     shards, ports, payloads = zip(*rows, strict=True) if rows else ((), (), ())
     return pa.record_batch(
-        [pa.array(shards, pa.int32()), pa.array(ports, pa.int32()), pa.array(payloads, pa.binary())],
+        [pa.array(shards, pa.int32()), pa.array(ports, pa.int64()), pa.array(payloads, pa.binary())],
         names=["shard", "port", "payload"],
     )

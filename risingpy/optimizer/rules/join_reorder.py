@@ -12,8 +12,9 @@ joined by it, and an equality that follows from others is not tested again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
 from itertools import combinations
 
 from risingpy.executors.expression.nodes import Call, Expr, InputRef
@@ -26,6 +27,7 @@ from risingpy.types import BOOLEAN
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
 _FEWEST = 3  # of two inputs there is nothing to choose
 _EQUALITIES = frozenset({"eq", "is_not_distinct_from"})
+_Rank = tuple[bool, bool, bool, int, int, int]
 
 
 def join_reorder(plan: LogicalPlan) -> LogicalPlan:
@@ -43,7 +45,8 @@ def join_reorder(plan: LogicalPlan) -> LogicalPlan:
 class _Part:
     """A part of the tree. Columns are numbered over all inputs of the group: `columns` are its output's.
 
-    `order` is the place of its first input in FROM; `keys` are sets of columns that tell its rows apart.
+    `order` is the place of its first input in FROM; `keys` are sets of columns that tell its rows apart. `classes`:
+    of every class of equal columns that it has, the place of its first column among the class's members.
     """
 
     plan: LogicalPlan
@@ -51,10 +54,8 @@ class _Part:
     order: int
     height: int
     keys: list[frozenset[int]]
-
-    @property
-    def has(self) -> frozenset[int]:
-        return frozenset(self.columns)
+    has: frozenset[int]
+    classes: dict[int, int] = field(default_factory=dict)
 
     def is_unique(self, columns: Iterable[int]) -> bool:
         given = frozenset(columns)
@@ -68,7 +69,9 @@ class _JoinGroup:
     parts: list[_Part] = field(default_factory=list)
     fields: list[Field] = field(default_factory=list)
     conditions: list[Expr] = field(default_factory=list)
+    reads: list[frozenset[int]] = field(default_factory=list)  # the columns of each condition
     equal: EqualColumns = field(default_factory=EqualColumns)
+    classes: list[list[int]] = field(default_factory=list)
 
     def flatten(self, plan: LogicalPlan) -> list[int]:
         """Takes in the inputs and conditions below `plan`; returns the group's column for each of its columns."""
@@ -89,36 +92,55 @@ class _JoinGroup:
         columns = list(range(len(self.fields), len(self.fields) + len(plan.schema)))
         self.fields.extend(plan.schema)
         keys = [frozenset(columns[i] for i in key) for key in unique_keys(plan)]
-        self.parts.append(_Part(plan, columns, len(self.parts), 0, keys))
+        self.parts.append(_Part(plan, columns, len(self.parts), 0, keys, frozenset(columns)))
         return columns
 
     def joined(self) -> _Part:
-        """One part of all."""
+        """One part of all.
+
+        The rank of two parts does not change while others are joined: a condition that goes then has read those. So
+        each pair is ranked once, and of n parts there are n² pairs, not n² after every join.
+        """
         rest = []
         for condition in self.conditions:
             if is_column_equality(condition):
                 self.equal.add(condition)
             else:
                 rest.append(condition)
-        self.conditions = rest
-        parts = [self._with_own_equalities(part) for part in self.parts]
+        self.conditions, self.reads = rest, [frozenset(columns_read(condition)) for condition in rest]
+        self.classes = [list(members) for members in self.equal.classes()]
+        parts = {part.order: self._with_own_equalities(part) for part in self.parts}
+        # A part is known by its order; one that has been joined to another no longer stands at its own.
+        pairs = [(self._rank(a, b), a, b) for a, b in combinations(parts.values(), 2)]
+        heap = [(rank, number) for number, (rank, _, _) in enumerate(pairs)]
+        heapify(heap)
         while len(parts) > 1:
-            left, right = min(combinations(parts, 2), key=self._rank())
+            _, left, right = pairs[heappop(heap)[1]]
+            if parts.get(left.order) is not left or parts.get(right.order) is not right:
+                continue
             merged = self._join(left, right)
-            parts = sorted([*(p for p in parts if p not in (left, right)), merged], key=lambda part: part.order)
-        return parts[0]
+            del parts[right.order]
+            for other in parts.values():
+                if other is not left:
+                    first, second = (merged, other) if merged.order < other.order else (other, merged)
+                    pairs.append((self._rank(first, second), first, second))
+                    heappush(heap, (pairs[-1][0], len(pairs) - 1))
+            parts[merged.order] = merged
+        return next(iter(parts.values()))
 
     def _with_own_equalities(self, part: _Part) -> _Part:
         """An input with the equalities between its own columns as a filter."""
         own: list[Expr] = []
-        for members in self.equal.classes():
-            inside = [i for i in members if i in part.has]
-            own += [self._equality(inside[0], other) for other in inside[1:]]
+        for number, members in enumerate(self.classes):
+            inside = [place for place, i in enumerate(members) if i in part.has]
+            own += [self._equality(members[inside[0]], members[other]) for other in inside[1:]]
+            if inside:
+                part.classes[number] = inside[0]
         condition = conjunction(own)
         if condition is None:
             return part
         moved = remapped(condition, {column: i for i, column in enumerate(part.columns)})
-        return _Part(Filter(part.plan, moved), part.columns, part.order, part.height, part.keys)
+        return replace(part, plan=Filter(part.plan, moved))
 
     def _equality(self, a: int, b: int) -> Expr:
         return Call("eq", (self._reference(a), self._reference(b)), BOOLEAN)
@@ -126,31 +148,25 @@ class _JoinGroup:
     def _reference(self, column: int) -> InputRef:
         return InputRef(column, self.fields[column].type)
 
-    def _rank(self) -> Callable[[tuple[_Part, _Part]], tuple[object, ...]]:
+    def _rank(self, left: _Part, right: _Part) -> _Rank:
         """How late two parts are joined: those that rank lowest come first."""
-
-        def rank(pair: tuple[_Part, _Part]) -> tuple[object, ...]:
-            left, right = pair
-            pairs = self._equal_pairs(left, right)
-            spanning = self._spanning(left, right)
-            has_equality = bool(pairs) or any(isinstance(e, Call) and e.function in _EQUALITIES for e in spanning)
-            multiplies = not (left.is_unique(a for a, _ in pairs) or right.is_unique(b for _, b in pairs))
-            return not has_equality, not spanning, multiplies, max(left.height, right.height), left.order, right.order
-
-        return rank
+        pairs = self._equal_pairs(left, right)
+        spanning = self._spanning(left, right)
+        has_equality = bool(pairs) or any(isinstance(e, Call) and e.function in _EQUALITIES for e in spanning)
+        multiplies = not (left.is_unique(a for a, _ in pairs) or right.is_unique(b for _, b in pairs))
+        return not has_equality, not spanning, multiplies, max(left.height, right.height), left.order, right.order
 
     def _equal_pairs(self, left: _Part, right: _Part) -> list[tuple[int, int]]:
         """A column of each side for every class that both have."""
-        sides = left.has, right.has
-        both = [[next((i for i in members if i in side), None) for side in sides] for members in self.equal.classes()]
-        return [(a, b) for a, b in both if a is not None and b is not None]
+        both = sorted(left.classes.keys() & right.classes.keys())
+        return [(self.classes[k][left.classes[k]], self.classes[k][right.classes[k]]) for k in both]
 
     def _spanning(self, left: _Part, right: _Part) -> list[Expr]:
         """The other conditions that can be tested as soon as the two are joined."""
         return [
             condition
-            for condition in self.conditions
-            if (read := columns_read(condition)) <= left.has | right.has and read & left.has and read & right.has
+            for condition, read in zip(self.conditions, self.reads, strict=True)
+            if not read.isdisjoint(left.has) and not read.isdisjoint(right.has) and read <= left.has | right.has
         ]
 
     def _join(self, left: _Part, right: _Part) -> _Part:
@@ -160,14 +176,20 @@ class _JoinGroup:
         condition = conjunction([*(self._equality(a, b) for a, b in pairs), *spanning])
         if condition is not None:
             condition = remapped(condition, {column: i for i, column in enumerate(columns)})
-        self.conditions = [each for each in self.conditions if each not in spanning]
+        kept = [k for k, each in enumerate(self.conditions) if each not in spanning]
+        self.conditions, self.reads = [self.conditions[k] for k in kept], [self.reads[k] for k in kept]
         kind = JoinKind.CROSS if condition is None else JoinKind.INNER
         schema = (*left.plan.schema, *right.plan.schema)
         plan = Join(left.plan, right.plan, kind, condition, schema)
         keys = left.keys if right.is_unique(b for _, b in pairs) else []
         keys = keys + (right.keys if left.is_unique(a for a, _ in pairs) else [])
         keys = keys or [a | b for a in left.keys[:2] for b in right.keys[:2]]
-        return _Part(plan, columns, left.order, max(left.height, right.height) + 1, keys)
+        classes = {
+            k: min(left.classes.get(k, len(self.fields)), right.classes.get(k, len(self.fields)))
+            for k in left.classes.keys() | right.classes.keys()
+        }
+        height = max(left.height, right.height) + 1
+        return _Part(plan, columns, left.order, height, keys, left.has | right.has, classes)
 
 
 def _selected(part: _Part, outputs: list[int], before: LogicalPlan) -> LogicalPlan:
