@@ -143,11 +143,11 @@ class SparkDriver:
         running = self._epoch
         if running is None or running.descriptor.epoch != epoch or running.done.done():
             return
-        reports = pickle.loads(report)
-        if isinstance(reports, Exception):
-            running.done.set_exception(reports)
+        told: TaskReport | Exception = pickle.loads(report)
+        if isinstance(told, Exception):
+            running.done.set_exception(told)
         else:
-            running.done.set_result(reports)
+            running.done.set_result([told])
 
     def _run_batch(self, frame: DataFrame, batch: int) -> None:
         from risingpy.executors.spark.shuffled_epoch import run_stages

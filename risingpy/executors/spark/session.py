@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from risingpy.config import require_local_master
 from risingpy.java_home import use_java
 
 if TYPE_CHECKING:
@@ -24,16 +25,25 @@ RETAINED = "50"  # finished jobs, stages and queries that Spark remembers
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """What the operator chooses. `parallelism` is the number of shards."""
+    """What the operator chooses. `parallelism` is the number of shards.
+
+    ConfigError if `master` is not of this machine.
+    """
 
     master: str
     parallelism: int
     driver_memory: str = "1g"
     log_level: str = "ERROR"
 
+    def __post_init__(self) -> None:
+        require_local_master(self.master, "master")
+
 
 def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
-    """Starts Spark, Java included; takes some seconds."""
+    """Starts Spark, Java included; takes some seconds.
+
+    ConfigError if the program that this runs in has a session of a cluster already.
+    """
     from pyspark.sql import SparkSession
 
     use_java(os.environ)
@@ -45,6 +55,7 @@ def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
     for key, value in _configuration(settings, run_dir).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
+    require_local_master(session.sparkContext.master, "the master of the Spark session that is there")
     session.sparkContext.setLogLevel(settings.log_level)
     return session
 

@@ -11,7 +11,7 @@ import gc
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,16 +34,14 @@ _clients: dict[str, EpochClient] = {}
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """One task's report: the stage runner's, and the dropped tables that have no rows left on its shard.
+    """One task's report: the stage runner's of each stage and shard that it ran, in no order that means anything.
 
-    `cpu_seconds` of a task of all stages are in the first of its reports.
+    `purged`: the dropped tables that have no rows left on any of its shards; None of a task that does not purge.
     """
 
-    stage: int
-    shard: int
-    report: StageReport
-    purged: frozenset[int]
-    cpu_seconds: float = 0.0
+    reports: tuple[StageReport, ...]
+    purged: frozenset[int] | None
+    cpu_seconds: float
 
 
 _settled_graphs: set[tuple[str, int]] = set()
@@ -69,19 +67,15 @@ def run_epochs(data_dir: str, channel: str, seen: int) -> Iterator[pa.RecordBatc
     yield from ()
 
 
-def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> list[TaskReport] | FragmentFailed:
+def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> TaskReport | FragmentFailed:
     """All stages of an epoch on all shards, in this task."""
     began = time.process_time()
     try:
-        purged = [worker.purge(descriptor, shard) for shard in range(descriptor.shards)]
-        reports = [
-            TaskReport(0, number, stage, purged[number] if number < len(purged) else frozenset())
-            for number, stage in enumerate(worker.run_all(descriptor))
-        ]
+        purged = worker.purge_everywhere(descriptor)
+        reports = tuple(worker.run_all(descriptor))
     except FragmentFailed as failure:
         return failure
-    reports[0] = replace(reports[0], cpu_seconds=time.process_time() - began)
-    return reports
+    return TaskReport(reports, purged, time.process_time() - began)
 
 
 def run_first_stage(data_dir: str, epoch: int, shard: int) -> Iterator[pa.RecordBatch]:
@@ -127,7 +121,7 @@ def stage_function(
             return
         payloads = [(port, payload.as_buffer()) for port, payload in rows if port >= 0]
         descriptor = descriptor_of(Path(data_dir), epoch)
-        yield from _run(data_dir, descriptor, stage, context.partitionId(), payloads, frozenset())
+        yield from _run(data_dir, descriptor, stage, context.partitionId(), payloads, None)
 
     return run
 
@@ -138,7 +132,7 @@ def _run(
     stage: int,
     shard: int,
     payloads: Iterable[tuple[int, bytes]],
-    purged: frozenset[int],
+    purged: frozenset[int] | None,
 ) -> Iterator[pa.RecordBatch]:
     began = time.process_time()
     try:
@@ -146,7 +140,7 @@ def _run(
     except FragmentFailed as failure:
         yield _batch([(shard, FAILURE_PORT, pickle.dumps(failure))])
         return
-    report = pickle.dumps(TaskReport(stage, shard, output.report, purged, time.process_time() - began))
+    report = pickle.dumps(TaskReport((output.report,), purged, time.process_time() - began))
     for row in output.payloads:
         yield _batch([row])
     yield _batch([(0, REPORT_PORT, report)])
