@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from risingpy.config import require_local_master
 from risingpy.java_home import use_java
@@ -37,6 +37,31 @@ class SparkSettings:
 
     def __post_init__(self) -> None:
         require_local_master(self.master, "master")
+
+
+class SparkSessions(Protocol):
+    """Where a driver has its Spark session from."""
+
+    def open(self) -> SparkSession:
+        """Takes some seconds if Spark has to start. Whatever is wrong with Spark is raised."""
+        ...
+
+    def close(self, session: SparkSession) -> None:
+        """The driver that opened it needs it no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSession:
+    """A server's: it starts with the server, and ends with it."""
+
+    settings: SparkSettings
+    run_dir: Path
+
+    def open(self) -> SparkSession:
+        return start_session(self.settings, self.run_dir)
+
+    def close(self, session: SparkSession) -> None:
+        session.stop()
 
 
 def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
@@ -93,6 +118,11 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
         "spark.sql.ui.retainedExecutions": RETAINED,
         "spark.sql.ui.explainMode": "simple",  # of the text that goes to listeners, with every execution
     }
+
+
+def new_socket_directory() -> Path:
+    """One that nobody has had before, in `socket_directory`."""
+    return Path(tempfile.mkdtemp(prefix="", dir=socket_directory()))
 
 
 @cache
