@@ -39,7 +39,7 @@ def main() -> None:
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Where the database lives [risingpy-data].")
 @click.option("--host", help="Address to listen on [127.0.0.1].")
 @click.option("--port", type=int, help=f"Port to listen on [{DEFAULT_PORT}].")
-@click.option("--master", help=f"Spark master [local[PARALLELISM,{TASK_TRIES}]].")
+@click.option("--master", help=f"Spark master, of this machine [local[PARALLELISM,{TASK_TRIES}]].")
 @click.option("--parallelism", type=int, help=f"Shards of the state, and tasks of a stage [{default_parallelism()}].")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="How much to log [info].")
 @click.option("--engine", type=click.Choice(ENGINES), hidden=True, help="What runs the epochs.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ TASK_TRIES = 4  # plain local[N] gives up at a task's first failure
 LOG_LEVELS = ("debug", "info", "warning", "error")
 SHUFFLING_ENGINE = "spark-shuffled"  # no epoch in one task: to test the shuffle with small data
 ENGINES = ("spark", SHUFFLING_ENGINE, "inprocess")
+
+
+_LOCAL_MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
 
 
 class ConfigError(Exception):
@@ -59,15 +63,29 @@ def load_serve_config(
     merged.update(_environment_settings(environ))
     merged.update({name: (value, flag_name(name)) for name, value in flags.items() if value is not None})
     parallelism = _integer(merged, "parallelism", default_parallelism(), 1, MAX_PARALLELISM)
+    master = _text(merged, "master", f"local[{parallelism},{TASK_TRIES}]")
+    require_local_master(master, merged["master"][1] if "master" in merged else "master")
     return ServeConfig(
         data_dir=Path(_text(merged, "data_dir", "risingpy-data")),
         host=_text(merged, "host", "127.0.0.1"),
         port=_integer(merged, "port", DEFAULT_PORT, 0, 65535),
-        master=_text(merged, "master", f"local[{parallelism},{TASK_TRIES}]"),
+        master=master,
         parallelism=parallelism,
         log_level=_choice(merged, "log_level", "info", LOG_LEVELS),
         engine=_choice(merged, "engine", "spark", ENGINES),
     )
+
+
+def require_local_master(master: str, origin: str) -> None:
+    """ConfigError if Spark's master is on other machines: they would not see the state and the log on this one's disk.
+
+    A cluster would answer that epochs are through, and their rows would be lost.
+    """
+    if _LOCAL_MASTER.fullmatch(master) is None:
+        raise ConfigError(
+            f'{origin} must be "local", "local[N]" or "local[N,TRIES]", not "{master}": '
+            "RisingPy keeps its state on this machine's disk, which the workers of a Spark cluster do not share"
+        )
 
 
 def default_parallelism() -> int:

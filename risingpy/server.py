@@ -11,8 +11,9 @@ from types import FrameType
 
 from risingpy.config import SHUFFLING_ENGINE, ServeConfig
 from risingpy.errors import SqlError
+from risingpy.executors.epoch_descriptor import run_directory
 from risingpy.executors.spark.driver import SparkDriver
-from risingpy.executors.spark.session import SparkSettings
+from risingpy.executors.spark.session import OwnSession, SparkSettings
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.server import WireServer
 from risingpy.meta.database import Database
@@ -81,7 +82,8 @@ def _make_runner(config: ServeConfig, database: Database) -> EpochRunner:
         return InProcessRunner(database.data_dir)
     settings = SparkSettings(config.master, database.shards)
     shape = EpochShape(always_shuffles=config.engine == SHUFFLING_ENGINE)
-    driver = SparkDriver(database.data_dir, settings, database.initial_epoch)
+    sessions = OwnSession(settings, run_directory(database.data_dir))
+    driver = SparkDriver(database.data_dir, sessions, database.initial_epoch)
     return SparkRunner(driver, shape, InProcessRunner(database.data_dir))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.engines import Engine, SharedSession, kinds_of
 from tests.examples import FUZZ, FUZZ_EXAMPLES
 
 # `make fuzz` takes the second: many more examples.
@@ -23,3 +25,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def update_goldens(request: pytest.FixtureRequest) -> bool:
     """True if golden files are to be rewritten."""
     return bool(request.config.getoption("--update"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "engine" in metafunc.fixturenames:
+        metafunc.parametrize("engine", kinds_of(metafunc), indirect=True, ids=lambda kind: kind.value)
+
+
+@pytest.fixture(scope="session")
+def spark_sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedSession]:
+    """The one Spark of this process. It starts with the first database that wants it."""
+    sessions = SharedSession(tmp_path_factory.mktemp("spark"))
+    yield sessions
+    sessions.stop()
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest, spark_sessions: SharedSession) -> Engine:
+    """What runs the epochs of a test's databases: see `tests.engines`."""
+    return Engine(request.param, spark_sessions)

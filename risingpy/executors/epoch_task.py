@@ -175,6 +175,10 @@ class EpochWorker:
             transaction.commit()
         return frozenset(purged)
 
+    def purge_everywhere(self, descriptor: EpochDescriptor) -> frozenset[int]:
+        """`purge` on every shard; returns the tables that are through on all of them."""
+        return frozenset.intersection(*(self.purge(descriptor, shard) for shard in range(descriptor.shards)))
+
     def close(self) -> None:
         for store in self._stores.values():
             store.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from pathlib import Path
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor
@@ -26,8 +25,8 @@ class InProcessRunner:
         return True
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
-        purged = [self._worker.purge(descriptor, shard) for shard in range(descriptor.shards)]
-        return combined(self._worker.run_all(descriptor), reduce(frozenset.intersection, purged))
+        purged = self._worker.purge_everywhere(descriptor)
+        return combined(self._worker.run_all(descriptor), purged)
 
     def stop(self) -> None:
         """Nothing runs behind the barrier loop's back."""

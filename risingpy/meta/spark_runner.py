@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from itertools import chain
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor
 from risingpy.executors.spark.driver import QueryFailed, SparkDriver
@@ -41,10 +41,11 @@ class SparkRunner:
             tasks = self._driver.run(descriptor, depth)
         except QueryFailed as error:
             raise EpochFailed(str(error)) from error
-        # A table is purged when no shard has rows of it left; only the tasks of stage 0 purge.
-        purged = [task.purged for task in tasks if task.stage == 0]
+        # A table is purged when no shard has rows of it left. A task that purges nothing has no say in that.
+        purged = [task.purged for task in tasks if task.purged is not None]
         cpu_seconds = sum(task.cpu_seconds for task in tasks)
-        return combined((task.report for task in tasks), reduce(frozenset.intersection, purged, purged[0]), cpu_seconds)
+        reports = chain.from_iterable(task.reports for task in tasks)
+        return combined(reports, frozenset.intersection(*purged), cpu_seconds)
 
     def stop(self) -> None:
         self._driver.stop()

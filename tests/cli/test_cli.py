@@ -46,6 +46,14 @@ def test_a_wrong_setting_ends_serve_with_its_reason(tmp_path: Path) -> None:
     assert 'unknown key "colour"' in output
 
 
+def test_serve_refuses_a_cluster_before_it_opens_anything(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    code, output = run("serve", "--master", "spark://host:7077", "--data-dir", str(data))
+    assert code == 2
+    assert '--master must be "local", "local[N]" or "local[N,TRIES]", not "spark://host:7077"' in output
+    assert not data.exists()
+
+
 def test_sql_prints_tables_as_psql_does(conninfo: str) -> None:
     output = io.StringIO()
     texts = ["SELECT 1 AS n, 'two' AS s, NULL AS z; SELECT 22 AS n WHERE false", "SET timezone = 'UTC'"]

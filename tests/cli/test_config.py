@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from risingpy.config import OPTIONS, ConfigError, ServeConfig, default_parallelism, load_serve_config
+from risingpy.executors.spark.session import SparkSettings
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +39,28 @@ def test_flags_win_over_environment_over_file() -> None:
 def test_the_master_follows_the_parallelism() -> None:
     assert load_serve_config({"parallelism": 3}, {}).master == "local[3,4]"
     assert load_serve_config({"parallelism": 3}, {"RISINGPY_MASTER": "local[7,4]"}).master == "local[7,4]"
+
+
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[3]", "local[*,2]", "local[3,4]"])
+def test_a_master_of_this_machine_is_taken(master: str) -> None:
+    assert load_serve_config({"master": master}, {}).master == master
+    assert SparkSettings(master, 2).master == master
+
+
+@pytest.mark.parametrize(
+    "master",
+    ["spark://host:7077", "yarn", "k8s://https://host", "mesos://host:5050", "local-cluster[2,1,1024]", "localhost",
+     "local[", "local[2", "Local", "local[2]\n"],
+)  # fmt: skip
+def test_a_master_of_other_machines_is_refused_wherever_it_comes_from(master: str) -> None:
+    for flags, environ, origin in (({"master": master}, {}, "--master"), ({}, {"RISINGPY_MASTER": master}, "RISINGPY_")):
+        with pytest.raises(ConfigError, match=f"(?s)^{origin}.*this machine's disk"):
+            load_serve_config(flags, environ)
+    write("risingpy.toml", f"master = {json.dumps(master)}\n")
+    with pytest.raises(ConfigError, match="^risingpy.toml: master must be"):
+        load_serve_config({}, {})
+    with pytest.raises(ConfigError, match="^master must be"):
+        SparkSettings(master, 2)
 
 
 def test_the_file_is_the_named_one(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A real database on the in-process runner, and a session of it."""
+"""A real database on each engine, and sessions of it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from risingpy.executors.epoch_descriptor import EpochDescriptor
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
-from risingpy.meta.epoch_runner import EpochReport
-from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.epoch_runner import EpochReport, EpochRunner
+from tests.engines import Engine, wait_until_warm
+from tests.idleness import assert_falls_idle
 from tests.result_rows import result_rows
 
 
-class FaultyRunner(InProcessRunner):
-    """Runs epochs, but first raises what stands in `faults`; keeps the descriptors in `ran`."""
+class FaultyRunner:
+    """Has another run epochs, but first raises what stands in `faults`; keeps the descriptors in `ran`."""
 
-    def __init__(self, data_dir: Path) -> None:
-        super().__init__(data_dir)
+    def __init__(self, inner: EpochRunner) -> None:
+        self.inner = inner
+        self.shape = inner.shape
         self.faults: list[Exception] = []
         self.ran: list[EpochDescriptor] = []
 
@@ -29,7 +31,20 @@ class FaultyRunner(InProcessRunner):
         if self.faults:
             raise self.faults.pop(0)
         self.ran.append(descriptor)
-        return super().run(descriptor, depth)
+        return self.inner.run(descriptor, depth)
+
+    def start(self) -> None:
+        self.inner.start()
+
+    @property
+    def is_warm(self) -> bool:
+        return self.inner.is_warm
+
+    def stop(self) -> None:
+        self.inner.stop()
+
+    def close(self) -> None:
+        self.inner.close()
 
 
 class Client:
@@ -54,18 +69,23 @@ class Client:
 class Server:
     """A database that can be stopped and started again on the same directory."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, engine: Engine | None = None) -> None:
         self.data_dir = data_dir
+        self.engine = engine or Engine()
+        self.is_running = False
         self.start()
 
     def start(self, *faults: Exception) -> None:
         self.database = Database(self.data_dir, parallelism=2)
-        self.runner = FaultyRunner(self.data_dir)
+        self.runner = FaultyRunner(self.engine.runner(self.database))
         self.runner.faults = list(faults)
         self.database.start(self.runner)
+        self.is_running = True
         self.runner.start()
+        wait_until_warm(self.runner)
 
     def stop(self) -> None:
+        self.is_running = False
         self.database.close()
 
     def restart(self, *faults: Exception) -> None:
@@ -77,7 +97,11 @@ class Server:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path / "data")
+def server(tmp_path: Path, engine: Engine) -> Iterator[Server]:
+    server = Server(tmp_path / "data", engine)
     yield server
-    server.stop()
+    try:
+        if server.is_running:
+            assert_falls_idle(server.database)
+    finally:
+        server.stop()

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 from risingpy.executors.epoch_descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
-from risingpy.executors.spark.session import SparkSettings, socket_directory
+from risingpy.executors.spark.server_run import ServerRun
+from risingpy.executors.spark.session import SparkSessions, new_socket_directory
 
 if TYPE_CHECKING:  # PySpark takes a fifth of a second to import: after the server has begun to answer
     from pyspark.sql import DataFrame, SparkSession
@@ -47,12 +48,14 @@ class _RunningEpoch:
 
 
 class SparkDriver:
-    """One Spark session and its streaming queries. `run` may be called by one thread at a time."""
+    """The streaming queries of one server, on a Spark session. `run` may be called by one thread at a time."""
 
-    def __init__(self, data_dir: Path, settings: SparkSettings, committed: int) -> None:
+    def __init__(self, data_dir: Path, sessions: SparkSessions, committed: int) -> None:
         self._data_dir = data_dir
-        self._settings = settings
+        self._sessions = sessions
         self._committed = committed
+        self._sockets = new_socket_directory()
+        self._server_run = ServerRun(str(data_dir), str(self._sockets))
         self._narrow = EpochQuery("narrow", self._make_channel("narrow"), None)
         self._wide = EpochQuery("wide", self._make_channel("wide"), self._run_batch)
         self._warm: Future[SparkSession] = Future()
@@ -96,14 +99,14 @@ class SparkDriver:
         self._narrow.stop()
         self._wide.stop()
         with contextlib.suppress(Exception):
-            self._warm.result().stop()
+            self._sessions.close(self._warm.result())
 
     @property
     def _scratch(self) -> Path:
         return run_directory(self._data_dir) / "checkpoints"
 
     def _make_channel(self, name: str) -> EpochChannel:
-        return EpochChannel(socket_directory() / f"{name}.sock", self._committed, self._take_report)
+        return EpochChannel(self._sockets / f"{name}.sock", self._committed, self._take_report)
 
     def _warm_session(self) -> SparkSession:
         while True:
@@ -116,10 +119,9 @@ class SparkDriver:
     def _start(self) -> None:
         try:
             from risingpy.executors.spark.epoch_source import EpochSource
-            from risingpy.executors.spark.session import start_session
             from risingpy.executors.spark.shuffled_epoch import start_workers
 
-            session = start_session(self._settings, run_directory(self._data_dir))
+            session = self._sessions.open()
             # The workers' daemon imports for a second or two, meanwhile.
             threading.Thread(target=start_workers, args=(session,), name="spark-workers", daemon=True).start()
             session.dataSource.register(EpochSource)
@@ -143,11 +145,11 @@ class SparkDriver:
         running = self._epoch
         if running is None or running.descriptor.epoch != epoch or running.done.done():
             return
-        reports = pickle.loads(report)
-        if isinstance(reports, Exception):
-            running.done.set_exception(reports)
+        told: TaskReport | Exception = pickle.loads(report)
+        if isinstance(told, Exception):
+            running.done.set_exception(told)
         else:
-            running.done.set_result(reports)
+            running.done.set_result([told])
 
     def _run_batch(self, frame: DataFrame, batch: int) -> None:
         from risingpy.executors.spark.shuffled_epoch import run_stages
@@ -156,7 +158,7 @@ class SparkDriver:
         if running is None or running.descriptor.single_task or running.done.done():
             return
         try:
-            running.done.set_result(run_stages(frame, self._data_dir, running.descriptor, running.depth))
+            running.done.set_result(run_stages(frame, self._server_run, running.descriptor, running.depth))
         except Exception as error:
             running.done.set_exception(error if _is_ours(error) else QueryFailed(str(error)))
 

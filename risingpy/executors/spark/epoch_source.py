@@ -9,6 +9,7 @@ classes, and its task waits in a worker, when the first epoch comes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from risingpy.executors.epoch_descriptor import descriptor_of
 from risingpy.executors.spark.epoch_channel import EpochClient
+from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.session import EPOCH_FORMAT
 
 if TYPE_CHECKING:
@@ -89,7 +91,8 @@ class EpochStreamReader(DataSourceStreamReader):
         from risingpy.executors.spark.stage_task import run_epochs, run_first_stage
 
         assert isinstance(partition, EpochPartition)
+        server = ServerRun(self._data_dir, os.path.dirname(self._channel))
         if partition.shard is None:
             # Beginning with the partition's epoch, if that is still to be done.
-            return run_epochs(self._data_dir, self._channel, max(self._committed, partition.epoch - 1))
-        return run_first_stage(self._data_dir, partition.epoch, partition.shard)
+            return run_epochs(server, self._channel, max(self._committed, partition.epoch - 1))
+        return run_first_stage(server, partition.epoch, partition.shard)

@@ -11,8 +11,9 @@ import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from risingpy.config import require_local_master
 from risingpy.java_home import use_java
 
 if TYPE_CHECKING:
@@ -24,16 +25,50 @@ RETAINED = "50"  # finished jobs, stages and queries that Spark remembers
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """What the operator chooses. `parallelism` is the number of shards."""
+    """What the operator chooses. `parallelism` is the number of shards.
+
+    ConfigError if `master` is not of this machine.
+    """
 
     master: str
     parallelism: int
     driver_memory: str = "1g"
     log_level: str = "ERROR"
 
+    def __post_init__(self) -> None:
+        require_local_master(self.master, "master")
+
+
+class SparkSessions(Protocol):
+    """Where a driver has its Spark session from."""
+
+    def open(self) -> SparkSession:
+        """Takes some seconds if Spark has to start. Whatever is wrong with Spark is raised."""
+        ...
+
+    def close(self, session: SparkSession) -> None:
+        """The driver that opened it needs it no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSession:
+    """A server's: it starts with the server, and ends with it."""
+
+    settings: SparkSettings
+    run_dir: Path
+
+    def open(self) -> SparkSession:
+        return start_session(self.settings, self.run_dir)
+
+    def close(self, session: SparkSession) -> None:
+        session.stop()
+
 
 def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
-    """Starts Spark, Java included; takes some seconds."""
+    """Starts Spark, Java included; takes some seconds.
+
+    ConfigError if the program that this runs in has a session of a cluster already.
+    """
     from pyspark.sql import SparkSession
 
     use_java(os.environ)
@@ -45,6 +80,7 @@ def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
     for key, value in _configuration(settings, run_dir).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
+    require_local_master(session.sparkContext.master, "the master of the Spark session that is there")
     session.sparkContext.setLogLevel(settings.log_level)
     return session
 
@@ -82,6 +118,11 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
         "spark.sql.ui.retainedExecutions": RETAINED,
         "spark.sql.ui.explainMode": "simple",  # of the text that goes to listeners, with every execution
     }
+
+
+def new_socket_directory() -> Path:
+    """One that nobody has had before, in `socket_directory`."""
+    return Path(tempfile.mkdtemp(prefix="", dir=socket_directory()))
 
 
 @cache

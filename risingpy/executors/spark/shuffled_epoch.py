@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -13,16 +12,17 @@ from pyspark.sql import functions as spark_functions
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor
 from risingpy.executors.spark.epoch_source import ROW_SCHEMA
+from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.stage_task import FAILURE_PORT, TaskReport, pass_on, stage_function
 
 
-def run_stages(frame: DataFrame, data_dir: Path, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
+def run_stages(frame: DataFrame, server: ServerRun, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
     """Runs stages 1 to `depth` - 1 after the source's stage 0, which `frame` is; returns every task's report.
 
     Raises FragmentFailed for a failing job, RuntimeError if Spark left out tasks.
     """
     for stage in range(1, depth):
-        run: Callable[..., Any] = stage_function(str(data_dir), descriptor.epoch, stage)
+        run: Callable[..., Any] = stage_function(server, descriptor.epoch, stage)
         frame = frame.repartitionById(descriptor.shards, spark_functions.col("shard")).mapInArrow(run, ROW_SCHEMA)
     reports = _reports(frame.collect())
     # One per stage and shard. A query that was restarted can run a batch without our partitions in it.

@@ -11,7 +11,7 @@ import gc
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from pyspark import TaskContext
 from risingpy.executors.epoch_descriptor import EpochDescriptor, descriptor_of
 from risingpy.executors.epoch_task import EpochWorker
 from risingpy.executors.spark.epoch_channel import EpochClient
+from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.stage_runner import FragmentFailed, StageReport
 
 REPORT_PORT = -1
@@ -28,76 +29,72 @@ FAILURE_PORT = -2
 Row = tuple[int, int, bytes]
 
 # Of this process; Spark reuses processes from epoch to epoch.
-_workers: dict[str, EpochWorker] = {}
+_workers: dict[ServerRun, EpochWorker] = {}
 _clients: dict[str, EpochClient] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """One task's report: the stage runner's, and the dropped tables that have no rows left on its shard.
+    """One task's report: the stage runner's of each stage and shard that it ran, in no order that means anything.
 
-    `cpu_seconds` of a task of all stages are in the first of its reports.
+    `purged`: the dropped tables that have no rows left on any of its shards; None of a task that does not purge.
     """
 
-    stage: int
-    shard: int
-    report: StageReport
-    purged: frozenset[int]
-    cpu_seconds: float = 0.0
+    reports: tuple[StageReport, ...]
+    purged: frozenset[int] | None
+    cpu_seconds: float
 
 
-_settled_graphs: set[tuple[str, int]] = set()
+_settled_graphs: set[tuple[ServerRun, int]] = set()
 
 
-def worker_of(data_dir: str) -> EpochWorker:
-    """This process's worker for a data directory."""
-    if data_dir not in _workers:
-        _workers[data_dir] = EpochWorker(Path(data_dir))
-    return _workers[data_dir]
+def worker_of(server: ServerRun) -> EpochWorker:
+    """This process's worker for a server, closing those of others: a process runs one task at a time."""
+    if server not in _workers:
+        for other in list(_workers):
+            _workers.pop(other).close()
+        _workers[server] = EpochWorker(Path(server.data_dir))
+    return _workers[server]
 
 
-def run_epochs(data_dir: str, channel: str, seen: int) -> Iterator[pa.RecordBatch]:
+def run_epochs(server: ServerRun, channel: str, seen: int) -> Iterator[pa.RecordBatch]:
     """The small epochs beyond `seen`, one after the other, until the driver has the task end."""
     if channel not in _clients:
         _clients[channel] = EpochClient(channel)
     client = _clients[channel]
     while (epoch := client.next_epoch(seen)) > seen:
-        descriptor = descriptor_of(Path(data_dir), epoch)
-        client.report(epoch, pickle.dumps(_run_all_stages(worker_of(data_dir), descriptor)))
-        _settle(data_dir, descriptor.graph_version)
+        descriptor = descriptor_of(Path(server.data_dir), epoch)
+        client.report(epoch, pickle.dumps(_run_all_stages(worker_of(server), descriptor)))
+        _settle(server, descriptor.graph_version)
         seen = epoch
     yield from ()
 
 
-def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> list[TaskReport] | FragmentFailed:
+def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> TaskReport | FragmentFailed:
     """All stages of an epoch on all shards, in this task."""
     began = time.process_time()
     try:
-        purged = [worker.purge(descriptor, shard) for shard in range(descriptor.shards)]
-        reports = [
-            TaskReport(0, number, stage, purged[number] if number < len(purged) else frozenset())
-            for number, stage in enumerate(worker.run_all(descriptor))
-        ]
+        purged = worker.purge_everywhere(descriptor)
+        reports = tuple(worker.run_all(descriptor))
     except FragmentFailed as failure:
         return failure
-    reports[0] = replace(reports[0], cpu_seconds=time.process_time() - began)
-    return reports
+    return TaskReport(reports, purged, time.process_time() - began)
 
 
-def run_first_stage(data_dir: str, epoch: int, shard: int) -> Iterator[pa.RecordBatch]:
+def run_first_stage(server: ServerRun, epoch: int, shard: int) -> Iterator[pa.RecordBatch]:
     """Stage 0 on one shard: reads the epoch's input itself."""
-    descriptor = descriptor_of(Path(data_dir), epoch)
-    purged = worker_of(data_dir).purge(descriptor, shard)
-    yield from _run(data_dir, descriptor, 0, shard, [], purged)
+    descriptor = descriptor_of(Path(server.data_dir), epoch)
+    purged = worker_of(server).purge(descriptor, shard)
+    yield from _run(server, descriptor, 0, shard, [], purged)
 
 
-def _settle(data_dir: str, graph_version: int) -> None:
+def _settle(server: ServerRun, graph_version: int) -> None:
     """After the first epoch of a graph: what the process now has of it (plans, operators) it keeps.
 
     Spark's worker collects garbage after every task; it need not look through that each time.
     """
-    if (data_dir, graph_version) not in _settled_graphs:
-        _settled_graphs.add((data_dir, graph_version))
+    if (server, graph_version) not in _settled_graphs:
+        _settled_graphs.add((server, graph_version))
         gc.collect()
         gc.freeze()
 
@@ -108,7 +105,7 @@ def pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def stage_function(
-    data_dir: str, epoch: int, stage: int
+    server: ServerRun, epoch: int, stage: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What `mapInArrow` runs for a later stage; the partition's number is the shard."""
 
@@ -126,31 +123,31 @@ def stage_function(
         if any(port == FAILURE_PORT for _, port, _ in passed_on):
             return
         payloads = [(port, payload.as_buffer()) for port, payload in rows if port >= 0]
-        descriptor = descriptor_of(Path(data_dir), epoch)
-        yield from _run(data_dir, descriptor, stage, context.partitionId(), payloads, frozenset())
+        descriptor = descriptor_of(Path(server.data_dir), epoch)
+        yield from _run(server, descriptor, stage, context.partitionId(), payloads, None)
 
     return run
 
 
 def _run(
-    data_dir: str,
+    server: ServerRun,
     descriptor: EpochDescriptor,
     stage: int,
     shard: int,
     payloads: Iterable[tuple[int, bytes]],
-    purged: frozenset[int],
+    purged: frozenset[int] | None,
 ) -> Iterator[pa.RecordBatch]:
     began = time.process_time()
     try:
-        output = worker_of(data_dir).run_stage(descriptor, stage, shard, payloads)
+        output = worker_of(server).run_stage(descriptor, stage, shard, payloads)
     except FragmentFailed as failure:
         yield _batch([(shard, FAILURE_PORT, pickle.dumps(failure))])
         return
-    report = pickle.dumps(TaskReport(stage, shard, output.report, purged, time.process_time() - began))
+    report = pickle.dumps(TaskReport((output.report,), purged, time.process_time() - began))
     for row in output.payloads:
         yield _batch([row])
     yield _batch([(0, REPORT_PORT, report)])
-    _settle(data_dir, descriptor.graph_version)
+    _settle(server, descriptor.graph_version)
 
 
 def _batch(rows: list[Row]) -> pa.RecordBatch:
