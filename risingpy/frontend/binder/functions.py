@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, SqlError, UndefinedFunction
+from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, UndefinedFunction
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
@@ -20,6 +20,7 @@ from risingpy.frontend.binder.table_functions import EXPAND_ARRAY, is_set_return
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.types import CAST_FUNCTIONS
 from risingpy.frontend.binder.user_functions import bind_user_function, has_kind
+from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.optimizer.catalog import FunctionKind
 from risingpy.types import VARCHAR
 
@@ -38,6 +39,8 @@ _UNSUPPORTED = frozenset(
 
 
 def _function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
+    if isinstance(tree.this, str) and tree.this.lower() in RESERVED:
+        raise SyntaxError_(f'syntax error at or near "{tree.this}"', position=position_of(tree))
     return _call(binder, tree, name_of(tree.this))
 
 
