@@ -25,17 +25,7 @@ from risingpy.optimizer.catalog import FunctionKind
 from risingpy.types import VARCHAR
 
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
-_UNSUPPORTED = frozenset(
-    """
-    age cume_dist
-    current_setting date_bin dense_rank encode decode format json_agg
-    json_build_object lag lead ntile nth_value percent_rank
-    rank regexp_count
-    row_number set_config
-    to_char to_date to_json
-    current_time localtime tumble hop
-    """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
-)
+UNSUPPORTED_FUNCTIONS = frozenset({"current_time", "json_agg", "json_build_object", "set_config", "to_json"})
 
 
 def _function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
@@ -70,7 +60,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     if is_set_returning(binder, tree):
         message = f"set-returning functions are not allowed in {binder.clause}"
         raise FeatureNotSupported(message, position=position)
-    if name in _UNSUPPORTED and name not in SCALARS and name not in SPECIAL and not _is_users(binder, name):
+    if name in UNSUPPORTED_FUNCTIONS and not _is_users(binder, name):
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     for argument in tree.expressions:
         if isinstance(argument, exp.Distinct | exp.Order):

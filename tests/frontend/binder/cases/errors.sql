@@ -131,3 +131,4 @@ SELECT 'a' !~~ ALL (ARRAY[1])
 SELECT 1 NOT LIKE 'a'
 SELECT 'a' !~ true
 SELECT some (ARRAY[1])
+SELECT tumble(1)
