@@ -12,6 +12,8 @@ from risingpy.optimizer.logical import LogicalPlan, Project, Schema, Values
 
 def literal_rows(plan: LogicalPlan) -> pa.Table | None:
     """The plan's rows, if it is VALUES of literals, perhaps with columns added or moved; else None."""
+    if not plan.schema:  # an Arrow table without columns has no rows
+        return None
     if isinstance(plan, Values):
         if not all(isinstance(expr, Literal) for row in plan.rows for expr in row):
             return None

@@ -262,6 +262,8 @@ def _arrow_schema(schema: Schema) -> pa.Schema:
 
 def conformed(batch: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
     """The batch with exactly the Arrow types of the plan's schema."""
+    if not schema:  # SELECT FROM t: DuckDB gives a column, as it has no rows without any
+        return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), batch.num_rows, [None]))
     columns = [
         column if column.type.equals(field.type.arrow) else column.cast(field.type.arrow)
         for column, field in zip(batch.columns, schema, strict=True)

@@ -21,6 +21,7 @@ from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
 from risingpy.frontend.binder.hypothetical import HYPOTHETICAL, bind_hypothetical
+from risingpy.frontend.binder.stars import is_star
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.user_functions import chosen_function, definition_text, has_kind
 from risingpy.optimizer.catalog import FunctionKind
@@ -192,7 +193,7 @@ def _users_aggregate(
 
 def _arguments(inner: ExpressionBinder, written: WrittenCall) -> list[Operand]:
     name, position = written.name, written.position
-    if len(written.arguments) == 1 and isinstance(written.arguments[0], exp.Star):
+    if len(written.arguments) == 1 and is_star(written.arguments[0]):
         if name != "count":
             raise no_function(name, [], position)
         if written.distinct:

@@ -29,6 +29,9 @@ _FUNCTION_HINT = "No function matches the given name and argument types. You mig
 _CHOICE_HINT = "Could not choose a best candidate {}. You might need to add explicit type casts."
 
 
+# Operators that are the negation of another one.
+_NEGATIONS = {"!~~": "~~", "!~~*": "~~*", "!~": "~", "!~*": "~*"}
+
 _TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series"}
 _COMPARED = frozenset({"in", "is_distinct_from", "is_not_distinct_from"})  # of whose arguments nothing is shown
 
@@ -41,7 +44,7 @@ class Calls:
 
     def operator(self, symbol: str, args: Sequence[Operand], position: int) -> Expr:
         """`a symbol b` or `symbol a`."""
-        signatures: Sequence[Signature] = SCALARS.get(symbol, ())
+        signatures: Sequence[Signature] = SCALARS.get(_NEGATIONS.get(symbol, symbol), ())
         if symbol == "||":
             args = self._as_texts(args)
             signatures = _of_depths(signatures, [a.type for a in args])
@@ -50,7 +53,8 @@ class Calls:
         except NoMatch as no_match:
             raise _no_operator(symbol, args, position, ambiguous=no_match.ambiguous) from None
         try:
-            return self.apply(signature, args)
+            call = self.apply(signature, args)
+            return Call("not", (call,), BOOLEAN) if symbol in _NEGATIONS else call
         except DatatypeMismatch:
             if all(arg.type.is_nested for arg in args):  # arrays or rows of types that have no common one
                 raise _no_operator(symbol, args, position, ambiguous=False) from None

@@ -61,9 +61,8 @@ BINARY: dict[type[exp.Expr], str] = {
 }
 
 # What sqlglot parses and we do not run, by its name in SQL; anything else is named after its node.
-_UNSUPPORTED: dict[type[exp.Expr], str] = {
+UNSUPPORTED_NODES: dict[type[exp.Expr], str] = {
     exp.Collate: "COLLATE",
-    exp.WithinGroup: "WITHIN GROUP",
     exp.BitString: "type bit",
     exp.HexString: "type bit",
     exp.Lambda: "a lambda",
@@ -103,7 +102,7 @@ class ExpressionBinder:
         """The typed expression; literals and parameters that nothing typed stay UNKNOWN."""
         method = BINDERS.get(type(tree))
         if method is None:
-            what = _UNSUPPORTED.get(type(tree), tree.key.upper())
+            what = UNSUPPORTED_NODES.get(type(tree), tree.key.upper())
             raise FeatureNotSupported(f"{what} is not supported", position=position_of(tree))
         return Operand(method(self, tree), tree)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, SqlError, UndefinedFunction
+from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, UndefinedFunction
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
@@ -20,24 +20,17 @@ from risingpy.frontend.binder.table_functions import EXPAND_ARRAY, is_set_return
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.types import CAST_FUNCTIONS
 from risingpy.frontend.binder.user_functions import bind_user_function, has_kind
+from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.optimizer.catalog import FunctionKind
 from risingpy.types import VARCHAR
 
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
-_UNSUPPORTED = frozenset(
-    """
-    age cume_dist
-    current_setting date_bin dense_rank encode decode format json_agg
-    json_build_object lag lead ntile nth_value percent_rank
-    rank regexp_count
-    row_number set_config
-    to_char to_date to_json
-    current_time localtime tumble hop
-    """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
-)
+UNSUPPORTED_FUNCTIONS = frozenset({"current_time", "json_agg", "json_build_object", "set_config", "to_json"})
 
 
 def _function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
+    if isinstance(tree.this, str) and tree.this.lower() in RESERVED:
+        raise SyntaxError_(f'syntax error at or near "{tree.this}"', position=position_of(tree))
     return _call(binder, tree, name_of(tree.this))
 
 
@@ -67,7 +60,7 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
     if is_set_returning(binder, tree):
         message = f"set-returning functions are not allowed in {binder.clause}"
         raise FeatureNotSupported(message, position=position)
-    if name in _UNSUPPORTED and name not in SCALARS and name not in SPECIAL and not _is_users(binder, name):
+    if name in UNSUPPORTED_FUNCTIONS and not _is_users(binder, name):
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
     for argument in tree.expressions:
         if isinstance(argument, exp.Distinct | exp.Order):

@@ -17,7 +17,7 @@ from sqlglot import exp
 from risingpy.errors import CannotCoerce, DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.frontend.binder.coercion import Context, Operand
-from risingpy.frontend.binder.expressions import BINARY, BINDERS, ExpressionBinder
+from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.types import internal_name, resolve_type
 from risingpy.frontend.parser.nested_parser import MapConstructor, Subscript
@@ -169,22 +169,31 @@ def bind_field(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
 # -- comparisons with an array ------------------------------------------------------------------------------------
 
 
-def compared_with_array(binder: ExpressionBinder, tree: exp.Binary, word: str, right: exp.Expr) -> Expr:
-    """`x op ANY (array)` or, as `word` says, ALL."""
-    symbol, array = BINARY[type(tree)], binder.bind(right)
-    position = position_of(tree)
-    left = binder.bind(tree.this)
+def compared_with_array(
+    binder: ExpressionBinder, symbol: str, operands: tuple[Operand, Operand], word: str, position: int
+) -> Expr:
+    """`x symbol ANY (array)` or, as `word` says, ALL."""
+    left, array = operands
     if array.type.kind is TypeKind.UNKNOWN:
-        element = left.type if left.type.kind is not TypeKind.UNKNOWN else VARCHAR
-        array = Operand(binder.context.coercer.coerce(array, array_of(element), Context.IMPLICIT), array.where)
-    if array.type.kind is not TypeKind.ARRAY:
+        element_operand = Operand(Literal(None, UNKNOWN), array.where)  # the operator says what the elements are
+    elif array.type.kind is TypeKind.ARRAY:
+        element_operand = Operand(Cast(Literal(None, UNKNOWN), array.type.element), array.where)
+    else:
         message = "op ANY/ALL (array) requires array on right side"
         raise SqlError(message, sqlstate="42809", position=position)
-    element_operand = Operand(Cast(Literal(None, UNKNOWN), array.type.element), array.where)
     inner = binder.calls.operator(symbol, [left, element_operand], position)
     if not isinstance(inner, Call) or inner.type != BOOLEAN:
         message = "op ANY/ALL (array) requires operator to yield boolean"
         raise SqlError(message, sqlstate="42809", position=position)
+    if inner.function == "not":  # not like some of them is not (like all of them), NULLs included
+        (positive,) = inner.args
+        assert isinstance(positive, Call)
+        return Call("not", (_over_elements(binder, positive, array, "all" if word == "any" else "any"),), BOOLEAN)
+    return _over_elements(binder, inner, array, word)
+
+
+def _over_elements(binder: ExpressionBinder, inner: Call, array: Operand, word: str) -> Expr:
+    """`inner`, a comparison with one element, over all of them."""
     wanted = array_of(inner.args[1].type)
     items = array.expr if array.type == wanted else binder.context.coercer.coerce(array, wanted, Context.EXPLICIT)
     if isinstance(items, Literal) and isinstance(items.value, tuple) and items.value:

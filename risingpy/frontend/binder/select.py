@@ -20,6 +20,7 @@ from risingpy.frontend.binder.names import output_name
 from risingpy.frontend.binder.nested import fields_of
 from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
 from risingpy.frontend.binder.scope import Scope
+from risingpy.frontend.binder.stars import is_star, star_columns
 from risingpy.frontend.binder.table_functions import place_sets
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.binder.window_clause import check_definitions, definitions_of
@@ -202,29 +203,20 @@ def _itself(expr: Expr) -> Expr:
 def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:
     """The columns of one item of a select list: several for `*`."""
     position = position_of(tree)
-    scope = binder.scope
-    if isinstance(tree, exp.Star):
-        refuse_unknown(tree, (), {"except_": "EXCEPT", "replace": "REPLACE", "rename": "RENAME"})
-        if not scope.tables:
-            raise SyntaxError_("SELECT * with no tables specified is not valid", position=position)
-        columns = scope.columns
-    elif isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
-        schema = name_of(tree.args.get("db")) or None
-        columns = scope.table(schema, name_of(tree.args["table"]), position).columns
-    elif isinstance(tree, exp.Dot) and isinstance(tree.expression, exp.Star):
-        return [Item(name, Operand(expr, position), tree) for name, expr in fields_of(binder, tree)]
-    else:
+    columns = star_columns(tree, binder.scope)
+    if columns is None:
+        if isinstance(tree, exp.Dot) and is_star(tree.expression):
+            return [Item(name, Operand(expr, position), tree) for name, expr in fields_of(binder, tree)]
         bare = tree.this if isinstance(tree, exp.Alias) else tree
         return [Item(output_name(tree), binder.bind(bare), bare)]
     items = []
     for column in columns:
-        if not column.hidden:
-            expr = column.expr
-            if isinstance(expr, InputRef):
-                expr = InputRef(expr.index, expr.type)
-                if binder.aggregates is not None:
-                    binder.aggregates.note(expr, position, binder.shown_name(column.name))
-            items.append(Item(column.name, Operand(expr, position), tree))
+        expr = column.expr
+        if isinstance(expr, InputRef):
+            expr = InputRef(expr.index, expr.type)
+            if binder.aggregates is not None:
+                binder.aggregates.note(expr, position, binder.shown_name(column.name))
+        items.append(Item(column.name, Operand(expr, position), tree))
     return items
 
 

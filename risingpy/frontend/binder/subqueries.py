@@ -20,6 +20,7 @@ from risingpy.frontend.binder.nested import compared_with_array
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.rows import compared_rows, in_list, row_fields
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
+from risingpy.frontend.parser.expression_parser import Operator
 from risingpy.optimizer.logical import LogicalPlan
 from risingpy.types import BOOLEAN
 
@@ -65,21 +66,52 @@ def _in(binder: ExpressionBinder, tree: exp.In) -> Expr:
     return _any(binder, tree.this, "=", query, position_of(tree), negated=False)
 
 
-def _quantified(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
-    """`x op ANY (…)`; SOME comes as a function's call."""
-    quantifier, symbol = tree.expression, BINARY[type(tree)]
-    if isinstance(quantifier, exp.Anonymous):
-        if name_of(quantifier.this) not in ("some", "all") or len(quantifier.expressions) != 1:
+def _quantifier(tree: exp.Expr) -> tuple[exp.Expr, bool] | None:
+    """What stands in ANY (…), SOME (…) or ALL (…), and whether it is ALL; None if the tree is none of them."""
+    match tree:
+        case exp.Any() | exp.All():
+            query, everything = tree.this, isinstance(tree, exp.All)
+        case exp.Anonymous(expressions=[query]) if name_of(tree.this) in ("some", "all"):
+            everything = name_of(tree.this) == "all"
+        case _:
             return None
-        query = quantifier.expressions[0]
-    else:
-        query = quantifier.this
-    everything = isinstance(quantifier, exp.All) or name_of(quantifier.this) == "all"
-    query = query.this if isinstance(query, exp.Paren) else query
+    return query.this if isinstance(query, exp.Paren) else query, everything
+
+
+def _quantified(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
+    """`x op ANY (…)`."""
+    return _operator_quantified(binder, BINARY[type(tree)], tree.this, tree.expression, position_of(tree))
+
+
+def _operator_quantified(
+    binder: ExpressionBinder, symbol: str, left: exp.Expr, right: exp.Expr, position: int
+) -> Expr | None:
+    """`left symbol right` where the right side is a quantifier."""
+    found = _quantifier(right)
+    if found is None:
+        return None
+    query, everything = found
     if not isinstance(query, exp.Query | exp.Values):
-        return compared_with_array(binder, tree, "all" if everything else "any", query)
-    found = _any(binder, tree.this, symbol, query, position_of(tree), negated=everything)
-    return Call("not", (found,), BOOLEAN) if everything else found
+        operands = (binder.bind(left), binder.bind(query))
+        return compared_with_array(binder, symbol, operands, "all" if everything else "any", position)
+    some = _any(binder, left, symbol, query, position, negated=everything)
+    return Call("not", (some,), BOOLEAN) if everything else some
+
+
+def _operator(binder: ExpressionBinder, tree: Operator) -> Expr:
+    """An operator by its symbol, which may have a quantifier at its right."""
+    if len(tree.expressions) == 2:
+        left, right = tree.expressions
+        quantified = _operator_quantified(binder, str(tree.this), left, right, position_of(tree))
+        if quantified is not None:
+            return quantified
+    return _PLAIN_OPERATOR(binder, tree)
+
+
+def _stray_quantifier(binder: ExpressionBinder, tree: exp.Expr) -> Expr:
+    """ANY or ALL where no operator is: PostgreSQL's grammar has none."""
+    word = "any" if isinstance(tree, exp.Any) else "all"
+    raise SyntaxError_(f'syntax error at or near "{word}"', position=begin_of(tree))
 
 
 def _any(
@@ -132,6 +164,7 @@ def _row_of_subquery(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
 
 
 _ROWS = COMPARISONS[exp.Anonymous]
+_PLAIN_OPERATOR = BINDERS[Operator]
 
 
 def _some_or_rows(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
@@ -142,4 +175,5 @@ def _some_or_rows(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
 COMPARISONS.update(
     {exp.Any: _quantified, exp.All: _quantified, exp.Anonymous: _some_or_rows, exp.Subquery: _row_of_subquery}
 )
-BINDERS.update({exp.Subquery: _scalar, exp.Exists: _exists, exp.In: _in})
+BINDERS.update({exp.Subquery: _scalar, exp.Exists: _exists, exp.In: _in, Operator: _operator})
+BINDERS.update(dict.fromkeys((exp.Any, exp.All), _stray_quantifier))

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
+from risingpy.errors import SqlError, SyntaxError_
 from risingpy.executors.expression.nodes import Call, Case, Expr, InputRef, Literal
-from risingpy.executors.expression.signatures import SCALARS, TABLE_FUNCTIONS
+from risingpy.executors.expression.signatures import TABLE_FUNCTIONS
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -112,10 +112,8 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | 
     if name in TABLE_FUNCTIONS:
         made = _list(binder, name, args, position, name)
         return Lists((made,), (_COLUMN_NAME.get(name, name),), name in _COLUMN_NAME, name)
-    if name in _OF_ARRAY and _OF_ARRAY[name] in SCALARS:
-        return Lists((binder.calls.function(_OF_ARRAY[name], args, position, shown=name),), (name,), False, name)
     if name in _OF_ARRAY:
-        raise FeatureNotSupported(f"function {name} is not supported", position=position)
+        return Lists((binder.calls.function(_OF_ARRAY[name], args, position, shown=name),), (name,), False, name)
     if has_kind(binder, FunctionKind.TABLE, name):
         function, given = chosen_function(binder, None, name, args, position)
         if function.kind is FunctionKind.TABLE:

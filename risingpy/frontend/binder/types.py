@@ -82,7 +82,7 @@ _ALIASES = {
 }
 
 # Types of PostgreSQL and RisingWave that this version does not store.
-_UNSUPPORTED = frozenset(
+UNSUPPORTED_TYPES = frozenset(
     """
     bit box cidr circle inet int256 json line lseg macaddr money oid path point polygon regclass regtype
     serial bigserial smallserial serial2 serial4 serial8 timetz tsquery tsvector varbit vector xml name
@@ -116,7 +116,7 @@ def resolve_type(text: str, position: int | None) -> SqlType:
     internal = internal_name(text)
     sql_type = _INTERNAL_NAMES.get(internal)
     if sql_type is None:
-        if internal in _UNSUPPORTED or internal == "time with time zone":
+        if internal in UNSUPPORTED_TYPES or internal == "time with time zone":
             hint = _SERIAL_HINT if internal in _SERIAL else None
             raise FeatureNotSupported(f"type {internal} is not supported", position=position, hint=hint)
         raise UndefinedObject(f'type "{internal}" does not exist', position=position)

@@ -19,6 +19,7 @@ from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.frames import bind_frame
 from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.frontend.binder.stars import is_star
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.user_functions import has_kind
 from risingpy.frontend.binder.windows import BoundCall, BoundWindow, OrderItem, WindowCalls, no_window
@@ -142,7 +143,7 @@ def _aggregate(
         raise SqlError(message, sqlstate="42809", position=position)
     if name not in WINDOW_AGGREGATES | {"every", "sum0", "regr_count"}:
         raise FeatureNotSupported(f"{name} over a window is not supported", position=position)
-    if len(arguments) != 1 or not isinstance(arguments[0], exp.Star):
+    if len(arguments) != 1 or not is_star(arguments[0]):
         args = [inner.bind(argument) for argument in arguments]
         if not args:
             message = f"{name}(*) must be used to call a parameterless aggregate function"

@@ -32,6 +32,11 @@ class UnexpectedToken(ParseError):
 class QueryParser(ExpressionParser):
     """Parses queries. One instance parses one statement's tokens (`start`), then is driven by its methods."""
 
+    PRIMARY_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        **BaseParser.PRIMARY_PARSERS,
+        TokenType.STAR: lambda self, _: self._parse_star_ops(),
+    }
+
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
         token: BaseParser.QUERY_MODIFIER_PARSERS[token]
         for token in (
@@ -81,6 +86,21 @@ class QueryParser(ExpressionParser):
             self.raise_error("parameters are written $1")
         self._advance()
         return self._at(exp.Parameter(this=exp.Literal.number(self._prev.text)), token)
+
+    def _parse_star_ops(self) -> exp.Expr:
+        """What may follow a star: RisingWave's EXCEPT (columns); of other dialects nothing."""
+        star = exp.Star().update_positions(self._prev)
+        if self._curr.token_type is TokenType.EXCEPT and self._next.token_type is TokenType.L_PAREN:
+            index = self._index
+            self._advance(2)
+            if self._curr.text.upper() in ("SELECT", "WITH", "VALUES", "TABLE") or self._curr.text == "(":
+                self._retreat(index)  # EXCEPT of two queries
+                return star
+            star.set("except_", [self._needed(self._parse_disjunction)])
+            while self._match(TokenType.COMMA):
+                star.append("except_", self._needed(self._parse_disjunction))
+            self._expect(TokenType.R_PAREN)
+        return star
 
     def _parse_statement(self) -> exp.Expr | None:
         # sqlglot asks for statements inside of WITH; only queries may stand there.

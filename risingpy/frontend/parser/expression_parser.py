@@ -54,7 +54,12 @@ _SYMBOLS = ("^@", "->", "->>", "#>", "#>>", "@>", "<@", "&&", "?", "?|", "?&", "
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NORMAL_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _PREFIXES = (("|", "/"), ("||", "/"), ("@",), ("~",))
-_NOT_OPERATORS = (TokenType.RLIKE, TokenType.IRLIKE, TokenType.LIKE, TokenType.ILIKE)
+_NEGATED: dict[TokenType, str] = {
+    TokenType.LIKE: "!~~",
+    TokenType.ILIKE: "!~~*",
+    TokenType.RLIKE: "!~",
+    TokenType.IRLIKE: "!~*",
+}
 
 
 class UnaryPlus(exp.Unary):
@@ -184,7 +189,10 @@ class ExpressionParser(NestedParser):
                 continue
             self._advance(2 if negated else 1)
             left = self._parse_predicate(left, kind, token)
-            left = self._at(exp.Not(this=left), token) if negated else left
+            if negated and kind in _NEGATED and not isinstance(left, exp.Escape):  # an operator of its own, for ANY
+                left = self._at(Operator(this=_NEGATED[kind], expressions=[left.this, left.expression]), token)
+            elif negated:
+                left = self._at(exp.Not(this=left), token)
             left = self._cast_if_asked(left) if kind is TokenType.IN else left
         return left
 
@@ -224,10 +232,10 @@ class ExpressionParser(NestedParser):
             elif token.text in _SYMBOLS:
                 self._advance()
                 left = Operator(this=token.text, expressions=[left, self._needed(self._parse_prefixed)])
-            elif token.text == "!" and following.token_type in _NOT_OPERATORS and adjacent:
+            elif token.text == "!" and following.token_type in _NEGATED and adjacent:
                 self._advance(2)
-                kind = _OTHER.get(following.token_type) or _LIKE[following.token_type]
-                left = exp.Not(this=self._at(kind(this=left, expression=self._needed(self._parse_prefixed)), token))
+                right = self._needed(self._parse_prefixed)
+                left = Operator(this=_NEGATED[following.token_type], expressions=[left, right])
             else:
                 break
             self._at(left, token)

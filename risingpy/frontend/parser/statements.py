@@ -9,7 +9,7 @@ from risingpy.frontend.parser.ast import Select, Statement
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.explain import QUERIES, parse_explain
 
-_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
+STATEMENT_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "ALTER": alter.parse_alter,
     "CREATE": ddl.parse_create,
     "DROP": ddl.parse_drop,
@@ -44,7 +44,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 }
 
 # Statements of PostgreSQL and RisingWave that this version does not run: refused by name, not as nonsense.
-_UNSUPPORTED = frozenset(
+UNSUPPORTED_STATEMENTS = frozenset(
     """
     ANALYZE CALL CANCEL CHECKPOINT CLUSTER COMMENT DO GRANT IMPORT KILL LISTEN LOAD LOCK MERGE NOTIFY REASSIGN RECOVER
     REFRESH REINDEX REVOKE SECURITY TRUNCATE USE VACUUM WAIT
@@ -59,9 +59,9 @@ def parse_statement(cursor: Cursor) -> Statement:
         return Select(cursor.query())
     if word == "EXPLAIN":
         return parse_explain(cursor, parse_statement)
-    if word in _UNSUPPORTED:
+    if word in UNSUPPORTED_STATEMENTS:
         cursor.unsupported(word)
-    parser = _PARSERS.get(word)
+    parser = STATEMENT_PARSERS.get(word)
     if parser is None:
         cursor.fail()
     return parser(cursor)

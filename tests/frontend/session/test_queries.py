@@ -28,6 +28,17 @@ def test_constants(client: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sql", "rows"),
+    [("SELECT", 1), ("SELECT FROM numbers", 100), ("SELECT FROM numbers WHERE a = 3", 10), ("TABLE empty", 2)],
+)
+def test_rows_without_columns(numbers: Any, sql: str, rows: int) -> None:
+    numbers.run("CREATE MATERIALIZED VIEW empty AS SELECT FROM numbers WHERE b < 2")
+    [statement] = numbers.session.split(sql)
+    result = numbers.session.execute(numbers.session.prepare(statement, ()), ())
+    assert sum(batch.num_rows for batch in result.batches) == rows
+
+
+@pytest.mark.parametrize(
     ("where", "rows"),
     [
         ("a = 3 AND b = 13", [("v13",)]),

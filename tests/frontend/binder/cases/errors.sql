@@ -122,3 +122,13 @@ select null + null
 select 'a' + 'b'
 select '1' + '2'
 select 1 as a union all select null union all select 'x'
+SELECT 'abc' NOT SIMILAR TO any (ARRAY['a%'])
+SELECT 1 IS DISTINCT FROM all (ARRAY[1])
+SELECT 1 BETWEEN any (ARRAY[1]) AND 2
+SELECT any (ARRAY[1]) = 1
+SELECT 'a' NOT LIKE ANY (1)
+SELECT 'a' !~~ ALL (ARRAY[1])
+SELECT 1 NOT LIKE 'a'
+SELECT 'a' !~ true
+SELECT some (ARRAY[1])
+SELECT tumble(1)

@@ -1,0 +1,44 @@
+"""What is refused by name is what is missing: a name that works is on no list of refused ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from risingpy.errors import SqlError
+from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
+from risingpy.frontend.binder.expressions import BINDERS, UNSUPPORTED_NODES
+from risingpy.frontend.binder.functions import UNSUPPORTED_FUNCTIONS
+from risingpy.frontend.binder.hypothetical import HYPOTHETICAL
+from risingpy.frontend.binder.lambdas import LAMBDA_FUNCTIONS
+from risingpy.frontend.binder.map_functions import MAP_FUNCTIONS
+from risingpy.frontend.binder.special_functions import SPECIAL
+from risingpy.frontend.binder.table_functions import TABLE_FUNCTIONS
+from risingpy.frontend.binder.types import CAST_FUNCTIONS, UNSUPPORTED_TYPES, resolve_type
+from risingpy.frontend.parser.statements import STATEMENT_PARSERS, UNSUPPORTED_STATEMENTS
+from tests.frontend.binder.bench import bind
+
+# Of CREATE TABLE's columns alone; as a type anywhere else they are refused.
+SERIAL = {"serial", "bigserial", "smallserial", "serial2", "serial4", "serial8"}
+
+
+def test_no_function_is_both_refused_and_there() -> None:
+    there = {*SCALARS, *AGGREGATES, *WINDOW_FUNCTIONS, *HYPOTHETICAL, *LAMBDA_FUNCTIONS, *MAP_FUNCTIONS, *SPECIAL}
+    assert {*there, *TABLE_FUNCTIONS, *CAST_FUNCTIONS} & UNSUPPORTED_FUNCTIONS == set()
+
+
+def test_no_statement_and_no_node_is_both_refused_and_there() -> None:
+    assert set(STATEMENT_PARSERS) & UNSUPPORTED_STATEMENTS == set()
+    assert set(BINDERS) & set(UNSUPPORTED_NODES) == set()
+
+
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED_TYPES))
+def test_a_refused_type_is_refused(name: str) -> None:
+    with pytest.raises(SqlError, match=f"type {name} is not supported") as refused:
+        resolve_type(name, None)
+    assert (refused.value.hint is not None) == (name in SERIAL)
+
+
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED_FUNCTIONS - {"current_time"}))
+def test_a_refused_function_is_refused(name: str) -> None:
+    with pytest.raises(SqlError, match=f"function {name} is not supported"):
+        bind(f"SELECT {name}(1)")
