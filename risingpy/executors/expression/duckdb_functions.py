@@ -12,7 +12,7 @@ without NULLs. An error of ours keeps its SQLSTATE through `translate_error`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import duckdb
@@ -64,7 +64,12 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     _register(connection, "rpy_interval_apart", _parser(INTERVAL), INTERVAL, volatile=True)
     for name, (function, result) in NESTED_TEXTS.items():
         _register(connection, name, function, result)
-    for type_ in OWN_RESULTS:
+    register_results(connection, OWN_RESULTS)
+
+
+def register_results(connection: duckdb.DuckDBPyConnection, results: Iterable[SqlType]) -> None:
+    """Makes those functions of `functions` known whose result is of one of these types, from `OWN_RESULTS`."""
+    for type_ in results:
         _register(connection, own_function(type_), _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
 
 

@@ -79,13 +79,16 @@ _SQL = {
     "array_upper": "NULLIF(LEN($1), 0)",
     "array_lower": "CASE WHEN LEN($1) > 0 THEN 1 END",
     "cardinality": "LEN($1)",
+    "octet_length": "OCTET_LENGTH(ENCODE(CAST($1 AS VARCHAR)))",
     "generate_subscripts": "UNNEST(RANGE(1, LEN($1) + 1))",
     "pg_partition_ancestors": "UNNEST(CAST([] AS UINTEGER[]))",
 }
 
 # Functions of PostgreSQL's that DuckDB has too, or that are not the system's alone: they make no system query.
-_COMMON = ("quote_ident", "quote_literal", "array_upper", "array_lower", "cardinality", "generate_subscripts")
-SYSTEM_FUNCTIONS = frozenset(_SQL) - frozenset(_COMMON)
+_COMMON = frozenset(
+    "quote_ident quote_literal array_upper array_lower cardinality generate_subscripts octet_length".split()
+)
+SYSTEM_FUNCTIONS = frozenset(_SQL) - _COMMON
 
 REGCLASS_OID = "COALESCE(" + _OBJECT_OID + ", CAST(ERROR('relation \"' || $1 || '\" does not exist') AS UINTEGER))"
 REGCLASS_TEXT = "COALESCE((SELECT rp_name FROM rp_objects WHERE rp_oid = $1), CAST($1 AS VARCHAR))"

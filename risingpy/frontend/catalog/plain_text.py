@@ -3,6 +3,10 @@
 c.relname OPERATOR(pg_catalog.~) '^(t)$' COLLATE pg_catalog.default   =>   c.relname ~ '^(t)$'
 x::pg_catalog.regclass, pg_catalog.pg_class                           =>   x::regclass, pg_class
 $1::oid[]                                                             =>   $1::_oid
+relname !~ ALL ($1)                                                   =>   relname ~ ALL (NOT $1)
+
+The last is no SQL: sqlglot makes the same tree of `x !~ ALL (y)` and `NOT x ~ ALL (y)`, and the NOT inside, which
+`patterns.py` understands, tells them apart.
 """
 
 from __future__ import annotations
@@ -34,10 +38,16 @@ def _special(tokens: list[Token], i: int) -> tuple[int, str]:
     """How many tokens from `i` on are replaced, and by what; 0 if none."""
     if tokens[i].token_type in (TokenType.STRING, TokenType.IDENTIFIER):
         return 0, ""
-    words = [token.text.lower() for token in tokens[i : i + 7]]
+    words = [token.text.lower() for token in tokens[i : i + 9]]
     match words:
+        case ["operator", "(", "pg_catalog", ".", "!", "~" | "~*" as symbol, ")", "any" | "some" | "all" as word, "("]:
+            return 9, f" {symbol} {word} (NOT "
+        case ["operator", "(", "pg_catalog", ".", "!", symbol, ")", *_]:
+            return 7, f" !{symbol} "
         case ["operator", "(", "pg_catalog", ".", symbol, ")", *_]:
             return 6, f" {symbol} "
+        case ["!", "~" | "~*" as symbol, "any" | "some" | "all" as word, "(", *_]:
+            return 4, f" {symbol} {word} (NOT "
         case ["collate", "pg_catalog", ".", _, *_]:
             return 4, " "
         case ["collate", _, *_]:

@@ -24,6 +24,7 @@ from risingpy.frontend.catalog import functions
 from risingpy.frontend.catalog.function_texts import canonical_signature
 from risingpy.frontend.catalog.oids import system_relation_oid
 from risingpy.frontend.catalog.parameters import parameter_type
+from risingpy.frontend.catalog.patterns import array_of_text, is_quantified, pattern_match
 from risingpy.frontend.catalog.plain_text import plain_text
 from risingpy.frontend.catalog.registry import INTERNAL_RELATIONS, find_system_relation
 from risingpy.frontend.catalog.session_functions import (
@@ -37,6 +38,15 @@ from risingpy.frontend.catalog.system_relation import SystemRelation
 
 _ARRAY_TEXT = re.compile(r"\{(-?\d+(,-?\d+)*)?\}")
 _OID = "oid"  # of a table's node: the system relation's
+_WRITTEN = "written"  # of a call's node: the function's name as it is in the query
+# What has a syntax of its own, as PostgreSQL calls it.
+_FORMS: dict[type[exp.Expr], str] = {
+    exp.StrPosition: "position",
+    exp.Substring: "substring",
+    exp.Extract: "extract",
+    exp.Overlay: "overlay",
+    exp.Trim: "btrim",
+}
 _TEXT_TYPES = ("name", "text", "char", "bpchar", "sql_identifier", "character_data", "yes_or_no", "regproc", "cstring")
 _NUMBER_TYPES = {"oid": "UINTEGER", "xid": "UINTEGER", "cardinal_number": "INTEGER", "int2vector": "SMALLINT[]"}
 _LISTS = {"_oid": "UINTEGER[]", "oidvector": "UINTEGER[]", "_text": "VARCHAR[]", "_name": "VARCHAR[]"}
@@ -60,8 +70,9 @@ class Rewritten:
 
 def parse_system_query(sql: str) -> exp.Query:
     """The tree of a system query. Raises SyntaxError_."""
+    text = plain_text(sql)
     try:
-        tree = sqlglot.parse_one(plain_text(sql), read="postgres")
+        tree = sqlglot.parse_one(text, read="postgres")
     except ParseError as error:
         near = error.errors[0].get("highlight") if error.errors else None
         where = f'syntax error at or near "{near}"' if near else "syntax error at end of input"
@@ -70,6 +81,9 @@ def parse_system_query(sql: str) -> exp.Query:
         tree = exp.select("*").from_(tree)
     if not isinstance(tree, exp.Query):
         raise FeatureNotSupported("only queries can read system relations")
+    for call in tree.find_all(exp.Func):
+        if "start" in call.meta and not isinstance(call, exp.Cast):
+            call.meta[_WRITTEN] = text[call.meta["start"] : call.meta["end"] + 1].strip('"').lower()
     return tree
 
 
@@ -118,7 +132,7 @@ def _output_name(item: exp.Expr) -> str:
             return _type_name(item.to) if inner == "?column?" else inner
         case exp.Dot():
             return str(item.expression.name)
-        case exp.Paren() | exp.Bracket():
+        case exp.Paren() | exp.Bracket() | exp.Filter() | exp.Window() | exp.Collate():
             return _output_name(item.this)
         case exp.Case():
             return "case"
@@ -130,7 +144,8 @@ def _output_name(item: exp.Expr) -> str:
             names = _output_names(item.this)
             return names[0] if names else "?column?"
         case exp.Func() if not isinstance(item, exp.Connector):
-            return function_name(item) or str(item.sql_name()).lower()
+            written = item.meta.get(_WRITTEN) or _FORMS.get(type(item))
+            return function_name(item) or written or str(item.sql_name()).lower()
         case _:
             return "?column?"
 
@@ -237,14 +252,17 @@ def _name_columns_like_table(source: exp.Expr) -> None:
 def _replacement(node: exp.Expr, session: SessionFacts, *, execute: bool) -> exp.Expr:
     if isinstance(node, exp.Cast):
         return _cast(node)
-    if isinstance(node, exp.Literal) and node.is_string and isinstance(node.parent, exp.EQ | exp.NEQ | exp.Coalesce):
-        return _array_literal(node) or node
+    if isinstance(node, exp.Literal) and node.is_string:
+        return _array_where_expected(node)
     if isinstance(node, exp.Column) and node.name == "user" and not node.table and not node.this.quoted:
         return exp.Literal.string(session.user)
     if isinstance(node, exp.FirstValue) and not isinstance(node.parent, exp.Window):
         return exp.Anonymous(this="first", expressions=[node.this])
     if isinstance(node, exp.Dot) and isinstance(node.this, exp.Paren):
         raise FeatureNotSupported("fields of composite values are not supported")
+    matched = pattern_match(node)
+    if matched is not None:
+        return matched
     name = function_name(node)
     if name is None:
         return node
@@ -254,6 +272,16 @@ def _replacement(node: exp.Expr, session: SessionFacts, *, execute: bool) -> exp
         return evaluate(name, arguments_of(node), session, execute=execute)
     template = functions.call_sql(name)
     return node if template is None else exp.paren(functions.instantiate(template, arguments_of(node)))
+
+
+def _array_where_expected(node: exp.Expr) -> exp.Expr:
+    """A text such as `{1,2}` beside what may be an array, or `{a,b}` after ANY, as an array; any other as it is."""
+    parent = node.parent
+    if isinstance(parent, exp.EQ | exp.NEQ | exp.Coalesce):
+        return _array_literal(node) or node
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
+    return _array_literal(node) or array_of_text(node.name) if is_quantified(parent) else node
 
 
 def _array_literal(node: exp.Expr) -> exp.Expr | None:

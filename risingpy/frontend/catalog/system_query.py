@@ -11,7 +11,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from risingpy.errors import QueryCanceled, SqlError, SyntaxError_, UndefinedFunction, WrongObjectType
+from risingpy.executors.expression.duckdb_connection import translate_error
+from risingpy.executors.expression.sql_text import ERROR_MARK
 from risingpy.frontend.catalog.parameters import ParameterType, parameter_types
+from risingpy.frontend.catalog.patterns import register_patterns
 from risingpy.frontend.catalog.registry import RELATIONS
 from risingpy.frontend.catalog.rewrite import Rewritten, parse_system_query, rewrite
 from risingpy.frontend.catalog.session_functions import SessionFacts
@@ -155,6 +158,7 @@ class SystemQueries:
         if self._connection is None:
             # Nothing of the machine or of this process may be read through a system query.
             made = duckdb.connect(":memory:", config={"threads": 1, "enable_external_access": False})
+            register_patterns(made)
             made.execute(_SETTINGS)
             self._connection = made
         if rewritten.relations:
@@ -204,4 +208,6 @@ def _translated(error: duckdb.Error) -> SqlError:
         return SqlError(message, sqlstate="42703")
     if isinstance(error, duckdb.ParserException):
         return SyntaxError_(message)
+    if ERROR_MARK in text or "escape" in text.lower():
+        return translate_error(error)
     return SqlError(message, sqlstate="22000")
