@@ -25,6 +25,9 @@ DEEPEST = 16  # nodes of an expression between two bindings: each is a few level
 DEEPEST_UNCUT = 250  # where none can be bound; DuckDB itself refuses 1,000 levels, and takes seconds for them
 CHEAP_LAYERS = 50  # SELECTs inside each other, from which on there is one for DEEPEST nodes only
 MOST_LAYERS = 400  # DuckDB's time to plan them grows faster than their number, and it refuses 1,000
+# DuckDB writes a filter that it moves below a SELECT with the SELECT's expressions in place of its columns, as often
+# as it reads them: through some SELECTs, far too often. It moves none below a LIMIT.
+_BARRIER = f" LIMIT {2**63 - 1}"
 _LONG = 1_000  # characters of a constant that are worth a binding
 _HOLE = re.compile("\0(\\d+)\0")  # PostgreSQL's texts have no zero byte
 _LAMBDA = "lambda "
@@ -68,8 +71,10 @@ class Layers:
 
     def around(self, source: str) -> str:
         """`source`, which may follow FROM and is called `alias`, with the columns that were bound."""
-        front = [f"(SELECT *, {', '.join(columns)} FROM " for columns in self._layers]
-        return f"{''.join(reversed(front))}{source}{f') AS {self.alias}' * len(front)}"
+        for number, columns in enumerate(self._layers, 1):
+            limit = _BARRIER if number == len(self._layers) > 1 else ""
+            source = f"(SELECT *, {', '.join(columns)} FROM {source}{limit}) AS {self.alias}"
+        return source
 
     def __bool__(self) -> bool:
         return bool(self._layers)
