@@ -24,6 +24,7 @@ from risingpy.config import (
     default_parallelism,
     load_serve_config,
 )
+from risingpy.nesting import allow_deep_nesting
 from risingpy.sqllogictest.modes import Mode
 
 DEFAULT_SLT_JOBS = 4  # files wait for the server's epochs most of the time
@@ -33,6 +34,7 @@ DEFAULT_SLT_JOBS = 4  # files wait for the server's epochs most of the time
 @click.version_option(package_name="risingpy")
 def main() -> None:
     """RisingPy, a streaming database: SQL over the Postgres protocol, views that stay fresh."""
+    allow_deep_nesting()
 
 
 @main.command()

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from risingpy.nesting import allow_deep_nesting
 from tests.engines import Engine, SharedSession, kinds_of
 from tests.examples import FUZZ, FUZZ_EXAMPLES
+
+allow_deep_nesting()  # as every process of the database
 
 # `make fuzz` takes the second: many more examples.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -97,9 +97,11 @@ def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything inside it, outside in."""
-    yield expr
-    for part in operands(expr):
-        yield from walk(part)
+    rest = [expr]
+    while rest:
+        part = rest.pop()
+        yield part
+        rest += reversed(operands(part))
 
 
 def is_volatile(expr: Expr) -> bool:
@@ -129,29 +131,34 @@ def remapped(expr: Expr, positions: dict[int, int]) -> Expr:
 
 def conjunction(parts: Sequence[Expr]) -> Expr | None:
     """The AND of `parts` as a shallow tree: what walks it later recurses. None of nothing."""
-    if len(parts) <= 1:
-        return parts[0] if parts else None
-    middle = (len(parts) + 1) // 2
-    left, right = conjunction(parts[:middle]), conjunction(parts[middle:])
-    assert left is not None and right is not None
-    return Call("and", (left, right), BOOLEAN)
+    return _balanced("and", parts)
 
 
 def disjunction(parts: Sequence[Expr]) -> Expr | None:
     """The OR of `parts`. None of nothing."""
-    joined = None
-    for part in parts:
-        joined = part if joined is None else Call("or", (joined, part), BOOLEAN)
-    return joined
+    return _balanced("or", parts)
+
+
+def _balanced(function: str, parts: Sequence[Expr]) -> Expr | None:
+    if len(parts) <= 1:
+        return parts[0] if parts else None
+    middle = (len(parts) + 1) // 2
+    left, right = _balanced(function, parts[:middle]), _balanced(function, parts[middle:])
+    assert left is not None and right is not None
+    return Call(function, (left, right), BOOLEAN)
 
 
 def conjuncts(expr: Expr) -> list[Expr]:
     """The parts of a conjunction."""
-    match expr:
-        case Call("and", (left, right)):
-            return conjuncts(left) + conjuncts(right)
-        case _:
-            return [expr]
+    found: list[Expr] = []
+    rest = [expr]
+    while rest:
+        match rest.pop():
+            case Call("and", (left, right)):
+                rest += (right, left)
+            case part:
+                found.append(part)
+    return found
 
 
 def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:

@@ -7,7 +7,7 @@ them ours).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import assert_never
@@ -26,7 +26,7 @@ from risingpy.executors.expression.nodes import (
     Parameter,
     Subquery,
 )
-from risingpy.executors.expression.sql_arithmetic import FLOAT_SUMS, float_sum, float_terms
+from risingpy.executors.expression.sql_arithmetic import FLOAT_CHAINS, checked_chain, float_terms, plain_chain
 from risingpy.executors.expression.sql_branches import IN_TURN, case_in_turn, in_turn
 from risingpy.executors.expression.sql_casts import cast
 from risingpy.executors.expression.sql_functions import SPECIAL, TEMPLATES
@@ -34,7 +34,27 @@ from risingpy.executors.expression.sql_maps import OVER_ELEMENTS
 from risingpy.executors.expression.sql_nested import compared_with_all
 from risingpy.executors.expression.sql_text import literal, own_call, quoted
 from risingpy.executors.expression.sql_tree import DEEPEST, Guard, Layers, Piece, Tree, simple
-from risingpy.types import NUMERIC, TypeKind
+from risingpy.types import NUMERIC, SqlType, TypeKind
+
+_SAFE = frozenset(
+    {
+        "not",
+        "is_null",
+        "is_not_null",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "is_true",
+        "is_not_true",
+        "is_false",
+        "is_not_false",
+        "is_unknown",
+        "is_not_unknown",
+    }
+)
 
 Column = Callable[[int], str]
 
@@ -104,9 +124,10 @@ class _Compiler:
             return in_turn(call.function, _operands(call), self.piece, self._tree, guard)
         if call.function in OVER_ELEMENTS:
             return self._over_elements(call, guard)
-        if call.type.is_float and call.function in FLOAT_SUMS:
-            return self._float_sum(call, guard)
-        return self._tree.applied(partial(_written, call), [self.piece(arg, guard) for arg in call.args], guard)
+        if call.type.is_float and any(call.function in operators for operators in FLOAT_CHAINS):
+            return self._float_chain(call, guard)
+        args = [self.piece(arg, guard) for arg in call.args]
+        return self._tree.applied(partial(_written, call), args, guard, safe=call.function in _SAFE)
 
     def _over_elements(self, call: Call, guard: Guard | None) -> Piece:
         """A function that is given a function, whose body stays where it is: it reads a lambda's parameter."""
@@ -115,23 +136,38 @@ class _Compiler:
         args = [self.piece(given, guard), replace(inside, simple=True), self.piece(variable, guard)]
         return self._tree.applied(partial(_written, call), args, guard)
 
-    def _float_sum(self, call: Call, guard: Guard | None) -> Piece:
-        """a + b - c …, some terms at a time, with one check each time."""
+    def _float_chain(self, call: Call, guard: Guard | None) -> Piece:
+        """a + b - c … or a * b * c …, with one check for many of them."""
         terms = float_terms(call)
-        first, *others = [(sign, self.piece(term, guard)) for sign, term in terms]
-        total = first[1]
-        for start in range(0, len(others), DEEPEST):
-            some = others[start : start + DEEPEST]
-            write = partial(float_sum, call.type, [sign for sign, _ in some])
-            total = self._tree.applied(write, [total, *(piece for _, piece in some)], guard)
+        operators = [operator for operator, _ in terms[1:]]
+        pieces = [self.piece(term, guard) for _, term in terms]
+        if len(terms) > DEEPEST and self._tree.has_layers:
+            return self._long_chain(call.type, operators, pieces, guard)
+        total = pieces[0]
+        for start in range(0, len(operators), DEEPEST):
+            some = slice(start, start + DEEPEST)
+            write = partial(checked_chain, call.type, operators[some])
+            total = self._tree.applied(write, [total, *pieces[1:][some]], guard)
         return total
+
+    def _long_chain(self, type_: SqlType, operators: Sequence[str], pieces: list[Piece], guard: Guard | None) -> Piece:
+        """As many terms as may be in an expression at a time, and one check at the end."""
+        columns = [piece if piece.simple else self._tree.bound(piece, guard) for piece in pieces]
+        total = columns[0]
+        for start in range(0, len(operators), DEEPEST):
+            some = slice(start, start + DEEPEST)
+            write = partial(plain_chain, operators[some])
+            added = self._tree.applied(write, [total, *columns[1:][some]], guard, safe=True)
+            total = self._tree.bound(added, guard)
+
+        def write_check(args: list[str]) -> str:
+            return checked_chain(type_, operators, args[1:], args[0])
+
+        return self._tree.applied(write_check, [total, *columns], guard)
 
 
 def _operands(call: Call) -> list[Expr]:
-    """The arguments; those of an AND in an AND are further ones, and likewise of OR."""
-    if call.function == "coalesce":
-        wide = call.type.is_wide
-        return [Cast(arg, call.type) if wide and not arg.type.is_wide else arg for arg in call.args]
+    """The arguments; those of an AND in an AND are further ones, and likewise of OR and COALESCE."""
     found: list[Expr] = []
     rest: list[Expr] = [call]
     while rest:
@@ -139,7 +175,7 @@ def _operands(call: Call) -> list[Expr]:
         if isinstance(part, Call) and part.function == call.function:
             rest += reversed(part.args)
         else:
-            found.append(part)
+            found.append(Cast(part, call.type) if call.type.is_wide and not part.type.is_wide else part)
     return found
 
 

@@ -10,7 +10,7 @@ from risingpy.types import DOUBLE, MAX_PRECISION, SqlType, TypeKind
 
 _MIN_SCALE = r"CAST(length(regexp_extract(CAST({0} AS VARCHAR), '\.(\d*?)0*$', 1)) AS INTEGER)"
 _DEGREE = "0.0174532925199432957692"  # in radians
-FLOAT_SUMS = {"add": "+", "subtract": "-"}
+FLOAT_CHAINS = ({"add": "+", "subtract": "-"}, {"multiply": "*"})
 _BITS = {TypeKind.SMALLINT: 16, TypeKind.INTEGER: 32, TypeKind.BIGINT: 64}
 
 
@@ -29,41 +29,55 @@ def _subtract(call: Call, args: list[str]) -> str:
 
 def _sum(operator: str, call: Call, args: list[str]) -> str:
     plain = f"({args[0]} {operator} {args[1]})"
-    # DuckDB has integers right; its decimals' result type is not ours, and date + interval is. Floats: `float_sum`.
+    # DuckDB has integers right; its decimals' result type is not ours, and date + interval is. Floats: `checked_chain`.
     return plain if call.type.is_integer else f"CAST({plain} AS {call.type.duckdb})"
 
 
 def float_terms(call: Call) -> list[tuple[str, Expr]]:
-    """The terms of a sum of floats from left to right, each with the operator in front of it."""
+    """The terms of a sum of floats, or a product's factors, from left to right, each with the operator before it."""
+    chain = next(operators for operators in FLOAT_CHAINS if call.function in operators)
     terms: list[tuple[str, Expr]] = []
     rest: Expr = call
-    while isinstance(rest, Call) and rest.function in FLOAT_SUMS and rest.type == call.type:
-        operator = FLOAT_SUMS[rest.function]
+    while isinstance(rest, Call) and rest.function in chain and rest.type == call.type:
+        operator = chain[rest.function]
         rest, last = rest.args
         terms.append((operator, last))
-    return [("+", rest), *reversed(terms)]
+    return [("", rest), *reversed(terms)]
 
 
-def float_sum(type_: SqlType, operators: Sequence[str], args: Sequence[str]) -> str:
-    """`args[0]`, and the others added or subtracted by their operators.
+def plain_chain(operators: Sequence[str], args: Sequence[str]) -> str:
+    """`args[0]`, and the others added, subtracted or multiplied by their operators."""
+    return args[0] + "".join(f" {operator} {arg}" for operator, arg in zip(operators, args[1:], strict=True))
 
-    A sum that has once become infinite never is finite again. So only one that is not is looked at step by step.
+
+def checked_chain(type_: SqlType, operators: Sequence[str], args: Sequence[str], total: str = "") -> str:
+    """The `plain_chain`, which may be in `total` already, unless an operation on the way to it is out of range.
+
+    A sum that has once become infinite never is finite again, a product that has become zero or infinite stays so. So
+    only results that are suspect are looked at step by step.
     """
-    added = list(zip(operators, args[1:], strict=True))
-    total = args[0] + "".join(f" {operator} {arg}" for operator, arg in added)
-    overflow = raised("22003", quoted("value out of range: overflow"), type_)
+    total = total or f"({plain_chain(operators, args)})"
+    is_product = "*" in operators
+    usual = f"isfinite({total}) AND {total} <> 0" if is_product else f"isfinite({total})"
     if len(args) == 2:
-        return f"CASE WHEN isfinite({total}) THEN {total} WHEN {_finite(args)} THEN {overflow} ELSE {total} END"
-    terms = [args[0], *(f"-{arg}" if operator == "-" else arg for operator, arg in added)]
-    step = f"CASE WHEN isinf(a + b) AND isfinite(a) AND isfinite(b) THEN {overflow} ELSE a + b END"
-    checked = f"list_reduce([{', '.join(terms)}], lambda a, b: {step})"
-    return f"CASE WHEN isfinite({total}) THEN {total} WHEN {total} IS NULL THEN NULL ELSE {checked} END"
+        return _guarded("22003", _out_of_range(total, args, is_product), total, type_, usual=usual)
+    terms = [f"-{arg}" if operator == "-" else arg for operator, arg in zip(["", *operators], args, strict=True)]
+    value = "a * b" if is_product else "a + b"
+    step = _guarded("22003", _out_of_range(value, ["a", "b"], is_product), value, type_)
+    stepwise = f"list_reduce([{', '.join(terms)}], lambda a, b: {step})"
+    return f"CASE WHEN {usual} THEN {total} WHEN {total} IS NULL THEN NULL ELSE {stepwise} END"
+
+
+def _out_of_range(value: str, args: Sequence[str], is_product: bool) -> list[tuple[str, str]]:
+    """How one operation fails: it must not overflow, a product must not underflow."""
+    failures = [(f"isinf({value}) AND {_finite(args)}", "value out of range: overflow")]
+    if is_product:
+        non_zero = " AND ".join(f"{arg} <> 0" for arg in args)
+        failures.append((f"{value} = 0 AND {_finite(args)} AND {non_zero}", "value out of range: underflow"))
+    return failures
 
 
 def _multiply(call: Call, args: list[str]) -> str:
-    if call.type.is_float:
-        zero = f"{args[0]} = 0 OR {args[1]} = 0"
-        return _in_range(f"({args[0]} * {args[1]})", _finite(args), may_be_zero=zero, type_=call.type)
     if call.type.kind is not TypeKind.NUMERIC:
         return f"({args[0]} * {args[1]})"
     digits = sum(arg.type.precision or MAX_PRECISION for arg in call.args)
@@ -80,12 +94,16 @@ def _divide(call: Call, args: list[str]) -> str:
         return _rounded_numeric("rpy_divide", call, args)
     # DuckDB's `/` gives infinity for a zero divisor, its `//` the error; on no row else is it evaluated.
     error = f"CAST(1 // CAST({right} AS INTEGER) AS DOUBLE)"
-    not_nan = f" AND NOT isnan({left})" if call.args[0].type.is_float else ""
-    safe = f"CASE WHEN {right} = 0{not_nan} THEN {error} ELSE {right} END"
     if not call.type.is_float:
-        return f"({left} / {safe})"
-    quotient = f"CAST({left} / {safe} AS {call.type.duckdb})"
-    return _in_range(quotient, f"{_finite(args)} AND {right} <> 0", may_be_zero=f"{left} = 0", type_=call.type)
+        return f"({left} / CASE WHEN {right} = 0 THEN {error} ELSE {right} END)"
+    quotient = f"CAST({left} / {right} AS {call.type.duckdb})"
+    usual = f"isfinite({quotient}) AND {quotient} <> 0"
+    by_zero = (f"{right} = 0 AND NOT isnan({left})", error)
+    failures = [
+        (f"isinf({quotient}) AND {_finite(args)}", "value out of range: overflow"),
+        (f"{quotient} = 0 AND {_finite(args)} AND {left} <> 0", "value out of range: underflow"),
+    ]
+    return _guarded("22003", failures, quotient, call.type, usual=usual, first=by_zero)
 
 
 def _modulo(call: Call, args: list[str]) -> str:
@@ -135,12 +153,23 @@ def _to_decimals(function: str) -> Callable[[Call, list[str]], str]:
     return lambda call, args: _rounded_numeric(function, call, args)
 
 
-def _guarded(sqlstate: str, failures: list[tuple[str, str]], value: str, type_: SqlType = DOUBLE) -> str:
-    """`value`, or the error of the first condition that holds."""
-    branches = " ".join(
-        f"WHEN {condition} THEN {raised(sqlstate, quoted(message), type_)}" for condition, message in failures
-    )
-    return f"CASE {branches} ELSE {value} END"
+def _guarded(
+    sqlstate: str,
+    failures: list[tuple[str, str]],
+    value: str,
+    type_: SqlType = DOUBLE,
+    *,
+    usual: str | None = None,
+    first: tuple[str, str] | None = None,
+) -> str:
+    """`value`, or the error of the first condition that holds; where `usual` holds none of them does.
+
+    `first` is one more condition, with SQL of what is to be done.
+    """
+    branches = [(usual, value)] if usual else []
+    branches += [first] if first else []
+    branches += [(condition, raised(sqlstate, quoted(text), type_)) for condition, text in failures]
+    return f"CASE {' '.join(f'WHEN {condition} THEN {then}' for condition, then in branches)} ELSE {value} END"
 
 
 def _sqrt(call: Call, args: list[str]) -> str:
@@ -202,15 +231,12 @@ def _radians(call: Call, args: list[str]) -> str:
 
 def _in_range(value: str, applies: str, *, may_be_zero: str = "FALSE", type_: SqlType = DOUBLE) -> str:
     """`value`, which where `applies` holds must not be infinite, and zero only where it may be."""
-    if may_be_zero == "TRUE":
-        usual, failures = f"isfinite({value})", [(f"{applies} AND isinf({value})", "value out of range: overflow")]
-    else:
-        usual = f"isfinite({value}) AND {value} <> 0"
-        failures = [
-            (f"{applies} AND isinf({value})", "value out of range: overflow"),
-            (f"{applies} AND {value} = 0 AND NOT ({may_be_zero})", "value out of range: underflow"),
-        ]
-    return f"CASE WHEN {usual} THEN {value} ELSE {_guarded('22003', failures, value, type_)} END"
+    failures = [(f"{applies} AND isinf({value})", "value out of range: overflow")]
+    usual = f"isfinite({value})"
+    if may_be_zero != "TRUE":
+        failures.append((f"{applies} AND {value} = 0 AND NOT ({may_be_zero})", "value out of range: underflow"))
+        usual += f" AND {value} <> 0"
+    return _guarded("22003", failures, value, type_, usual=usual)
 
 
 def _finite(args: Sequence[str]) -> str:

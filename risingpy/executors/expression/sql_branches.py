@@ -10,10 +10,11 @@ the parts before have not settled the row. Only then are those parts bound, too,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from risingpy.executors.expression.nodes import Case, Expr
-from risingpy.executors.expression.sql_tree import Guard, Piece, Tree
+from risingpy.executors.expression.nodes import Call, Case, Expr
+from risingpy.executors.expression.sql_tree import Guard, Piece, Tree, piece_of, simple
+from risingpy.types import BOOLEAN
 
 Compile = Callable[[Expr, Guard | None], Piece]
 
@@ -42,16 +43,18 @@ def in_turn(name: str, operands: Sequence[Expr], compile_part: Compile, tree: Tr
         if len(parts) == 1 and name != "coalesce":
             return parts[0]
         call = name if name == "coalesce" else ""
-        return _piece(f"{call}({function.joint.join(part.text for part in parts)})", parts)
+        return _joined(f"{call}({function.joint.join(part.text for part in parts)})", parts)
 
     def still_open() -> Piece:
         settled = so_far()
         if not settled.simple:
             settled = tree.bound(settled, guard)
             parts[:] = [settled]
-        is_open = Piece(function.open.format(settled.text), 1, settled.layer)
-        # Where the guard does not hold the column is NULL, which leaves the next part open.
-        return is_open if guard is None else tree.bound(is_open, guard)
+        is_open = _joined(function.open.format(settled.text), [settled])
+        if guard is None:
+            return is_open
+        # Where the guard does not hold the column may be NULL, which leaves the next part open.
+        return tree.bound(replace(is_open, safe=False), guard)
 
     for k, operand in enumerate(operands):
         own = still_open if k else guard
@@ -60,11 +63,8 @@ def in_turn(name: str, operands: Sequence[Expr], compile_part: Compile, tree: Tr
 
 
 def case_in_turn(case: Case, compile_part: Compile, tree: Tree, guard: Guard | None) -> Piece:
-    """`CASE WHEN … THEN … ELSE … END`; a CASE in the ELSE becomes further branches."""
-    branches, default = list(case.branches), case.default
-    while isinstance(default, Case):
-        branches += default.branches
-        default = default.default
+    """`CASE WHEN … THEN … ELSE … END`."""
+    branches, default = _flat(case)
     choice = _Choice(tree, guard)
     for condition, _ in branches:
         own = choice.undecided if choice.conditions else guard
@@ -75,6 +75,26 @@ def case_in_turn(case: Case, compile_part: Compile, tree: Tree, guard: Guard | N
         results.append(tree.cut(compile_part(result, own), own))
     other = choice.branch(0)
     return choice.case(results, tree.cut(compile_part(default, other), other))
+
+
+def _flat(case: Case) -> tuple[list[tuple[Expr, Expr]], Expr]:
+    """The branches and the ELSE, those of a CASE that stands in the ELSE or in the last THEN among them.
+
+    CASE WHEN p THEN CASE WHEN q THEN a ELSE b END ELSE c END
+      =>  CASE WHEN p IS NOT TRUE THEN c WHEN q THEN a ELSE b END
+    """
+    branches, default = list(case.branches), case.default
+    while True:
+        condition, last = branches[-1]
+        if isinstance(default, Case):
+            branches += default.branches
+            default = default.default
+        elif isinstance(last, Case):
+            branches[-1] = (Call("is_not_true", (condition,), BOOLEAN), default)
+            branches += last.branches
+            default = last.default
+        else:
+            return branches, default
 
 
 @dataclass(slots=True)
@@ -94,15 +114,15 @@ class _Choice:
             self.first = self.tree.bound(self._number(""), self.guard)
             self.decided = len(self.conditions)
             for k in range(self.decided):
-                self.conditions[k] = Piece(f"({self.first.text} = {k + 1})", 1, self.first.layer)
-        is_open = Piece(f"({self.first.text} IS NULL)", 1, self.first.layer)
-        return is_open if self.guard is None else self.tree.bound(is_open, self.guard)
+                self.conditions[k] = _joined(f"({self.first.text} = {k + 1})", [self.first])
+        is_open = _joined(f"({self.first.text} IS NULL)", [self.first])
+        return is_open if self.guard is None else self.tree.bound(replace(is_open, safe=False), self.guard)
 
     def branch(self, number: int) -> Guard:
         def is_chosen() -> Piece:
             if self.chosen is None:
                 self.chosen = self.tree.bound(self._number(" ELSE 0"), self.guard)
-            return Piece(f"({self.chosen.text} = {number})", 1, self.chosen.layer)
+            return _joined(f"({self.chosen.text} = {number})", [self.chosen])
 
         return is_chosen
 
@@ -113,18 +133,18 @@ class _Choice:
         if self.first is not None:
             whens.insert(0, f"WHEN {self.first.text} IS NOT NULL THEN {self.first.text}")
             parts.append(self.first)
-        return _piece(f"CASE {' '.join(whens)}{otherwise} END", parts)
+        return _joined(f"CASE {' '.join(whens)}{otherwise} END", parts)
 
     def case(self, results: Sequence[Piece], default: Piece) -> Piece:
         if self.chosen is None:
             conditions, of = self.conditions, ""
         else:
-            conditions, of = [Piece(str(k)) for k in range(1, len(results) + 1)], f" {self.chosen.text}"
+            conditions, of = [simple(str(k)) for k in range(1, len(results) + 1)], f" {self.chosen.text}"
         pairs = zip(conditions, results, strict=True)
         whens = " ".join(f"WHEN {condition.text} THEN {result.text}" for condition, result in pairs)
         parts = [*conditions, *results, default, *([] if self.chosen is None else [self.chosen])]
-        return _piece(f"CASE{of} {whens} ELSE {default.text} END", parts)
+        return _joined(f"CASE{of} {whens} ELSE {default.text} END", parts)
 
 
-def _piece(text: str, parts: Sequence[Piece]) -> Piece:
-    return Piece(text, 1 + max(part.depth for part in parts), max(part.layer for part in parts))
+def _joined(text: str, parts: Sequence[Piece]) -> Piece:
+    return piece_of(text, parts, safe=all(part.safe for part in parts))

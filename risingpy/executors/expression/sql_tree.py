@@ -23,7 +23,11 @@ from risingpy.errors import StatementTooComplex
 
 DEEPEST = 16  # nodes of an expression between two bindings: each is a few levels of DuckDB's expressions
 DEEPEST_UNCUT = 250  # where none can be bound; DuckDB itself refuses 1,000 levels, and takes seconds for them
-MOST_LAYERS = 1_500  # DuckDB plans as many SELECTs inside each other in some seconds
+CHEAP_LAYERS = 50  # SELECTs inside each other, from which on there is one for DEEPEST nodes only
+MOST_LAYERS = 400  # DuckDB's time to plan them grows faster than their number, and it refuses 1,000
+# DuckDB writes a filter that it moves below a SELECT with the SELECT's expressions in place of its columns, as often
+# as it reads them: through some SELECTs, far too often. It moves none below a LIMIT.
+_BARRIER = f" LIMIT {2**63 - 1}"
 _LONG = 1_000  # characters of a constant that are worth a binding
 _HOLE = re.compile("\0(\\d+)\0")  # PostgreSQL's texts have no zero byte
 _LAMBDA = "lambda "
@@ -33,13 +37,14 @@ _LAMBDA = "lambda "
 class Piece:
     """SQL of an expression: `depth` since the last binding, written in a SELECT over the first `layer` layers.
 
-    A `simple` one (a column, a constant) costs nothing to write and to compute twice.
+    A `simple` one (a column, a constant) costs nothing to write and to compute twice. A `safe` one fails for no row.
     """
 
     text: str
     depth: int = 0
     layer: int = 0
     simple: bool = False
+    safe: bool = False
 
 
 Guard = Callable[[], Piece]
@@ -62,12 +67,14 @@ class Layers:
             self._layers.append([])
         name = f"b{next(self._names)}"
         self._layers[piece.layer].append(f"{piece.text} AS {name}")
-        return Piece(f"{self.alias}.{name}", layer=piece.layer + 1, simple=True)
+        return Piece(f"{self.alias}.{name}", layer=piece.layer + 1, simple=True, safe=True)
 
     def around(self, source: str) -> str:
         """`source`, which may follow FROM and is called `alias`, with the columns that were bound."""
-        front = [f"(SELECT *, {', '.join(columns)} FROM " for columns in self._layers]
-        return f"{''.join(reversed(front))}{source}{f') AS {self.alias}' * len(front)}"
+        for number, columns in enumerate(self._layers, 1):
+            limit = _BARRIER if number == len(self._layers) > 1 else ""
+            source = f"(SELECT *, {', '.join(columns)} FROM {source}{limit}) AS {self.alias}"
+        return source
 
     def __bool__(self) -> bool:
         return bool(self._layers)
@@ -75,7 +82,13 @@ class Layers:
 
 def simple(text: str) -> Piece:
     """A column or a constant; a long constant is written once."""
-    return Piece(text, simple=len(text) <= _LONG)
+    return Piece(text, simple=len(text) <= _LONG, safe=True)
+
+
+def piece_of(text: str, parts: Sequence[Piece], *, safe: bool) -> Piece:
+    """A text in which `parts` stand."""
+    depth = max((part.depth for part in parts), default=0)
+    return Piece(text, depth + 1, max((part.layer for part in parts), default=0), safe=safe)
 
 
 class Tree:
@@ -84,6 +97,10 @@ class Tree:
     def __init__(self, layers: Layers | None, names: Iterator[int] | None = None) -> None:
         self._layers = layers
         self._names = names or count()  # of lambdas' parameters
+
+    @property
+    def has_layers(self) -> bool:
+        return self._layers is not None
 
     def in_lambda(self) -> Tree:
         """A tree for what reads the parameter of a lambda, which no SELECT inside the statement knows."""
@@ -96,10 +113,12 @@ class Tree:
         guard: Guard | None = None,
         *,
         apart: bool = False,
+        safe: bool = False,
     ) -> Piece:
         """What `write` makes of the texts of `args`, each of which it may use several times.
 
-        With `guard` it is evaluated for some rows only; with `apart` the arguments' errors are none of its own.
+        With `guard` it is evaluated for some rows only; with `apart` the arguments' errors are none of its own; `safe`
+        if it never fails by itself.
         """
         text = write([arg.text if arg.simple else f"\0{k}\0" for k, arg in enumerate(args)])
         uses = Counter(int(found) for found in _HOLE.findall(text))
@@ -113,17 +132,19 @@ class Tree:
         for k in uses:
             if k not in several:
                 inside[k] = self.cut(args[k], guard)
-            elif self._layers is not None and guard is None:
+            elif self._layers is not None and guard is None and args[k].layer < CHEAP_LAYERS:
                 inside[k] = self._layers.bind(args[k])
             else:
-                fields[k] = self.cut(args[k], guard)
-                inside[k] = Piece(f"{own}.a{k}")
+                inside[k] = self.cut(args[k], guard)
+                if not inside[k].simple:
+                    fields[k] = inside[k]
+                    inside[k] = Piece(f"{own}.a{k}")
         text = _HOLE.sub(lambda found: inside[int(found[1])].text, text)
         if fields:
             values = ", ".join(f"a{k}: {piece.text}" for k, piece in fields.items())
             text = f"list_transform([{{{values}}}], {_LAMBDA}{own}: {text})[1]"
         used = [*(arg for arg in args if arg.simple), *inside.values(), *fields.values()]
-        return Piece(text, 1 + max((p.depth for p in used), default=0), max((p.layer for p in used), default=0))
+        return piece_of(text, used, safe=safe and all(arg.safe for arg in args))
 
     def cut(self, piece: Piece, guard: Guard | None) -> Piece:
         """The piece, bound if it has become too deep."""
@@ -135,7 +156,7 @@ class Tree:
             if piece.depth > DEEPEST_UNCUT:
                 raise StatementTooComplex
             return piece
-        if guard is not None:
+        if guard is not None and not piece.safe:
             holds = guard()
             text = f"CASE WHEN {holds.text} THEN {piece.text} END"
             piece = Piece(text, piece.depth + 1, max(holds.layer, piece.layer))

@@ -20,6 +20,7 @@ import pyspark.worker  # noqa: E402
 
 import risingpy.executors.epoch_task  # noqa: E402
 import risingpy.executors.spark.stage_task  # noqa: E402, F401
+from risingpy.nesting import allow_deep_nesting  # noqa: E402
 from risingpy.storage import kernels  # noqa: E402
 
 
@@ -39,6 +40,7 @@ def hang_up_quietly() -> None:
 
 
 if __name__ == "__main__":
+    allow_deep_nesting()
     hang_up_quietly()
     kernels.load()
     # Workers collect garbage after every task, and would look through all that was imported: 50 ms each time.

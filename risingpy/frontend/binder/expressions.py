@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from sqlglot import exp
 
-from risingpy.errors import CannotCoerce, FeatureNotSupported, SyntaxError_, UndefinedColumn, UndefinedTable
+from risingpy.errors import (
+    CannotCoerce,
+    FeatureNotSupported,
+    StatementTooComplex,
+    SyntaxError_,
+    UndefinedColumn,
+    UndefinedTable,
+)
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.frontend.binder.aggregates import AggregateCalls
 from risingpy.frontend.binder.calls import Calls
@@ -27,13 +34,9 @@ from risingpy.frontend.parser.expression_parser import Operator, UnaryPlus
 from risingpy.frontend.parser.interval_fields import interval_text
 from risingpy.frontend.parser.nested_parser import LambdaExpression
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
-from risingpy.types import (
-    BOOLEAN,
-    INTERVAL,
-    UNKNOWN,
-    VARCHAR,
-    SqlType,
-)
+from risingpy.nesting import MAX_NESTING
+from risingpy.optimizer.rewrite import conjunction, disjunction
+from risingpy.types import BOOLEAN, INTERVAL, UNKNOWN, VARCHAR, SqlType
 
 BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -95,6 +98,7 @@ class ExpressionBinder:
         self.windows = windows
         self.lambda_parameters: dict[str, Expr] = {}  # within a lambda: what its names stand for
         self.lambda_depth = 0
+        self._nesting = 0  # levels of the tree above what is being bound
         self.sets: dict[int, Expr] = {}  # set-returning calls of a select list, by their trees' ids
         self.calls = Calls(context.coercer)
 
@@ -104,7 +108,13 @@ class ExpressionBinder:
         if method is None:
             what = UNSUPPORTED_NODES.get(type(tree), tree.key.upper())
             raise FeatureNotSupported(f"{what} is not supported", position=position_of(tree))
-        return Operand(method(self, tree), tree)
+        if self._nesting == MAX_NESTING:
+            raise StatementTooComplex
+        self._nesting += 1
+        try:
+            return Operand(method(self, tree), tree)
+        finally:
+            self._nesting -= 1
 
     def condition(self, tree: exp.Expr, what: str) -> Expr:
         """A boolean expression: the condition of `what` (WHERE, HAVING, …)."""
@@ -239,8 +249,8 @@ class ExpressionBinder:
         while type(left) is kind:
             operands.append(left.expression)
             left = left.this
-        word = "AND" if kind is exp.And else "OR"
-        return _balanced(word.lower(), [self.condition(o, word) for o in (left, *reversed(operands))])
+        word, joined = ("AND", conjunction) if kind is exp.And else ("OR", disjunction)
+        return cast(Expr, joined([self.condition(o, word) for o in (left, *reversed(operands))]))
 
     def _not(self, tree: exp.Not) -> Expr:
         inner = tree.this
@@ -350,14 +360,6 @@ class ExpressionBinder:
 # What a comparison does where one of its sides is a node of that type; None if it is an ordinary comparison after all.
 COMPARISONS: dict[type[exp.Expr], Callable[[ExpressionBinder, exp.Binary], Expr | None]] = {}
 NULL_TESTS: dict[type[exp.Expr], Callable[[ExpressionBinder, exp.Is, bool], Expr | None]] = {}  # of x IS [NOT] NULL
-
-
-def _balanced(function: str, parts: list[Expr]) -> Expr:
-    """A chain of AND or OR as a shallow tree: what walks it later recurses."""
-    if len(parts) == 1:
-        return parts[0]
-    middle = (len(parts) + 1) // 2
-    return Call(function, (_balanced(function, parts[:middle]), _balanced(function, parts[middle:])), BOOLEAN)
 
 
 BINDERS: dict[type[exp.Expr], Callable[[ExpressionBinder, Any], Expr]] = {

@@ -1,0 +1,14 @@
+"""How deeply an expression may nest: what walks trees recurses, some frames for each level."""
+
+from __future__ import annotations
+
+import sys
+
+MAX_NESTING = 1_100  # levels; a chain of + or || nests to the left. More is refused (54001)
+# Frames of Python. Few of them are also frames of C, of which a thread's 8 MB hold some 10,000.
+_RECURSION_LIMIT = 20_000
+
+
+def allow_deep_nesting() -> None:
+    """Lets this process recurse as deeply as `MAX_NESTING` needs; called where a process begins."""
+    sys.setrecursionlimit(_RECURSION_LIMIT)
