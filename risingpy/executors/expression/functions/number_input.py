@@ -38,7 +38,7 @@ class _Reader:
             raise InvalidTextRepresentation(f'invalid input syntax for type numeric: "{self.sign or " "}"')
         if len(self.digits.lstrip("0")) > self.t.before + self.t.multiplied:
             raise NumericValueOutOfRange("numeric field overflow")
-        value = Decimal(f"{self.sign}{self.digits or '0'}.{self.decimals or '0'}")
+        value = Decimal(f"{self.sign}{self.digits or '0'}.{self.decimals or ''}")
         return value.scaleb(-self.t.multiplied, _EXACT)
 
     def _char(self, offset: int = 0) -> str:

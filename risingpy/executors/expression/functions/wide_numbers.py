@@ -151,6 +151,7 @@ def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
     special = _special(np.divide, a, b)
     if b.special is not None:  # a quotient by an infinity is 0
         scales[np.isinf(b.special)] = 0
+        quotient.reshape(-1, LIMBS)[np.isinf(b.special)] = 0
     return _written(quotient, a.negative ^ b.negative, scales, failed, special)
 
 
@@ -318,6 +319,15 @@ def _rounded_text(column: pa.Array, decimals: pa.Array) -> pa.Array:
     return text_column(_to_decimals(HALF_AWAY)(column, decimals))
 
 
+def _json(column: pa.Array) -> pa.Array:
+    """The numbers as JSON has them: what is not finite is a text."""
+    texts = text_column(column)
+    special = numbers_of(column).special
+    if special is None:
+        return texts
+    return pc.if_else(pa.array(special != 0), pc.binary_join_element_wise('"', texts, '"', ""), texts)
+
+
 def _of_text(texts: pa.Array) -> pa.Array:
     return parse_column(NUMERIC, texts)
 
@@ -407,6 +417,7 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "of_numbers": of_numbers,
     "of_text": _of_text,
     "text": text_column,
+    "json": _json,
     "rounded_text": _rounded_text,
 }
 WIDE_NUMBERS: dict[str, Function] = {f"wide_{name}": Function(compute) for name, compute in _FUNCTIONS.items()}
