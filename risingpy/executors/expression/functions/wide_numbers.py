@@ -29,6 +29,7 @@ from risingpy.types.wide_numeric import (
     Numbers,
     column_of,
     digits_of,
+    key_column,
     numbers_of,
     rows_of,
     text_column,
@@ -48,6 +49,7 @@ COMPUTED = frozenset(
         *("trunc", "round_to", "trunc_to", "scale", "min_scale", "trim_scale"),
         *("sqrt_numeric", "exp_numeric", "ln_numeric", "log_numeric", "log10_numeric", "power_numeric", "div"),
         *("gcd_numeric", "lcm_numeric", "width_bucket_numeric", "to_char_numeric"),
+        *("greatest", "least"),
     }
 )
 """Functions of the signature table that are computed here when an argument or the result is wide."""
@@ -319,6 +321,20 @@ def _rounded_text(column: pa.Array, decimals: pa.Array) -> pa.Array:
     return text_column(_to_decimals(HALF_AWAY)(column, decimals))
 
 
+def _extreme(better: Callable[[pa.Array, pa.Array], pa.Array]) -> Compute:
+    """Of each row's numbers that are not NULL the best; of equal ones the first."""
+
+    def compute(*columns: pa.Array) -> pa.Array:
+        best = columns[0]
+        for column in columns[1:]:
+            chosen = pc.or_kleene(best.is_null(), better(key_column(column), key_column(best)))
+            chosen = pc.and_(column.is_valid(), pc.fill_null(chosen, False))
+            best = pc.if_else(chosen, column, best)
+        return best
+
+    return compute
+
+
 def _json(column: pa.Array) -> pa.Array:
     """The numbers as JSON has them: what is not finite is a text."""
     texts = text_column(column)
@@ -421,4 +437,6 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "rounded_text": _rounded_text,
 }
 WIDE_NUMBERS: dict[str, Function] = {f"wide_{name}": Function(compute) for name, compute in _FUNCTIONS.items()}
+WIDE_NUMBERS["wide_greatest"] = Function(_extreme(pc.greater), takes_nulls=True)
+WIDE_NUMBERS["wide_least"] = Function(_extreme(pc.less), takes_nulls=True)
 assert DECIMALS == kernels.POINT * 9
