@@ -49,7 +49,7 @@ COMPUTED = frozenset(
         *("trunc", "round_to", "trunc_to", "scale", "min_scale", "trim_scale"),
         *("sqrt_numeric", "exp_numeric", "ln_numeric", "log_numeric", "log10_numeric", "power_numeric", "div"),
         *("gcd_numeric", "lcm_numeric", "width_bucket_numeric", "to_char_numeric"),
-        *("greatest", "least"),
+        *("greatest", "least", "nullif"),
     }
 )
 """Functions of the signature table that are computed here when an argument or the result is wide."""
@@ -335,6 +335,11 @@ def _extreme(better: Callable[[pa.Array, pa.Array], pa.Array]) -> Compute:
     return compute
 
 
+def _nullif(left: pa.Array, right: pa.Array) -> pa.Array:
+    same = pc.fill_null(pc.equal(key_column(left), key_column(right)), False)
+    return pc.if_else(same, pa.scalar(None, left.type), left)
+
+
 def _json(column: pa.Array) -> pa.Array:
     """The numbers as JSON has them: what is not finite is a text."""
     texts = text_column(column)
@@ -397,7 +402,9 @@ def _series(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     owners = pa.array(np.repeat(np.arange(len(counts)), counts))
     places = of_numbers(pa.array(np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)))
-    values = _adding(1)(start.take(owners), _multiply(step.take(owners), places))
+    starts = start.take(owners)
+    values = _adding(1)(starts, _multiply(step.take(owners), places))
+    values = pc.if_else(pa.array(np.isin(np.arange(offsets[-1]), offsets)), starts, values)  # as it was written
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
@@ -438,5 +445,6 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
 }
 WIDE_NUMBERS: dict[str, Function] = {f"wide_{name}": Function(compute) for name, compute in _FUNCTIONS.items()}
 WIDE_NUMBERS["wide_greatest"] = Function(_extreme(pc.greater), takes_nulls=True)
+WIDE_NUMBERS["wide_nullif"] = Function(_nullif, takes_nulls=True)
 WIDE_NUMBERS["wide_least"] = Function(_extreme(pc.less), takes_nulls=True)
 assert DECIMALS == kernels.POINT * 9
