@@ -16,8 +16,6 @@ from risingpy.meta.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
 from tests.postgres_oracle import PostgresOracle
 
-DIGITS = Decimal("0.000001")  # averages have as many digits as each system likes
-
 Run = Callable[[str], list[tuple[object, ...]]]
 
 
@@ -47,11 +45,9 @@ def new_database(directory: Path) -> Iterator[Client]:
 
 
 def comparable(rows: list[tuple[object, ...]]) -> list[tuple[str, ...]]:
-    """Rows in an order, numbers with the same digits."""
+    """Rows in an order, as they are shown: numerics with all their decimals."""
     return sorted(tuple(_shown(value) for value in row) for row in rows)
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, int | Decimal):
-        return str(Decimal(value).quantize(DIGITS))
-    return str(value)
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)

@@ -14,16 +14,21 @@ from typing import Protocol
 import psycopg
 from psycopg import pq
 
+_NUMERIC = 1700  # pg_type.oid
 DEFAULT_STATEMENT_TIMEOUT = 120.0  # seconds; a server that hangs must not hang a run
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a statement gave: its rows' texts (none for a command), and the rows it touched if the tag says so."""
+    """What a statement gave: its rows' texts (none for a command), and the rows it touched if the tag says so.
+
+    `exact` are the columns of type numeric, whose texts are compared to the last zero.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
     count: int | None
+    exact: frozenset[int] = frozenset()
 
 
 class StatementFailed(Exception):
@@ -134,7 +139,8 @@ def _answer(result: pq.abc.PGresult) -> Answer:
         tuple(_text(result.get_value(row, column)) for column in range(result.nfields))
         for row in range(result.ntuples)
     )
-    return Answer(columns, rows, result.command_tuples)
+    exact = frozenset(i for i in range(result.nfields) if result.ftype(i) == _NUMERIC)
+    return Answer(columns, rows, result.command_tuples, exact)
 
 
 def _text(value: bytes | None) -> str | None:

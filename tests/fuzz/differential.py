@@ -100,7 +100,7 @@ def database(shards: int, random: Random) -> Iterator[Callable[[], Run]]:
 
 
 def _plain(value: Any) -> object:
-    return int(value) if isinstance(value, Decimal) and value == int(value) else value
+    return f"{value:f}" if isinstance(value, Decimal) else str(value) if type(value) is int else value
 
 
 _LONGEST = "2s"  # of PostgreSQL: a product of products that takes longer is no query for this

@@ -11,6 +11,7 @@ from risingpy.types import DOUBLE, MAX_PRECISION, SqlType, TypeKind
 _MIN_SCALE = r"CAST(length(regexp_extract(CAST({0} AS VARCHAR), '\.(\d*?)0*$', 1)) AS INTEGER)"
 _DEGREE = "0.0174532925199432957692"  # in radians
 FLOAT_CHAINS = ({"add": "+", "subtract": "-"}, {"multiply": "*"})
+_DIGITS_OF_64_BITS = 18  # of a decimal
 _BITS = {TypeKind.SMALLINT: 16, TypeKind.INTEGER: 32, TypeKind.BIGINT: 64}
 
 
@@ -28,7 +29,7 @@ def _subtract(call: Call, args: list[str]) -> str:
 
 
 def _sum(operator: str, call: Call, args: list[str]) -> str:
-    plain = f"({args[0]} {operator} {args[1]})"
+    plain = f"({_in_128_bits(call, args[0])} {operator} {args[1]})"
     # DuckDB has integers right; its decimals' result type is not ours, and date + interval is. Floats: `checked_chain`.
     return plain if call.type.is_integer else f"CAST({plain} AS {call.type.duckdb})"
 
@@ -82,8 +83,18 @@ def _multiply(call: Call, args: list[str]) -> str:
         return f"({args[0]} * {args[1]})"
     digits = sum(arg.type.precision or MAX_PRECISION for arg in call.args)
     if digits <= MAX_PRECISION:
-        return f"CAST({args[0]} * {args[1]} AS {call.type.duckdb})"
+        return f"CAST({_in_128_bits(call, args[0])} * {args[1]} AS {call.type.duckdb})"
     return _rounded_numeric("rpy_multiply", call, args)
+
+
+def _in_128_bits(call: Call, first: str) -> str:
+    """The first argument of a numeric operation, which DuckDB must not compute in 64 bits if the result has more."""
+    left = call.args[0].type
+    if call.type.kind is not TypeKind.NUMERIC or max(arg.type.precision or 0 for arg in call.args) > _DIGITS_OF_64_BITS:
+        return first
+    if sum(arg.type.precision or 0 for arg in call.args) <= _DIGITS_OF_64_BITS:
+        return first
+    return f"CAST({first} AS DECIMAL({_DIGITS_OF_64_BITS + 1},{left.scale}))"
 
 
 def _divide(call: Call, args: list[str]) -> str:

@@ -37,6 +37,8 @@ def json_of(value: str, type_: SqlType) -> str:
             shown = text_of(value, type_)
             text = own_call("jsonb_quote", [shown], VARCHAR)
             return f"CASE WHEN isfinite({value}) THEN {_plain_number(shown)} ELSE {text} END"
+    if type_.is_wide:
+        return own_call("wide_json", [value], VARCHAR)
     shown = text_of(value, type_)
     if type_.is_numeric:
         return shown

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from risingpy.executors.aggregate import SPREADS
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.numeric_results import numeric_of
 from risingpy.optimizer.logical import (
@@ -213,6 +214,9 @@ class _Calls:
             return self._add(call)
         if call.function == "count":
             return self._add(replace(call, args=tuple(keyed.key(arg) for arg in call.args)))
+        if call.function in SPREADS:
+            trimmed = Call("trim_scale", (keyed.reference(call.args[0]),), NUMERIC)
+            return self._add(replace(call, args=(keyed.column(trimmed),)))
         if call.function not in ("sum", "avg"):
             return self._add(call)
         return self._distinct_sum(call, keyed)

@@ -11,6 +11,7 @@ from risingpy.executors.expression.functions.calling import Compute, Function, b
 from risingpy.executors.expression.functions.number_templates import NumberTemplate, read_number_template
 
 _EXACT = Context(prec=200)
+_POWER_DECIMALS = 16
 _DATA = "0123456789.,+-"
 
 
@@ -38,8 +39,12 @@ class _Reader:
             raise InvalidTextRepresentation(f'invalid input syntax for type numeric: "{self.sign or " "}"')
         if len(self.digits.lstrip("0")) > self.t.before + self.t.multiplied:
             raise NumericValueOutOfRange("numeric field overflow")
-        value = Decimal(f"{self.sign}{self.digits or '0'}.{self.decimals or '0'}")
-        return value.scaleb(-self.t.multiplied, _EXACT)
+        value = Decimal(f"{self.sign}{self.digits or '0'}.{self.decimals or ''}")
+        if not self.t.multi:
+            return value
+        # PostgreSQL multiplies by a power of ten, of which it has 16 decimals.
+        scale = len((self.decimals or "")) + _POWER_DECIMALS
+        return value.scaleb(-self.t.multiplied, _EXACT).quantize(Decimal(1).scaleb(-scale), context=_EXACT)
 
     def _char(self, offset: int = 0) -> str:
         return self.text[self.at + offset : self.at + offset + 1]

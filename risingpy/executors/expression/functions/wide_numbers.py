@@ -29,6 +29,7 @@ from risingpy.types.wide_numeric import (
     Numbers,
     column_of,
     digits_of,
+    key_column,
     numbers_of,
     rows_of,
     text_column,
@@ -48,6 +49,7 @@ COMPUTED = frozenset(
         *("trunc", "round_to", "trunc_to", "scale", "min_scale", "trim_scale"),
         *("sqrt_numeric", "exp_numeric", "ln_numeric", "log_numeric", "log10_numeric", "power_numeric", "div"),
         *("gcd_numeric", "lcm_numeric", "width_bucket_numeric", "to_char_numeric"),
+        *("greatest", "least", "nullif"),
     }
 )
 """Functions of the signature table that are computed here when an argument or the result is wide."""
@@ -151,6 +153,7 @@ def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
     special = _special(np.divide, a, b)
     if b.special is not None:  # a quotient by an infinity is 0
         scales[np.isinf(b.special)] = 0
+        quotient.reshape(-1, LIMBS)[np.isinf(b.special)] = 0
     return _written(quotient, a.negative ^ b.negative, scales, failed, special)
 
 
@@ -318,6 +321,34 @@ def _rounded_text(column: pa.Array, decimals: pa.Array) -> pa.Array:
     return text_column(_to_decimals(HALF_AWAY)(column, decimals))
 
 
+def _extreme(better: Callable[[pa.Array, pa.Array], pa.Array]) -> Compute:
+    """Of each row's numbers that are not NULL the best; of equal ones the first."""
+
+    def compute(*columns: pa.Array) -> pa.Array:
+        best = columns[0]
+        for column in columns[1:]:
+            chosen = pc.or_kleene(best.is_null(), better(key_column(column), key_column(best)))
+            chosen = pc.and_(column.is_valid(), pc.fill_null(chosen, False))
+            best = pc.if_else(chosen, column, best)
+        return best
+
+    return compute
+
+
+def _nullif(left: pa.Array, right: pa.Array) -> pa.Array:
+    same = pc.fill_null(pc.equal(key_column(left), key_column(right)), False)
+    return pc.if_else(same, pa.scalar(None, left.type), left)
+
+
+def _json(column: pa.Array) -> pa.Array:
+    """The numbers as JSON has them: what is not finite is a text."""
+    texts = text_column(column)
+    special = numbers_of(column).special
+    if special is None:
+        return texts
+    return pc.if_else(pa.array(special != 0), pc.binary_join_element_wise('"', texts, '"', ""), texts)
+
+
 def _of_text(texts: pa.Array) -> pa.Array:
     return parse_column(NUMERIC, texts)
 
@@ -371,7 +402,9 @@ def _series(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     owners = pa.array(np.repeat(np.arange(len(counts)), counts))
     places = of_numbers(pa.array(np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)))
-    values = _adding(1)(start.take(owners), _multiply(step.take(owners), places))
+    starts = start.take(owners)
+    values = _adding(1)(starts, _multiply(step.take(owners), places))
+    values = pc.if_else(pa.array(np.isin(np.arange(offsets[-1]), offsets)), starts, values)  # as it was written
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
@@ -407,7 +440,11 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "of_numbers": of_numbers,
     "of_text": _of_text,
     "text": text_column,
+    "json": _json,
     "rounded_text": _rounded_text,
 }
 WIDE_NUMBERS: dict[str, Function] = {f"wide_{name}": Function(compute) for name, compute in _FUNCTIONS.items()}
+WIDE_NUMBERS["wide_greatest"] = Function(_extreme(pc.greater), takes_nulls=True)
+WIDE_NUMBERS["wide_nullif"] = Function(_nullif, takes_nulls=True)
+WIDE_NUMBERS["wide_least"] = Function(_extreme(pc.less), takes_nulls=True)
 assert DECIMALS == kernels.POINT * 9
