@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from risingpy.memory import parse_bytes, show_bytes
+
 DEFAULT_PORT = 4566  # RisingWave's
 DEFAULT_FILE = Path("risingpy.toml")
 ENVIRONMENT_PREFIX = "RISINGPY_"
@@ -25,13 +27,19 @@ SHUFFLING_ENGINE = "spark-shuffled"  # no epoch in one task: to test the shuffle
 ENGINES = ("spark", SHUFFLING_ENGINE, "inprocess")
 
 
+LEAST_MEMORY = 2 << 30  # Spark's Java takes one half of it
+
+
 class ConfigError(Exception):
     """A setting is wrong; the message names it and where it came from. The operator mends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServeConfig:
-    """What `risingpy serve` runs with. `parallelism` is the number of shards; port 0 lets the system choose."""
+    """What `risingpy serve` runs with. `parallelism` is the number of shards; port 0 lets the system choose.
+
+    `memory` in bytes; 0: what the machine leaves.
+    """
 
     data_dir: Path
     host: str
@@ -40,9 +48,10 @@ class ServeConfig:
     parallelism: int
     log_level: str
     engine: str
+    memory: int
 
 
-OPTIONS = ("data_dir", "host", "port", "master", "parallelism", "log_level", "engine")
+OPTIONS = ("data_dir", "host", "port", "master", "parallelism", "log_level", "engine", "memory")
 
 
 def load_serve_config(
@@ -67,6 +76,7 @@ def load_serve_config(
         parallelism=parallelism,
         log_level=_choice(merged, "log_level", "info", LOG_LEVELS),
         engine=_choice(merged, "engine", "spark", ENGINES),
+        memory=_memory(merged),
     )
 
 
@@ -136,6 +146,17 @@ def _integer(merged: Mapping[str, tuple[object, str]], name: str, default: int, 
     if number is None or not low <= number <= high:
         raise ConfigError(f"{origin} must be a whole number from {low} to {high}, not {value!r}")
     return number
+
+
+def _memory(merged: Mapping[str, tuple[object, str]]) -> int:
+    value, origin = merged.get("memory", ("0", ""))
+    try:
+        amount = parse_bytes(str(value))
+    except ValueError as error:
+        raise ConfigError(f"{origin}: {error}") from None
+    if amount and amount < LEAST_MEMORY:
+        raise ConfigError(f"{origin} must be {show_bytes(LEAST_MEMORY)} at least, not {value!r}")
+    return amount
 
 
 def _choice(merged: Mapping[str, tuple[object, str]], name: str, default: str, choices: tuple[str, ...]) -> str:

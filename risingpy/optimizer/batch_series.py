@@ -1,7 +1,7 @@
 """A ProjectSet with series of numbers or moments in it as DuckDB SQL that makes the rows while they are read.
 
     ProjectSet(generate_series($0, $1); t)
-    =>  the places 0, 1, … of the rows, by several levels of `unnest`, and of each place the element: first + place * step
+    =>  the rows' places 0, 1, … by several levels of `unnest`, and of each place the element, first + place * step
 
 As lists, as all other sets are made, a series would be in memory whole before its first row is read, and DuckDB takes
 lists of millions of elements apart a hundred times slower than those of a thousand. So each level but the first takes
@@ -20,7 +20,7 @@ import pyarrow as pa
 from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.sql_text import quoted, raised
 from risingpy.optimizer.logical import ProjectSet
-from risingpy.types import BIGINT, SqlType, TypeKind
+from risingpy.types import BIGINT, TypeKind
 
 _FAN_OUT = 1024
 _LEVELS = 4  # where the lengths are not known: 2^40 rows would take hours to read
@@ -78,7 +78,8 @@ def _bounds(k: int, series: Expr, step: Expr, expression: Callable[[Expr], str])
     assert isinstance(series, Call)
     moments = series.type.element.kind in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
     first, last = (
-        f"epoch_us({expression(each)})" if moments else f"CAST({expression(each)} AS BIGINT)" for each in series.args[:2]
+        f"epoch_us({expression(each)})" if moments else f"CAST({expression(each)} AS BIGINT)"
+        for each in series.args[:2]
     )
     by = f"CAST({expression(step)} AS BIGINT)"
     last = f"CAST({last} AS HUGEINT)"
