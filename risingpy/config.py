@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from risingpy.memory import parse_bytes, show_bytes
+
 DEFAULT_PORT = 4566  # RisingWave's
 DEFAULT_FILE = Path("risingpy.toml")
 ENVIRONMENT_PREFIX = "RISINGPY_"
@@ -25,7 +27,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 SHUFFLING_ENGINE = "spark-shuffled"  # no epoch in one task: to test the shuffle with small data
 ENGINES = ("spark", SHUFFLING_ENGINE, "inprocess")
 
-
+LEAST_MEMORY = 2 << 30  # Spark's Java takes one half of it
 _LOCAL_MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
 
 
@@ -35,7 +37,10 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServeConfig:
-    """What `risingpy serve` runs with. `parallelism` is the number of shards; port 0 lets the system choose."""
+    """What `risingpy serve` runs with. `parallelism` is the number of shards; port 0 lets the system choose.
+
+    `memory` in bytes; 0: what the machine leaves.
+    """
 
     data_dir: Path
     host: str
@@ -44,9 +49,10 @@ class ServeConfig:
     parallelism: int
     log_level: str
     engine: str
+    memory: int
 
 
-OPTIONS = ("data_dir", "host", "port", "master", "parallelism", "log_level", "engine")
+OPTIONS = ("data_dir", "host", "port", "master", "parallelism", "log_level", "engine", "memory")
 
 
 def load_serve_config(
@@ -73,6 +79,7 @@ def load_serve_config(
         parallelism=parallelism,
         log_level=_choice(merged, "log_level", "info", LOG_LEVELS),
         engine=_choice(merged, "engine", "spark", ENGINES),
+        memory=_memory(merged),
     )
 
 
@@ -154,6 +161,17 @@ def _integer(merged: Mapping[str, tuple[object, str]], name: str, default: int, 
     if number is None or not low <= number <= high:
         raise ConfigError(f"{origin} must be a whole number from {low} to {high}, not {value!r}")
     return number
+
+
+def _memory(merged: Mapping[str, tuple[object, str]]) -> int:
+    value, origin = merged.get("memory", ("0", ""))
+    try:
+        amount = parse_bytes(str(value))
+    except ValueError as error:
+        raise ConfigError(f"{origin}: {error}") from None
+    if amount and amount < LEAST_MEMORY:
+        raise ConfigError(f"{origin} must be {show_bytes(LEAST_MEMORY)} at least, not {value!r}")
+    return amount
 
 
 def _choice(merged: Mapping[str, tuple[object, str]], name: str, default: str, choices: tuple[str, ...]) -> str:

@@ -287,6 +287,12 @@ class IoError(SqlError):
     sqlstate = "58030"
 
 
+class OutOfMemory(SqlError):
+    """More than a statement, or an operator of an epoch, may have in memory: whoever wrote the query asks for less."""
+
+    sqlstate = "53200"
+
+
 class DiskFailure(IoError):
     """The disk of the data directory refuses: what was acknowledged is safe, what failed can be tried again."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import threading
@@ -16,6 +17,7 @@ from risingpy.executors.spark.driver import SparkDriver
 from risingpy.executors.spark.session import OwnSession, SparkSettings
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.server import WireServer
+from risingpy.memory import ENVIRONMENT_NAME
 from risingpy.meta.database import Database
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.epoch_shape import EpochShape
@@ -40,6 +42,8 @@ def serve(config: ServeConfig, *, started: float) -> int:
     logging.getLogger("py4j").setLevel(logging.WARNING)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     stop = _stop_on_signals()
+    if config.memory:
+        os.environ[ENVIRONMENT_NAME] = str(config.memory)  # Spark's workers read it too
     try:
         database = Database(config.data_dir.absolute(), parallelism=config.parallelism)
         runner = _make_runner(config, database)

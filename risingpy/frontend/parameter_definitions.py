@@ -66,6 +66,8 @@ DEFINITIONS: tuple[ParameterDefinition, ...] = (
     _P("session_authorization", "root", kinds.read_only, "The user."),
     _P("standard_conforming_strings", "on", kinds.only("on", "true", "1"), "Backslashes in '…' are ordinary.",
        reported="standard_conforming_strings"),
+    _P("statement_memory", "0", kinds.memory,
+       "The memory that a statement may take, such as 512MB; 0: an eighth of the server's. Past it: 53200."),
     _P("statement_timeout", "0", kinds.milliseconds, "Milliseconds after which a statement is cancelled; 0: never."),
     _P("synchronize_seqscans", "on", kinds.on_off, "Accepted; has no effect."),
     _P("timezone", "UTC", kinds.time_zone, "The zone in which timestamptz is read and shown.",

@@ -11,7 +11,9 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 from risingpy.frontend.catalog.system_relation import quote_name
+from risingpy.memory import parse_bytes, show_bytes
 
+_LEAST_MEMORY, _MOST_MEMORY = 32 << 20, 1 << 40  # with less, no sort and no join is made
 Check = Callable[[str, Sequence[str]], str]
 
 _TRUE = ("on", "true", "yes", "1", "t", "y")
@@ -100,6 +102,19 @@ def milliseconds(name: str, values: Sequence[str]) -> str:
     if found is None:
         raise _invalid(name, word)
     return str(round(int(found[1]) * _MILLISECONDS[found[2]]))
+
+
+def memory(name: str, values: Sequence[str]) -> str:
+    """An amount of memory such as 512MB; a number alone counts kilobytes, as in PostgreSQL. 0: the default."""
+    word = text(name, values)
+    try:
+        amount = parse_bytes(word, unit="kb")
+    except ValueError:
+        raise _invalid(name, word) from None
+    if amount and not _LEAST_MEMORY <= amount <= _MOST_MEMORY:
+        least, most = show_bytes(_LEAST_MEMORY), show_bytes(_MOST_MEMORY)
+        raise InvalidParameterValue(f'{word} is outside the valid range for parameter "{name}" ({least} .. {most})')
+    return show_bytes(amount)
 
 
 def search_path(name: str, values: Sequence[str]) -> str:

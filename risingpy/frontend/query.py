@@ -13,12 +13,12 @@ import duckdb
 import pyarrow as pa
 
 from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError, StalePlan, UndefinedTable
-from risingpy.executors.expression.duckdb_connection import connect, translate_error
-from risingpy.executors.expression.duckdb_functions import register_further
+from risingpy.executors.expression.duckdb_connection import translate_error
 from risingpy.executors.expression.duckdb_sql import Selected
-from risingpy.executors.expression.functions.waiting import sleeps_end_with
 from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.expression.query_engines import Lease, QueryEngines
 from risingpy.executors.expression.sql_text import intervals_apart
+from risingpy.executors.expression.statement_limits import StatementLimits, out_of_memory, working_for
 from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.direct_rows import direct_lookup
 from risingpy.frontend.index_selection import find_index_lookups, use_indexes
@@ -35,41 +35,24 @@ from risingpy.optimizer.rewrite import plan_inputs
 from risingpy.storage.storage_table import StorageTable
 
 ROWS_PER_BATCH = 65_536
+ROWS_PER_TEXT_BATCH = 8_192
+_TOO_LARGE = "Invalid Input Error: Arrow Appender"
 _ERRORS: dict[str, type[duckdb.Error]] = {
     "Conversion Error": duckdb.ConversionException,
     "Out of Range Error": duckdb.OutOfRangeException,
     "Invalid Input Error": duckdb.InvalidInputException,
 }
 
-_shared: list[duckdb.DuckDBPyConnection] = []
-_shared_guard = threading.Lock()
-_further = 0
-
-
-def _new_cursor() -> duckdb.DuckDBPyConnection:
-    """A cursor of the process's one DuckDB instance: making an instance for each session would cost 20 ms."""
-    with _shared_guard:
-        if not _shared:
-            _shared.append(connect())
-        return _shared[0].cursor()
-
-
-def _complete() -> None:
-    """Makes functions known that SQL written since then needs."""
-    global _further
-    with _shared_guard:
-        _further = register_further(_shared[0], _further)
-
 
 class BatchRunner:
     """A session's way to run plans. Used by the session's thread; `interrupt` may come from any."""
 
-    def __init__(self, transaction: Transaction, cancelled: threading.Event) -> None:
+    def __init__(self, transaction: Transaction, engines: QueryEngines, limits: Callable[[], StatementLimits]) -> None:
+        """`limits` are those of the statement that begins."""
         self._transaction = transaction
-        self._cancelled = cancelled
-        self._idle: list[duckdb.DuckDBPyConnection] = []
-        self._busy: list[duckdb.DuckDBPyConnection] = []
-        self._working: list[duckdb.DuckDBPyConnection] = []  # those of the busy ones whose rows are not just waiting
+        self._engines = engines
+        self._limits = limits
+        self._working: list[duckdb.DuckDBPyConnection] = []  # those whose rows are not just waiting
         self._guard = threading.Lock()  # no cursor is closed while another thread interrupts it
 
     def interrupt(self) -> None:
@@ -77,12 +60,6 @@ class BatchRunner:
         with self._guard:
             for cursor in self._working:
                 cursor.interrupt()
-
-    def close(self) -> None:
-        with self._guard:
-            for cursor in (*self._idle, *self._busy):
-                cursor.close()
-            self._idle, self._busy = [], []
 
     def run(
         self, plan: LogicalPlan, parameters: Parameters, take_snapshot: Callable[[], Snapshot]
@@ -112,8 +89,13 @@ class BatchRunner:
             snapshot.view.release()
 
     def as_table(self, schema: Schema, batches: Iterator[pa.RecordBatch]) -> pa.Table:
-        """All the batches of a plan with this schema."""
-        return pa.Table.from_batches(batches, _arrow_schema(schema))
+        """All the batches of a plan with this schema. Raises OutOfMemory if they are too large."""
+        limits, kept, size = self._limits(), [], 0
+        for batch in batches:
+            size += batch.nbytes
+            limits.check(size, "the statement's rows")
+            kept.append(batch)
+        return pa.Table.from_batches(kept, _arrow_schema(schema))
 
     def evaluate(self, expressions: Sequence[Expr], schema: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         """Expressions over rows (c0…); `schema` has their types."""
@@ -121,8 +103,9 @@ class BatchRunner:
         columns = ", ".join(
             f"{selected.sql(bound(expr, parameters))} AS c{position}" for position, expr in enumerate(expressions)
         )
-        with self._cursor({"given_rows": rows}) as cursor:
-            batches = self._batches(cursor, f"SELECT {columns} FROM {selected.source('given_rows AS t')}", schema)
+        with self._lease({"given_rows": rows}) as (lease, limits):
+            sql = f"SELECT {columns} FROM {selected.source('given_rows AS t')}"
+            batches = self._batches(lease, limits, sql, schema)
             return self.as_table(schema, batches)
 
     def _run_in_duckdb(self, plan: LogicalPlan, snapshot: Snapshot) -> Iterator[pa.RecordBatch]:
@@ -141,65 +124,55 @@ class BatchRunner:
             return name
 
         sql = to_duckdb_sql(plan, scan_name)
-        with self._cursor(scans) as cursor:
-            yield from self._batches(cursor, sql, plan.schema)
+        with self._lease(scans) as (lease, limits):
+            yield from self._batches(lease, limits, sql, plan.schema)
 
-    def _batches(self, cursor: duckdb.DuckDBPyConnection, sql: str, schema: Schema) -> Iterator[pa.RecordBatch]:
-        _complete()
-        sleeps_end_with(self._cancelled)
-        with self._work(cursor):
-            reader = cursor.sql(intervals_apart(sql)).to_arrow_reader(ROWS_PER_BATCH)
+    def _batches(self, lease: Lease, limits: StatementLimits, sql: str, schema: Schema) -> Iterator[pa.RecordBatch]:
+        lease.complete()
+        rows = _rows_per_batch(schema)
+        with self._work(lease.cursor, limits):
+            reader = lease.cursor.sql(intervals_apart(sql)).to_arrow_reader(rows)
         while True:
-            with self._work(cursor):
+            with self._work(lease.cursor, limits):
                 batch = next(reader, None)
-            if self._cancelled.is_set():
-                raise _canceled()
+            limits.look()
             if batch is None:
                 return
             if batch.num_rows:
                 yield conformed(batch, schema)
 
     @contextmanager
-    def _work(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    def _work(self, cursor: duckdb.DuckDBPyConnection, limits: StatementLimits) -> Iterator[None]:
         with self._guard:
             self._working.append(cursor)
         try:
-            yield
+            with working_for(limits):
+                yield
         finally:
             with self._guard:
                 self._working.remove(cursor)
 
     @contextmanager
-    def _cursor(self, relations: dict[str, pa.Table | pa.RecordBatchReader]) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor that sees `relations`; a suspended portal keeps its own, so there may be several."""
-        cursor = self._idle.pop() if self._idle else _new_cursor()
-        with self._guard:
-            self._busy.append(cursor)
-        finished = False
-        try:
-            with self._translated():
-                for name, relation in relations.items():
-                    cursor.register(name, relation)
-                yield cursor
-                for name in relations:
-                    cursor.unregister(name)
-            finished = True
-        finally:
-            with self._guard:
-                if cursor in self._busy:
-                    self._busy.remove(cursor)
-                if finished:
-                    self._idle.append(cursor)
-                else:
-                    cursor.close()  # it may hold an unfinished answer
+    def _lease(self, relations: dict[str, pa.Table | pa.RecordBatchReader]) -> Iterator[tuple[Lease, StatementLimits]]:
+        """A cursor that sees `relations`, and the statement's limits; a suspended portal keeps its own."""
+        limits = self._limits()
+        with self._translated(limits), self._engines.lease(limits.memory) as lease:
+            for name, relation in relations.items():
+                lease.cursor.register(name, relation)
+            yield lease, limits
+            for name in relations:
+                lease.cursor.unregister(name)
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self, limits: StatementLimits) -> Iterator[None]:
         try:
             yield
-        except (duckdb.Error, OSError, pa.ArrowException) as error:
-            if self._cancelled.is_set() or "INTERRUPT" in str(error):
-                raise _canceled() from error
+        except (duckdb.Error, OSError, pa.ArrowException, MemoryError) as error:
+            limits.look()
+            if "INTERRUPT" in str(error):
+                raise QueryCanceled("canceling statement due to user request") from error
+            if _is_out_of_memory(error):
+                raise out_of_memory(_memory_detail(error), limits) from error
             raise translate_error(_as_duckdb_error(error)) from error
 
     def _scan(
@@ -246,8 +219,27 @@ def _as_duckdb_error(error: Exception) -> duckdb.Error:
     return found(text)
 
 
-def _canceled() -> SqlError:
-    return QueryCanceled("canceling statement due to user request")
+def _rows_per_batch(schema: Schema) -> int:
+    """Fewer where a row may be large: a batch is in memory whole, and DuckDB does not count it."""
+    return ROWS_PER_BATCH if all(_has_fixed_width(field.type.arrow) for field in schema) else ROWS_PER_TEXT_BATCH
+
+
+def _has_fixed_width(type_: pa.DataType) -> bool:
+    varies = pa.types.is_string(type_) or pa.types.is_binary(type_) or pa.types.is_nested(type_)
+    return not varies
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """DuckDB's refusal, Arrow's, and that of texts of more than 2 GB in one batch."""
+    text = str(error)
+    known = isinstance(error, duckdb.OutOfMemoryException | MemoryError)
+    return known or "Out of Memory Error" in text or text.startswith(_TOO_LARGE)
+
+
+def _memory_detail(error: Exception) -> str:
+    """DuckDB's first sentence, which says what it wanted."""
+    line = (str(error).splitlines() or [""])[0]
+    return line.removeprefix("Out of Memory Error: ").removeprefix("Invalid Input Error: ") or "an allocation failed"
 
 
 def _scan_schema(relation: Relation, columns: Sequence[int]) -> pa.Schema:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from risingpy.errors import FeatureNotSupported, InFailedTransaction, StalePlan, UndefinedObject
 from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.expression.statement_limits import StatementLimits
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, split_statements
 from risingpy.frontend.catalog.session_functions import VERSION_TEXT
@@ -27,6 +28,7 @@ from risingpy.frontend.statements import prepare_statement
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.wire.portal import Portals, PreparedEntry
 from risingpy.frontend.wire.session_protocol import Notice, Prepared, Result, StartupParameters
+from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.database import Database, Snapshot
 from risingpy.optimizer.logical import LogicalPlan, Schema
 from risingpy.types import UNKNOWN, SqlType
@@ -67,7 +69,7 @@ class ClientSession:
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()
         self._notices: list[Notice] = []
-        self._runner = BatchRunner(self.transaction, self.cancelled)
+        self._runner = BatchRunner(self.transaction, database.query_engines, self.limits)
         self.system = SystemCatalog(self)
         self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, PreparedStatement]] = {}
 
@@ -139,7 +141,6 @@ class ClientSession:
         self.portals.close_all()
         self.transaction.rollback()
         self.system.close()
-        self._runner.close()
 
     # What statement modules use
 
@@ -195,6 +196,11 @@ class ClientSession:
 
     def search_path(self) -> tuple[str, ...]:
         return self.settings.search_path()
+
+    def limits(self) -> StatementLimits:
+        """What the statement that runs now may take."""
+        asked = parse_bytes(self.settings.get("statement_memory"))
+        return StatementLimits(asked or share_of_memory(STATEMENT_SHARE), self.cancelled)
 
     def session_values(self) -> SessionValues:
         """What current_user and its like give."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
+from risingpy.executors.expression.query_engines import QueryEngines
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.meta import ddl, schema_change
 from risingpy.meta.backup import back_up
@@ -62,6 +63,7 @@ class Database:
         self._row_ids = RowIds(self._meta_store)
         self._row_id_guard = threading.Lock()
         self.identity_counters = IdentityCounters(self._meta_store, data_dir)
+        self.query_engines = QueryEngines(data_dir)
         self._locks = TableLocks()
         self._sources = SourceOffsets()
         self._loop: BarrierLoop
@@ -84,6 +86,7 @@ class Database:
     def close(self) -> None:
         """Stops after the running epoch and gives the directory free."""
         self._loop.stop()
+        self.query_engines.close()
         self.identity_counters.close()
         self._log.close()
         self._store.close()

@@ -18,6 +18,7 @@ from risingpy.executors.expression.duckdb_sql import Selected, compile_expressio
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.window_sql import window_sql
 from risingpy.optimizer.batch_aggregates import aggregate_sql
+from risingpy.optimizer.batch_series import has_series, series_sql
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
@@ -198,6 +199,8 @@ class _Writer:
 
     def _project_set(self, plan: ProjectSet) -> str:
         """DuckDB, too, unnests lists in step; the numbers are one more list, as long as the longest."""
+        if has_series(plan):
+            return series_sql(plan, self._input(plan.input), _expression)
         width = len(plan.input.schema)
         inner = [*(f"{_column(i)} AS c{i}" for i in range(width))]
         selected = Selected(_column)

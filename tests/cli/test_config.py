@@ -26,7 +26,7 @@ def test_defaults() -> None:
     shards = default_parallelism()
     assert load_serve_config({}, {}) == ServeConfig(
         data_dir=Path("risingpy-data"), host="127.0.0.1", port=4566, master=f"local[{shards},4]",
-        parallelism=shards, log_level="info", engine="spark",
+        parallelism=shards, log_level="info", engine="spark", memory=0,
     )  # fmt: skip
 
 

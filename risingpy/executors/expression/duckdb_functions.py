@@ -24,6 +24,7 @@ from risingpy.executors.expression import functions, numeric_arithmetic
 from risingpy.executors.expression.nested_texts import NESTED_TEXTS
 from risingpy.executors.expression.sql_casts import parse_function
 from risingpy.executors.expression.sql_text import ERROR_MARK, OWN_RESULTS, further_results, own_function
+from risingpy.executors.expression.statement_limits import look
 from risingpy.storage.column_buffers import whole
 from risingpy.types import (
     BYTEA,
@@ -92,6 +93,7 @@ def _register(
 ) -> None:
     def marked(*columns: Column) -> pa.Array:
         try:
+            look()
             return function(*columns)
         except SqlError as error:
             # Of an exception DuckDB keeps the text only.

@@ -1,7 +1,6 @@
 """The clock as it runs, and pg_sleep: of each row anew. Columns of random numbers keep DuckDB from asking once only.
 
-A statement that is cancelled does not sleep on: whoever runs queries says, in the thread that runs them, what event
-means that (`sleeps_end_with`).
+A statement that is cancelled does not sleep on.
 """
 
 from __future__ import annotations
@@ -13,24 +12,19 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from risingpy.errors import QueryCanceled
 from risingpy.executors.expression.functions.calling import Compute, Function
+from risingpy.executors.expression.statement_limits import current_limits
 
-_local = threading.local()
 _MICROSECONDS = 1_000_000
 _DAY = 86_400.0
 _MONTH = 30 * _DAY
 
 
-def sleeps_end_with(cancelled: threading.Event) -> None:
-    """In this thread, sleeps end when `cancelled` is set."""
-    _local.cancelled = cancelled
-
-
 def _sleep(seconds: float) -> None:
-    cancelled: threading.Event = getattr(_local, "cancelled", None) or threading.Event()
-    if seconds > 0 and cancelled.wait(min(seconds, threading.TIMEOUT_MAX)):
-        raise QueryCanceled("canceling statement due to user request")
+    limits = current_limits()
+    if seconds > 0:
+        limits.cancelled.wait(min(seconds, threading.TIMEOUT_MAX))
+    limits.look()
 
 
 def _sleeping(seconds: Callable[[pa.Scalar], float]) -> Compute:

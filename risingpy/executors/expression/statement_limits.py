@@ -1,0 +1,78 @@
+"""What the statement that a thread runs may take: our functions inside DuckDB ask here, in that same thread.
+
+DuckDB looks at its own limits between vectors of 2,048 rows, and counts neither the texts in a vector nor what our
+functions take. So these ask whether the statement was cancelled, and before they make something large, whether it fits.
+Tasks of an epoch have no statement: there the memory is the epoch's share, and nobody cancels.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from risingpy.errors import OutOfMemory, QueryCanceled
+from risingpy.memory import EPOCH_SHARE, share_of_memory, show_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StatementLimits:
+    """`memory` in bytes; `setting` is what a user would raise to have more."""
+
+    memory: int
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    setting: str = "statement_memory"
+
+    def look(self) -> None:
+        """Raises QueryCanceled if the statement was cancelled."""
+        if self.cancelled.is_set():
+            raise QueryCanceled("canceling statement due to user request")
+
+    def check(self, wanted: int, what: str) -> None:
+        """Raises OutOfMemory if `wanted` bytes of `what` are too many."""
+        if wanted > self.memory:
+            raise out_of_memory(f"{what} would take {show_bytes(_rounded(wanted))}", self)
+
+
+def out_of_memory(detail: str, limits: StatementLimits) -> OutOfMemory:
+    """The error of something that needs more than these limits allow."""
+    return OutOfMemory(
+        "out of memory",
+        detail=f"{detail}; the limit is {show_bytes(_rounded(limits.memory))}.",
+        hint=f"Have less in memory at a time, or raise {limits.setting}.",
+    )
+
+
+class _Current(threading.local):
+    limits: StatementLimits | None = None
+
+
+_current = _Current()
+
+
+def current_limits() -> StatementLimits:
+    """Those of what this thread works for."""
+    return _current.limits or StatementLimits(share_of_memory(EPOCH_SHARE), setting="the server's --memory")
+
+
+@contextmanager
+def working_for(limits: StatementLimits) -> Iterator[None]:
+    """Within it, this thread works under these limits."""
+    before, _current.limits = _current.limits, limits
+    try:
+        yield
+    finally:
+        _current.limits = before
+
+
+def look() -> None:
+    """Raises QueryCanceled if the statement that this thread runs was cancelled: for loops that take long."""
+    limits = _current.limits
+    if limits is not None:
+        limits.look()
+
+
+def _rounded(amount: int) -> int:
+    """Megabytes tell enough."""
+    return max(amount >> 20, 1) << 20

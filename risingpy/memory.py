@@ -1,0 +1,74 @@
+"""How much memory the server may take, and what share of it goes to what.
+
+The server is told (`--memory`), or takes what the machine, its cgroup and its resource limits leave. Its processes read
+it from the environment, which Spark hands on: RISINGPY_MEMORY. Of the rest that the shares leave, Spark's Java takes a
+gigabyte, and the page cache of LMDB's maps what it finds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+from functools import cache
+from pathlib import Path
+
+ENVIRONMENT_NAME = "RISINGPY_MEMORY"
+
+STATEMENT_SHARE = 1 / 8  # one statement, unless `statement_memory` says otherwise
+QUERIES_SHARE = 1 / 4  # all statements that run, together
+EPOCH_SHARE = 1 / 8  # what an operator collects in an epoch, on a shard
+PROCESS_SHARE = 1 / 2  # the server's own process: past it, the statement that has worked longest is ended
+
+_UNITS = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
+_TEXT = re.compile(r"(\d{1,15})\s*([a-z]*)", re.IGNORECASE)
+_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+def server_memory() -> int:
+    """In bytes. Raises ValueError if the environment has what is no amount of memory."""
+    told = os.environ.get(ENVIRONMENT_NAME)
+    return parse_bytes(told) if told else available_memory()
+
+
+def share_of_memory(share: float) -> int:
+    """That much of the server's memory, in bytes."""
+    return int(server_memory() * share)
+
+
+@cache
+def available_memory() -> int:
+    """What the machine has, or less where a cgroup or a resource limit allows less."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in _CGROUP_LIMITS:
+        if path.exists():
+            text = path.read_text().strip()
+            limits += [int(text)] if text.isdecimal() else []
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        soft, _ = resource.getrlimit(kind)
+        limits += [] if soft == resource.RLIM_INFINITY else [soft]
+    return min(limits)
+
+
+def parse_bytes(text: str, *, unit: str = "b") -> int:
+    """`512MB`, `4 GB`; a number alone counts `unit`s. Raises ValueError."""
+    found = _TEXT.fullmatch(text.strip())
+    factor = None if found is None else _UNITS.get((found[2] or unit).lower())
+    if found is None or factor is None:
+        raise ValueError(f"{text!r} is no amount of memory, such as 512MB or 4GB")
+    return int(found[1]) * factor
+
+
+def show_bytes(amount: int) -> str:
+    """In the largest unit that leaves no rest, as PostgreSQL shows its settings."""
+    for name in ("TB", "GB", "MB", "kB"):
+        size = _UNITS[name.lower()]
+        if amount and amount % size == 0:
+            return f"{amount // size}{name}"
+    return f"{amount}B" if amount else "0"
+
+
+def resident_bytes() -> int:
+    """Of this process: what it has in memory of its own, without the pages of files that it maps."""
+    _, resident, shared, *_ = Path("/proc/self/statm").read_text().split()
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
