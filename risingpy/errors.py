@@ -8,6 +8,15 @@ PostgreSQL has one (https://www.postgresql.org/docs/15/errcodes-appendix.html).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+Check = Callable[[], None]
+"""Called between the steps of long work; raises QueryCanceled when nobody wants the work any more."""
+
+
+def unchecked() -> None:
+    """The Check of work that nobody ends early."""
+
 
 class SqlError(Exception):
     """An error with a SQLSTATE, for the client to act on.
@@ -242,6 +251,12 @@ class QueryCanceled(SqlError):
     """The client, or a timeout, ended the statement."""
 
     sqlstate = "57014"
+
+
+class StatementTooComplex(SqlError):
+    """The statement nests too deeply, or is made of too many parts: write it as several, or with fewer."""
+
+    sqlstate = "54001"
 
 
 class CannotConnectNow(SqlError):

@@ -16,6 +16,7 @@ from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.meta import ddl, schema_change
 from risingpy.meta.backup import back_up
 from risingpy.meta.barriers import BarrierLoop
+from risingpy.meta.cancellation import check_of
 from risingpy.meta.dml_log import DmlLog, TableChange, refuse_stale
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.graph_changes import GraphChange
@@ -240,7 +241,7 @@ class Database:
         made: list[tuple[int, tuple[str, ...]]] = []
 
         def add(state: MetaState) -> MetaState:
-            after, relation_id, notices = ddl.add_materialized_view(state, view, self.table_rows)
+            after, relation_id, notices = ddl.add_materialized_view(state, view, self.table_rows, check_of(cancelled))
             made.append((relation_id, notices))
             return after
 

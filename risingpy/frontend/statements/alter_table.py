@@ -103,7 +103,7 @@ def _value(session: ClientSession, expr: Expr) -> object:
 
 def _check_rows(session: ClientSession, check: RowCheck) -> None:
     plan = check.plan if check.error is None else Limit(check.plan, Literal(1, BIGINT), None)
-    for batch in session.run_plan(optimize(plan), ()):
+    for batch in session.run_plan(optimize(plan, session.check), ()):
         if batch.num_rows and check.error is not None:
             raise check.error
 

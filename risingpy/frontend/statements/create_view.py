@@ -55,7 +55,12 @@ def prepare_materialized(
         view = NewMaterializedView(
             schema_name=new_schema(session, statement.name),
             name=statement.name.name,
-            plan=optimize_view(bound.query.plan, catalog, emit_on_window_close=statement.emit_on_window_close),
+            plan=optimize_view(
+                bound.query.plan,
+                catalog,
+                emit_on_window_close=statement.emit_on_window_close,
+                check=session.check,
+            ),
             column_names=bound.column_names,
             definition=parsed.text,
             query=statement.query.text,

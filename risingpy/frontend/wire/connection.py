@@ -256,6 +256,10 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
         changes = ctx.session.drain_parameter_changes()
         if changes:
             self.send_parameter_status(dict(changes))
+        with self._state:
+            self.busy = self._cancelled = False
+            self.idle_since = time.monotonic()
+            ctx.session.forget_cancel()
         self.wfile.write(messages.ready_for_query(ctx.transaction_status()))
         self.wfile.flush()
 
@@ -298,7 +302,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
 
     def _set_busy(self, *, busy: bool) -> None:
         with self._state:
-            self.busy, self._cancelled = busy, False
+            self.busy = busy
             if not busy:
                 self.idle_since = time.monotonic()
 

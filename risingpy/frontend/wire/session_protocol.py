@@ -239,9 +239,12 @@ class Session(Protocol):
     def cancel(self) -> None:
         """Ends the running statement with QueryCanceled. From any thread, at any time; does nothing when none runs.
 
-        The server forwards a CancelRequest only while the connection is busy, so: set a flag here, clear it where
-        `execute` begins.
+        The server forwards a CancelRequest only while the connection is busy. It holds for all that the client's series
+        still does, `split` and `prepare` too, until `fail`, `sync` or `forget_cancel`.
         """
+
+    def forget_cancel(self) -> None:
+        """The series has been answered: a `cancel` that came too late for it ends nothing that comes later."""
 
     def close(self) -> None:
         """The connection is gone: roll back and release everything. Called once, by the connection's thread."""

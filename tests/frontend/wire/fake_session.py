@@ -283,5 +283,8 @@ class FakeSession:
         self.cancelled.set()
         self.connection.interrupt()
 
+    def forget_cancel(self) -> None:
+        self.cancelled.clear()
+
     def close(self) -> None:
         self.closed = True
