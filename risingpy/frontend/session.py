@@ -34,7 +34,7 @@ from risingpy.frontend.settings import Settings, is_on
 from risingpy.frontend.statements import prepare_statement
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.wire.portal import Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import Notice, Prepared, Result, StartupParameters
+from risingpy.frontend.wire.session_protocol import CopyIn, Notice, Prepared, Result, StartupParameters
 from risingpy.meta.database import Database, Snapshot
 from risingpy.optimizer.logical import LogicalPlan, Schema
 from risingpy.types import UNKNOWN, SqlType
@@ -102,6 +102,8 @@ class ClientSession:
         with self._phase() as deadline:
             result = self.run_prepared(prepared, parameters)
         self._deadline = None
+        if isinstance(result.copy, CopyIn):
+            return replace(result, copy=replace(result.copy, limit=deadline))
         return result if result.batches is None else replace(result, batches=deadline.over(result.batches))
 
     def begin_implicit(self) -> None:
