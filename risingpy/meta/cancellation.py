@@ -6,8 +6,10 @@ import threading
 
 from risingpy.errors import Check, QueryCanceled, unchecked
 
+Cancelled = threading.Event | None
 
-def check_of(cancelled: threading.Event | None) -> Check:
+
+def check_of(cancelled: Cancelled) -> Check:
     """Raises QueryCanceled once the event is set."""
     if cancelled is None:
         return unchecked

@@ -91,7 +91,8 @@ def _alter(session: ClientSession, relation: Relation, statement: AlterTable) ->
         for check in bound.checks:
             _check_rows(session, check)
         altered = replace(bound.relation, definition=table_definition(bound.relation))
-        for notice in database.replace_table(TableReplacement(altered, bound.cascade, bound.generated)):
+        replacement = TableReplacement(altered, bound.cascade, bound.generated)
+        for notice in database.replace_table(replacement, session.cancelled):
             session.notice(notice)
 
 

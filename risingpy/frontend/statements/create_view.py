@@ -35,7 +35,10 @@ def prepare(
             plan=bind_stored_plan(statement, catalog, session.search_path(), session=session.session_values()),
         )
         if not session.database.create_view(
-            view, if_not_exists=statement.if_not_exists, or_replace=statement.or_replace
+            view,
+            if_not_exists=statement.if_not_exists,
+            or_replace=statement.or_replace,
+            cancelled=session.cancelled,
         ):
             skipped(session, statement.name)
         return Result("CREATE VIEW")
