@@ -8,7 +8,15 @@ PostgreSQL has one (https://www.postgresql.org/docs/15/errcodes-appendix.html).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+Check = Callable[[], None]
+"""Called between the steps of long work; raises QueryCanceled when nobody wants the work any more."""
+
+
+def unchecked() -> None:
+    """The Check of work that nobody ends early."""
 
 
 class SqlError(Exception):
@@ -241,7 +249,7 @@ class DeadlockDetected(SqlError):
 
 
 class StatementTooComplex(SqlError):
-    """Expressions nest too deeply to be planned: to be computed in steps."""
+    """The statement nests too deeply, or is made of too many parts: write it as several, or with fewer."""
 
     sqlstate = "54001"
 

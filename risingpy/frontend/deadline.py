@@ -1,4 +1,4 @@
-"""statement_timeout: cancels what runs for too long, while it runs and while its rows are taken."""
+"""statement_timeout: cancels what takes too long: reading and binding a statement, running it, taking its rows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from risingpy.errors import QueryCanceled
 
 
 class Deadline:
-    """One statement's. A context manager around its work; `over` guards the rows that come later.
+    """One statement's. A context manager around each phase of its work; `over` guards the rows that come later.
 
-    The time that the client takes to read them is not counted.
+    The time between the phases, and that which the client takes to read the rows, is not counted.
     """
 
     def __init__(self, milliseconds: int, cancel: Callable[[], None]) -> None:
@@ -26,9 +26,12 @@ class Deadline:
         self._timer: threading.Timer | None = None
         self._started = 0.0
         self._expired = False
+        self._depth = 0  # a phase may have another one within it: EXECUTE binds, and so does DECLARE
+        self._guard = threading.Lock()  # a timer that goes off as its phase ends cancels nothing that comes later
 
     def __enter__(self) -> Deadline:
-        if self._limited:
+        self._depth += 1
+        if self._limited and self._depth == 1:
             self._started = time.monotonic()
             self._timer = threading.Timer(max(self._left, 0), self._expire)
             self._timer.daemon = True
@@ -38,10 +41,14 @@ class Deadline:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._timer is None:
+        self._depth -= 1
+        if self._depth:
             return
-        self._timer.cancel()
-        self._timer = None
+        with self._guard:
+            timer, self._timer = self._timer, None
+        if timer is None:
+            return
+        timer.cancel()
         self._left -= time.monotonic() - self._started
         if self._expired and isinstance(error, QueryCanceled):
             raise QueryCanceled("canceling statement due to statement timeout") from None
@@ -64,5 +71,7 @@ class Deadline:
                 close()
 
     def _expire(self) -> None:
-        self._expired = True
-        self._cancel()
+        with self._guard:
+            if self._timer is not None:
+                self._expired = True
+                self._cancel()

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pyarrow as pa
 
-from risingpy.errors import FeatureNotSupported, InFailedTransaction, StalePlan, UndefinedObject
+from risingpy.errors import (
+    FeatureNotSupported,
+    InFailedTransaction,
+    QueryCanceled,
+    StalePlan,
+    StatementTooComplex,
+    UndefinedObject,
+)
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.statement_limits import StatementLimits
 from risingpy.frontend.binder import SessionValues
@@ -27,7 +35,7 @@ from risingpy.frontend.settings import Settings, is_on
 from risingpy.frontend.statements import prepare_statement
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.wire.portal import Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import Notice, Prepared, Result, StartupParameters
+from risingpy.frontend.wire.session_protocol import CopyIn, Notice, Prepared, Result, StartupParameters
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.database import Database, Snapshot
 from risingpy.optimizer.logical import LogicalPlan, Schema
@@ -68,6 +76,7 @@ class ClientSession:
         self.cancelled = threading.Event()
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()
+        self._deadline: Deadline | None = None  # of the statement that is read, bound or run
         self._notices: list[Notice] = []
         self._runner = BatchRunner(self.transaction, database.query_engines, self.limits)
         self.system = SystemCatalog(self)
@@ -76,12 +85,14 @@ class ClientSession:
     # What the wire layer calls
 
     def split(self, sql: str) -> Sequence[ParsedStatement | SystemStatement]:
-        return split_statements(sql)
+        with self._phase():
+            return split_statements(sql, self.check)
 
     def prepare(self, statement: object, parameter_oids: Sequence[int]) -> Prepared:
         assert isinstance(statement, ParsedStatement | SystemStatement)
         self._check_not_failed(statement)
-        prepared = self._prepare(statement, tuple(parameter_oids))
+        with self._phase():
+            prepared = self._prepare(statement, tuple(parameter_oids))
         return Prepared(
             parameter_types=prepared.parameter_types,
             fields=prepared.fields,
@@ -90,10 +101,11 @@ class ClientSession:
         )
 
     def execute(self, prepared: Prepared, parameters: Parameters) -> Result:
-        self.cancelled.clear()
-        deadline = Deadline(int(self.settings.get("statement_timeout")), self.cancel)
-        with deadline:
+        with self._phase() as deadline:
             result = self.run_prepared(prepared, parameters)
+        self._deadline = None
+        if isinstance(result.copy, CopyIn):
+            return replace(result, copy=replace(result.copy, limit=deadline))
         return result if result.batches is None else replace(result, batches=deadline.over(result.batches))
 
     def begin_implicit(self) -> None:
@@ -109,8 +121,10 @@ class ClientSession:
             if self.transaction.implicit:
                 self.commit()
             self.portals.end_transaction(committed=True)
+        self.forget_cancel()
 
     def fail(self) -> None:
+        self.forget_cancel()
         self.transaction.fail()
         if not self.transaction.is_open:
             self.settings.end(committed=False)
@@ -137,12 +151,21 @@ class ClientSession:
         self._runner.interrupt()
         self.system.interrupt()
 
+    def forget_cancel(self) -> None:
+        self._deadline = None
+        self.cancelled.clear()
+
     def close(self) -> None:
         self.portals.close_all()
         self.transaction.rollback()
         self.system.close()
 
     # What statement modules use
+
+    def check(self) -> None:
+        """Raises QueryCanceled if the running statement has been cancelled; asked all along while it is planned."""
+        if self.cancelled.is_set():
+            raise QueryCanceled("canceling statement due to user request")
 
     def notice(
         self, message: str, *, severity: str = "NOTICE", sqlstate: str = "00000", hint: str | None = None
@@ -214,6 +237,7 @@ class ClientSession:
             process_id=self.startup.process_id,
             data_directory=str(self.database.data_dir),
             setting=self.settings.find,
+            check=self.check,
         )
 
     def snapshot(self) -> Snapshot:
@@ -235,6 +259,21 @@ class ClientSession:
         return self._runner.evaluate(expressions, fields, rows, parameters)
 
     # Inside
+
+    @contextmanager
+    def _phase(self) -> Iterator[Deadline]:
+        """A part of a statement's work: it has its share of statement_timeout, and nests no deeper than Python can."""
+        if self._deadline is None:
+            self._deadline = Deadline(int(self.settings.get("statement_timeout")), self.cancel)
+        deadline = self._deadline
+        try:
+            with deadline:
+                self.check()
+                yield deadline
+        except RecursionError:
+            raise StatementTooComplex(
+                "stack depth limit exceeded", hint="The statement nests its queries or its joins too deeply."
+            ) from None
 
     def _run_newest(
         self,

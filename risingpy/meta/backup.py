@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from risingpy.errors import SqlError
+from risingpy.errors import Check, SqlError, unchecked
 from risingpy.meta.state import MetaState
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
@@ -36,8 +36,12 @@ def back_up(
     change: Callable[[Callable[[MetaState], MetaState]], object],
     store: StateStore,
     meta_store: MetaStore,
+    check: Check = unchecked,
 ) -> int:
-    """Copies the database to a new directory; returns the epoch. `change` calls between two epochs."""
+    """Copies the database to a new directory; returns the epoch. `change` calls between two epochs.
+
+    Cancelled by `check`, it leaves a directory that is no backup.
+    """
     _check_target(target)
     pinned: list[_PinnedDatabase] = []
 
@@ -49,7 +53,7 @@ def back_up(
 
     change(pin)
     try:
-        pinned[0].copy_to(target)
+        pinned[0].copy_to(target, check)
     finally:
         pinned[0].close()
     return pinned[0].epoch
@@ -69,16 +73,17 @@ class _PinnedDatabase:
         paths = [*segment_paths(log).values(), *spill_paths(log)]
         self._segments = [(path.name, self._stack.enter_context(path.open("rb"))) for path in paths]
 
-    def copy_to(self, target: Path) -> None:
+    def copy_to(self, target: Path, check: Check) -> None:
         """Writes the backup. IoError if the disk refuses; the directory then has no note, and is no backup."""
         shards = self._view.shards
         try:
             for shard, snapshot in enumerate(self._view.snapshots):
+                check()
                 snapshot.copy_to(shard_directory(target, shard, shards))
             self._meta.copy_to(meta_directory(target))
             make_directory(log_directory(target))
             for name, segment in self._segments:
-                _copy_file(segment, log_directory(target) / name)
+                _copy_file(segment, log_directory(target) / name, check)
             sync_directory(log_directory(target))
             _write_note(target, {"epoch": self.epoch, "shards": shards, "made_at": int(time.time())})
         except OSError as error:
@@ -118,9 +123,11 @@ def restore(backup: Path, data_dir: Path) -> int:
     return int(note["epoch"])
 
 
-def _copy_file(source: BinaryIO, target: Path) -> None:
+def _copy_file(source: BinaryIO, target: Path, check: Check) -> None:
     with target.open("wb") as file:
-        shutil.copyfileobj(source, file, _CHUNK)
+        while chunk := source.read(_CHUNK):
+            check()
+            file.write(chunk)
         file.flush()
         os.fsync(file.fileno())
 

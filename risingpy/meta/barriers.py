@@ -13,7 +13,7 @@ from concurrent.futures import Future, wait
 from dataclasses import replace
 from pathlib import Path
 
-from risingpy.errors import CannotConnectNow, DiskFailure, QueryCanceled, SqlError
+from risingpy.errors import CannotConnectNow, DiskFailure, QueryCanceled, SqlError, StatementTooComplex
 from risingpy.executors.epoch_descriptor import EpochDescriptor, graph_path, write_descriptor
 from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.executors.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
@@ -251,6 +251,9 @@ class BarrierLoop:
                 self._commit(old, new)
             except SqlError as error:
                 future.set_exception(error)
+            except RecursionError:
+                hint = "Create materialized views of parts of the query."
+                future.set_exception(StatementTooComplex("stack depth limit exceeded", hint=hint))
             except Exception as error:
                 LOG.exception("a schema change failed")
                 future.set_exception(error)

@@ -17,6 +17,7 @@ from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.meta import ddl, schema_change
 from risingpy.meta.backup import back_up
 from risingpy.meta.barriers import BarrierLoop
+from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.dml_log import DmlLog, TableChange, refuse_stale
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.graph_changes import GraphChange
@@ -155,11 +156,11 @@ class Database:
         finally:
             view.release()
 
-    def wait_for_lsn(self, lsn: int, cancelled: threading.Event | None = None) -> None:
+    def wait_for_lsn(self, lsn: int, cancelled: Cancelled = None) -> None:
         """Waits until the epoch that holds the log up to `lsn` is committed and readable."""
         self._loop.wait_until(lambda state: state.committed.lsn >= lsn, cancelled)
 
-    def flush(self, cancelled: threading.Event | None = None) -> int:
+    def flush(self, cancelled: Cancelled = None) -> int:
         """Waits until everything that was logged, and that the sources had, is in every view; returns the epoch."""
         lsn = self._log.last_lsn
         target = self._sources.newest(self.state)
@@ -169,7 +170,7 @@ class Database:
         )
         return self._settled(state, cancelled).committed.epoch
 
-    def _settled(self, state: MetaState, cancelled: threading.Event | None) -> MetaState:
+    def _settled(self, state: MetaState, cancelled: Cancelled) -> MetaState:
         """Waits until watermarks that the state has reached have let go what they held back."""
         if state.committed.settled:
             return state
@@ -177,11 +178,11 @@ class Database:
 
     # Writes
 
-    def table_lock(self, table_id: int, cancelled: threading.Event | None = None) -> AbstractContextManager[None]:
+    def table_lock(self, table_id: int, cancelled: Cancelled = None) -> AbstractContextManager[None]:
         """Holds a table alone: for statements that read before they write. Reentrant in a thread."""
         return self._locks.of(table_id).exclusive(cancelled)
 
-    def acquire_table(self, table_id: int, cancelled: threading.Event | None = None) -> None:
+    def acquire_table(self, table_id: int, cancelled: Cancelled = None) -> None:
         """`table_lock` for a transaction: held until `release_table`, in the same thread."""
         self._locks.of(table_id).acquire(cancelled)
 
@@ -197,7 +198,7 @@ class Database:
         """A file for rows that are to be written together and are too many for memory."""
         return self._log.spill()
 
-    def write(self, changes: Sequence[TableChange], cancelled: threading.Event | None = None) -> int:
+    def write(self, changes: Sequence[TableChange], cancelled: Cancelled = None) -> int:
         """Makes the changes durable as one atomic group; returns the lsn to wait for to read them.
 
         Raises SerializationFailure if a table's definition changed since the statement was planned.
@@ -211,30 +212,30 @@ class Database:
 
     # Schema changes: see ddl.py
 
-    def create_table(
-        self, table: ddl.NewTable, *, if_not_exists: bool = False, cancelled: threading.Event | None = None
-    ) -> bool:
+    def create_table(self, table: ddl.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a table; False if it exists and `if_not_exists`."""
         return self._create(
             table.schema_name, table.name, if_not_exists, lambda state: ddl.add_table(state, table), cancelled
         )
 
-    def create_view(self, view: ddl.NewView, *, if_not_exists: bool = False, or_replace: bool = False) -> bool:
+    def create_view(
+        self, view: ddl.NewView, *, if_not_exists: bool = False, or_replace: bool = False, cancelled: Cancelled = None
+    ) -> bool:
         """Creates a plain view; False if it exists and `if_not_exists`."""
+
+        def add(state: MetaState) -> MetaState:
+            return ddl.add_view(state, view, or_replace=or_replace)
+
+        return self._create(view.schema_name, view.name, if_not_exists, add, cancelled)
+
+    def create_source(self, source: ddl.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+        """Creates an external source; False if it exists and `if_not_exists`."""
         return self._create(
-            view.schema_name, view.name, if_not_exists, lambda state: ddl.add_view(state, view, or_replace=or_replace)
+            source.schema_name, source.name, if_not_exists, lambda state: ddl.add_source(state, source), cancelled
         )
 
-    def create_source(self, source: ddl.NewSource, *, if_not_exists: bool = False) -> bool:
-        """Creates an external source; False if it exists and `if_not_exists`."""
-        return self._create(source.schema_name, source.name, if_not_exists, lambda state: ddl.add_source(state, source))
-
     def create_materialized_view(
-        self,
-        view: ddl.NewMaterializedView,
-        *,
-        if_not_exists: bool = False,
-        cancelled: threading.Event | None = None,
+        self, view: ddl.NewMaterializedView, *, if_not_exists: bool = False, cancelled: Cancelled = None
     ) -> tuple[bool, tuple[str, ...]]:
         """Creates a view and returns when it has its upstreams' rows: (created, notices).
 
@@ -243,7 +244,7 @@ class Database:
         made: list[tuple[int, tuple[str, ...]]] = []
 
         def add(state: MetaState) -> MetaState:
-            after, relation_id, notices = ddl.add_materialized_view(state, view, self.table_rows)
+            after, relation_id, notices = ddl.add_materialized_view(state, view, self.table_rows, check_of(cancelled))
             made.append((relation_id, notices))
             return after
 
@@ -259,9 +260,7 @@ class Database:
             )
         return True, notices
 
-    def create_index(
-        self, index: NewIndex, *, if_not_exists: bool = False, cancelled: threading.Event | None = None
-    ) -> bool:
+    def create_index(self, index: NewIndex, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates an index and returns when it has all rows; False if it exists and `if_not_exists`."""
         made: list[int] = []
 
@@ -277,12 +276,7 @@ class Database:
         return created
 
     def drop(
-        self,
-        names: Sequence[ddl.DropTarget],
-        *,
-        if_exists: bool,
-        cascade: bool,
-        cancelled: threading.Event | None = None,
+        self, names: Sequence[ddl.DropTarget], *, if_exists: bool, cascade: bool, cancelled: Cancelled = None
     ) -> tuple[str, ...]:
         """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
         with ExitStack() as locks:
@@ -292,22 +286,22 @@ class Database:
                 lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
             )
 
-    def replace_table(self, change: TableReplacement) -> tuple[str, ...]:
+    def replace_table(self, change: TableReplacement, cancelled: Cancelled = None) -> tuple[str, ...]:
         """ALTER TABLE: the table in its new form; returns notices. The caller holds `table_lock`, and has waited.
 
         Raises SerializationFailure if the table was altered since the change was planned.
         """
-        return self._notices_of(lambda state: schema_change.replace_table(state, change))
+        return self._notices_of(lambda state: schema_change.replace_table(state, change), cancelled)
 
-    def rename(self, change: NewName) -> None:
+    def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
         """Gives a relation another name or schema."""
-        self._loop.change(lambda state: schema_change.rename(state, change))
+        self._loop.change(lambda state: schema_change.rename(state, change), cancelled)
 
-    def change(self, change: GraphChange) -> None:
+    def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
         """Applies a change of another module's between two epochs (`function_ddl`, `system_parameters`)."""
-        self._loop.change(change)
+        self._loop.change(change, cancelled)
 
-    def create_schema(self, name: str, *, if_not_exists: bool = False) -> bool:
+    def create_schema(self, name: str, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a schema; False if it exists and `if_not_exists`."""
         created = True
 
@@ -316,21 +310,29 @@ class Database:
             created = not (if_not_exists and name in state.catalog.schemas)
             return ddl.add_schema(state, name) if created else state
 
-        self._loop.change(add)
+        self._loop.change(add, cancelled)
         return created
 
-    def backup(self, target: Path) -> int:
+    def backup(self, target: Path, cancelled: Cancelled = None) -> int:
         """Copies the database, as it is at one committed epoch, to a new directory; returns the epoch."""
-        return back_up(target, self.data_dir, self._loop.change, self._store, self._meta_store)
 
-    def drop_schema(self, name: str, *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
+        def change(between_epochs: GraphChange) -> MetaState:
+            return self._loop.change(between_epochs, cancelled)
+
+        return back_up(target, self.data_dir, change, self._store, self._meta_store, check_of(cancelled))
+
+    def drop_schema(self, name: str, *, if_exists: bool, cascade: bool, cancelled: Cancelled = None) -> tuple[str, ...]:
         """Drops a schema; returns notices."""
-        return self._notices_of(lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade))
+
+        def change(state: MetaState) -> tuple[MetaState, Sequence[str]]:
+            return ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade)
+
+        return self._notices_of(change, cancelled)
 
     def _notices_of(
         self,
         change: Callable[[MetaState], tuple[MetaState, Sequence[str]]],
-        cancelled: threading.Event | None = None,
+        cancelled: Cancelled = None,
     ) -> tuple[str, ...]:
         """Has `change` applied between two epochs, and returns its notices."""
         notices: Sequence[str] = ()
@@ -349,7 +351,7 @@ class Database:
         name: str,
         if_not_exists: bool,
         change: GraphChange,
-        cancelled: threading.Event | None = None,
+        cancelled: Cancelled = None,
     ) -> bool:
         created = True
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from risingpy.connectors.file_source import FileSourceOptions
 from risingpy.errors import (
+    Check,
     DependentObjectsStillExist,
     DuplicateRelation,
     SerializationFailure,
@@ -18,6 +19,7 @@ from risingpy.errors import (
     UndefinedObject,
     UndefinedTable,
     WrongObjectType,
+    unchecked,
 )
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.meta.state_store import without_relation
@@ -133,9 +135,12 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
 
 
 def add_materialized_view(
-    state: MetaState, view: NewMaterializedView, table_rows: TableRows = no_table_rows
+    state: MetaState, view: NewMaterializedView, table_rows: TableRows = no_table_rows, check: Check = unchecked
 ) -> tuple[MetaState, int, tuple[str, ...]]:
-    """(`state` with the view and its job in creation, its id, notices). `table_rows`: what relations hold now."""
+    """(`state` with the view and its job in creation, its id, notices). `table_rows`: what relations hold now.
+
+    `check` is asked while the view is planned.
+    """
     check_new_name(state, view.schema_name, view.name)
     check_unchanged(state, view.depends_on)
     allocate = IdAllocator(state.next_id)
@@ -147,6 +152,7 @@ def add_materialized_view(
         output_names=view.column_names,
         emit_on_window_close=view.emit_on_window_close,
         table_rows=table_rows,
+        check=check,
     )
     relation = Relation(
         relation_id=planned.table.table_id,

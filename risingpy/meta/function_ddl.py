@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -36,7 +37,14 @@ class FunctionTarget:
         return f"{self.name}({','.join(t.kind.value for t in types)})"
 
 
-def create_function(database: Database, function: FunctionDesc, *, or_replace: bool, if_not_exists: bool) -> bool:
+def create_function(
+    database: Database,
+    function: FunctionDesc,
+    *,
+    or_replace: bool,
+    if_not_exists: bool,
+    cancelled: threading.Event | None = None,
+) -> bool:
     """Creates a function; False if it exists and `if_not_exists`."""
     made: list[bool] = []
 
@@ -45,11 +53,18 @@ def create_function(database: Database, function: FunctionDesc, *, or_replace: b
         made[:] = [created]
         return after
 
-    database.change(add)
+    database.change(add, cancelled)
     return made[0]
 
 
-def drop(database: Database, targets: Sequence[FunctionTarget], *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
+def drop(
+    database: Database,
+    targets: Sequence[FunctionTarget],
+    *,
+    if_exists: bool,
+    cascade: bool,
+    cancelled: threading.Event | None = None,
+) -> tuple[str, ...]:
     """Drops functions; returns notices."""
     notices: list[str] = []
 
@@ -58,7 +73,7 @@ def drop(database: Database, targets: Sequence[FunctionTarget], *, if_exists: bo
         notices[:] = said
         return after
 
-    database.change(change)
+    database.change(change, cancelled)
     return tuple(notices)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 
+from risingpy.errors import Check, unchecked
 from risingpy.optimizer.catalog import Catalog
 from risingpy.optimizer.logical import Filter, Join, JoinKind, LogicalPlan, Project, Sort
 from risingpy.optimizer.plan import StreamPlan
@@ -23,26 +24,28 @@ from risingpy.optimizer.stream_window_close import is_closed
 _SEMI = frozenset({JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
 
 
-def optimize_view(query: LogicalPlan, catalog: Catalog, *, emit_on_window_close: bool) -> LogicalPlan:
+def optimize_view(
+    query: LogicalPlan, catalog: Catalog, *, emit_on_window_close: bool, check: Check = unchecked
+) -> LogicalPlan:
     """The query of a materialized view after the rules, with a column that closes its windows behind its own.
 
     A query that no column closes has none, and is refused where it is planned.
     """
-    optimized = optimize(query)
+    optimized = optimize(query, check)
     if not emit_on_window_close or any(field.hidden for field in query.schema):
         return optimized
     stream = _planned(optimized, catalog)
     wide = _with_all_columns(query)
     if is_closed(stream) or stream.properties.watermarks or len(wide.schema) == len(query.schema):
         return optimized
-    watermarks = _planned(optimize(wide), catalog).properties.watermarks
+    watermarks = _planned(optimize(wide, check), catalog).properties.watermarks
     column = next((each.column for each in watermarks if each.column < len(wide.schema)), None)
     if column is None:
         return optimized
     references = column_references(wide)
     shown = references[: len(query.schema)]
     hidden = replace(wide.schema[column], hidden=True)
-    return optimize(Project(wide, (*shown, references[column]), (*query.schema, hidden)))
+    return optimize(Project(wide, (*shown, references[column]), (*query.schema, hidden)), check)
 
 
 def _planned(query: LogicalPlan, catalog: Catalog) -> StreamPlan:

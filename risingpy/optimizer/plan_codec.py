@@ -26,9 +26,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
-from functools import cache
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -101,6 +100,7 @@ class _Writer:
     def __init__(self) -> None:
         self.parts: list[str] = []
         self._numbers: dict[str, int] = {}
+        self._classes: dict[type[Any], tuple[tuple[str, object], ...]] = {}
         self._known: dict[int, int] = {}  # by id(): the value that is written keeps all its parts alive
 
     def pack(self, value: object) -> object:
@@ -128,11 +128,18 @@ class _Writer:
 
     def _fields(self, value: object) -> dict[str, object]:
         packed: dict[str, object] = {"$": _names[type(value)]}
-        for name, default in _fields_of(cast("type[Any]", type(value))):
+        for name, default in self._fields_of(type(value)):
             item = getattr(value, name)
             if default is dataclasses.MISSING or item != default:
                 packed[name] = self.pack(item)
         return packed
+
+    def _fields_of(self, cls: type[Any]) -> tuple[tuple[str, object], ...]:
+        """The fields of a dataclass, with their defaults."""
+        known = self._classes.get(cls)
+        if known is None:
+            known = self._classes[cls] = tuple((field.name, field.default) for field in dataclasses.fields(cls))
+        return known
 
     def _pack_other(self, value: object) -> object:
         match value:
@@ -166,12 +173,6 @@ class _Writer:
 
 def _tagged(tag: str, value: object) -> dict[str, object]:
     return {"$": tag, "=": value}
-
-
-@cache
-def _fields_of(cls: type[Any]) -> tuple[tuple[str, object], ...]:
-    """The fields of a dataclass, with their defaults."""
-    return tuple((field.name, field.default) for field in dataclasses.fields(cls))
 
 
 def _name_of(cls: type[Any]) -> str:

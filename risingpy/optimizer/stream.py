@@ -7,10 +7,11 @@ The first id that is asked of `allocate` is the relation's own table id.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.errors import DuplicateColumn
+from risingpy.errors import Check, DuplicateColumn, unchecked
 from risingpy.optimizer import logical
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Watermark
 from risingpy.optimizer.common_subplans import common_subplans
@@ -91,20 +92,22 @@ def plan_materialized_view(
     output_names: Sequence[str],
     emit_on_window_close: bool = False,
     table_rows: TableRows = no_table_rows,
+    check: Check = unchecked,
 ) -> StreamJobPlan:
     """The job of a materialized view of `query`.
 
     `output_names` are the names of the columns that are not hidden. With `emit_on_window_close` the view has only what
-    is final by the watermarks below. `table_rows` tells large relations from small ones. Raises FeatureNotSupported,
-    naming the construct, where the query cannot be streamed, and DuplicateColumn where two names are equal.
+    is final by the watermarks below. `table_rows` tells large relations from small ones, `check` is asked all along.
+    Raises FeatureNotSupported, naming the construct, where the query cannot be streamed, and DuplicateColumn where two
+    names are equal.
     """
     _check_names(output_names)
     table_id = allocate()
     ordered = split_order(query)
-    query = optimize_for_stream(ordered.query)
+    query = optimize_for_stream(ordered.query, check)
     # What closes windows is planned by the operators below it: no parts have readers of their own there.
     common = {} if emit_on_window_close else common_subplans(query)
-    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common, table_rows)
+    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common, table_rows, check)
     streamed = planner.stream(query)
     if emit_on_window_close:
         streamed = closed_rows(streamed, name, allocate)
@@ -166,6 +169,6 @@ def _column_descs(schema: Schema, output_names: Sequence[str]) -> tuple[ColumnDe
 
 
 def _check_names(names: Sequence[str]) -> None:
-    for name in names:
-        if list(names).count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise DuplicateColumn(f'column "{name}" specified more than once')

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from risingpy.errors import InternalError
+from risingpy.errors import Check, InternalError, unchecked
 from risingpy.executors.expression.nodes import InputRef, Literal
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.catalog import Catalog
@@ -52,7 +52,7 @@ class StreamPlanner:
     """Plans the operators of one job, bottom-up; `notices` are what the client should know of the plan.
 
     `common`: the parts of the query that have several readers, as `common_subplans` gives them; each is planned once.
-    `table_rows` says how many rows a relation has now.
+    `table_rows` says how many rows a relation has now; `check` is asked before each operator is planned.
     """
 
     catalog: Catalog
@@ -61,11 +61,13 @@ class StreamPlanner:
     emit_on_window_close: bool = False
     common: Mapping[int, int] = field(default_factory=dict)
     table_rows: TableRows = no_table_rows
+    check: Check = unchecked
     shared: dict[int, plan.Share] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
         """The operators that keep `query`'s answer."""
+        self.check()
         number = self.common.get(id(query))
         if number is None:
             return self._planned(query)

@@ -9,7 +9,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from sqlglot import exp
 
-from risingpy.errors import StatementTooComplex
+from risingpy.errors import Check, StatementTooComplex, unchecked
 from risingpy.executors.expression.nodes import CorrelatedRef, Expr
 from risingpy.frontend.binder.coercion import Coercer
 from risingpy.frontend.binder.parameters import Parameters
@@ -30,6 +30,7 @@ class SessionValues:
     process_id: int = 0
     data_directory: str = ""  # whose counters number the rows of identity columns
     setting: Callable[[str], str | None] = lambda name: None
+    check: Check = unchecked  # asked while a statement of the session is bound
 
 
 class RowBinder(Protocol):

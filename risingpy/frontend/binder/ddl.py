@@ -224,7 +224,8 @@ def bind_stored_plan(
 
     None if it depends on the session (current_user, its time zone): then the text is bound for each reader.
     """
-    another = SessionValues("", "", None, "", "Asia/Kathmandu" if session.time_zone == "UTC" else "UTC")
+    zone = "Asia/Kathmandu" if session.time_zone == "UTC" else "UTC"
+    another = SessionValues("", "", None, "", zone, check=session.check)
     mine = bind_view(statement, catalog, search_path, session=session)
     its = bind_view(statement, catalog, search_path, session=another)
     if mine.query.plan != its.query.plan:

@@ -104,6 +104,7 @@ class ExpressionBinder:
 
     def bind(self, tree: exp.Expr) -> Operand:
         """The typed expression; literals and parameters that nothing typed stay UNKNOWN."""
+        self.context.session.check()
         method = BINDERS.get(type(tree))
         if method is None:
             what = UNSUPPORTED_NODES.get(type(tree), tree.key.upper())

@@ -80,6 +80,7 @@ class FromBinder:
     # -- items ----------------------------------------------------------------------------------------------------
 
     def _item(self, tree: exp.Expr) -> Item:
+        self._context.session.check()
         match tree:
             case exp.Table() | exp.Unnest() | exp.Lateral() if function_of(tree) is not None:
                 item = self._function(None, tree)

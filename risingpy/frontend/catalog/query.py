@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from risingpy.errors import SqlError
+from risingpy.errors import Check, SqlError, unchecked
 from risingpy.frontend.catalog.recognize import SystemText, divide
 from risingpy.frontend.catalog.system_query import ResultColumn, SystemQueries
 from risingpy.frontend.catalog.system_relation import (
@@ -37,15 +37,16 @@ class SystemStatement:
     offset: int
 
 
-def split_statements(sql: str) -> list[ParsedStatement | SystemStatement]:
+def split_statements(sql: str, check: Check = unchecked) -> list[ParsedStatement | SystemStatement]:
     """The statements of a text. Raises as `parse` does; positions count characters of the whole text."""
     statements: list[ParsedStatement | SystemStatement] = []
-    for piece in divide(sql):
+    for piece in divide(sql, check):
+        check()
         if isinstance(piece, SystemText):
             statements.append(SystemStatement(piece.text, piece.offset))
         else:
             # Blanks in front keep the positions.
-            statements += parse(" " * piece.offset + piece.text)
+            statements += parse(" " * piece.offset + piece.text, check)
     return statements
 
 

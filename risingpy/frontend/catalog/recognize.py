@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from risingpy.errors import Check, unchecked
 from risingpy.frontend.catalog.functions import SYSTEM_FUNCTIONS, TABLE_FUNCTIONS
 from risingpy.frontend.catalog.registry import RELATIONS
 from risingpy.frontend.parser.tokenize import tokenize
@@ -51,13 +52,13 @@ class OtherText:
     offset: int
 
 
-def divide(sql: str) -> Sequence[SystemText | OtherText]:
+def divide(sql: str, check: Check = unchecked) -> Sequence[SystemText | OtherText]:
     """The text cut into system statements and the rest; a text without any comes back whole, at once."""
     whole = [OtherText(sql, 0)]
     if _SUSPECT.search(sql) is None:
         return whole
     try:
-        tokens = tokenize(sql)
+        tokens = tokenize(sql, check)
     except TokenError:
         return whole  # the parser says what is wrong
     pieces = [

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from risingpy.errors import FeatureNotSupported, SyntaxError_
+from risingpy.errors import Check, FeatureNotSupported, SyntaxError_, unchecked
 from risingpy.frontend.parser.ast import ColumnName, Expression, InnerStatement, ObjectName, Query, TypeName
 from risingpy.frontend.parser.dialect import QueryParser, RisingPyDialect
 from risingpy.frontend.parser.keywords import RESERVED
@@ -24,10 +24,10 @@ _DIALECT = RisingPyDialect()
 class Cursor:
     """Reads one statement. `accept` takes words if they come next; `expect` insists; the rest read one thing each."""
 
-    def __init__(self, tokens: list[Token], sql: str) -> None:
+    def __init__(self, tokens: list[Token], sql: str, check: Check = unchecked) -> None:
         self._sql = sql
         self._parser = QueryParser(dialect=_DIALECT)
-        self._parser.start(tokens, sql)
+        self._parser.start(tokens, sql, check)
 
     @property
     def at_end(self) -> bool:

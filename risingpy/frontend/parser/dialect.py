@@ -6,18 +6,22 @@ the name as written, so that the signature table alone decides what a name means
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.risingwave import RisingWave
 from sqlglot.errors import ParseError
 from sqlglot.parser import Parser as BaseParser
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
-from risingpy.errors import FeatureNotSupported
+from risingpy.errors import Check, FeatureNotSupported, unchecked
 from risingpy.frontend.parser.expression_parser import ExpressionParser
 
+_LINE_END = re.compile(r"[\n\r]")
+_COMMENT_MARK = re.compile(r"/\*|\*/")
 COMMA_JOIN = "comma"  # meta key of a Join written as a comma
+TOKENS_PER_CHECK = 256  # a power of two: how many are read between two looks whether the statement was cancelled
 CHANGELOG = "changelog"  # meta key of a CTE that is written `name AS changelog FROM table`
 
 
@@ -52,14 +56,22 @@ class QueryParser(ExpressionParser):
         )
     }
 
-    def start(self, tokens: list[Token], sql: str) -> None:
+    _check: Check = staticmethod(unchecked)
+
+    def start(self, tokens: list[Token], sql: str, check: Check = unchecked) -> None:
         """Begins with `tokens`, whose positions refer to `sql`."""
         self.reset()
+        self._check = check
         self.sql = sql
         self._tokens = tokens
         self._tokens_size = len(tokens)
         self._index = -1
         self._advance()
+
+    def _advance(self, times: int = 1) -> None:
+        super()._advance(times)
+        if not self._index & (TOKENS_PER_CHECK - 1):
+            self._check()
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
         # The token that follows what could be parsed is the one PostgreSQL names.
@@ -184,10 +196,48 @@ class QueryParser(ExpressionParser):
         return table
 
 
+class InterruptibleCore(TokenizerCore):
+    """sqlglot's tokenizer, which can be stopped, and which does not read comments character by character."""
+
+    __slots__ = ("check",)
+
+    def __init__(self, other: TokenizerCore) -> None:
+        for name in TokenizerCore.__slots__:
+            setattr(self, name, getattr(other, name))
+        self.check: Check = unchecked
+
+    def _add(self, token_type: TokenType, text: str | None = None) -> None:
+        super()._add(token_type, text)
+        if not len(self.tokens) & (TOKENS_PER_CHECK - 1):
+            self.check()
+
+    def _scan_comment(self, comment_start: str) -> bool:
+        """A comment's text is dropped: nobody reads it. Those in `/* */` nest."""
+        if comment_start == "--":
+            end = _LINE_END.search(self.sql, self._current)
+            self._skip_to(self.size if end is None else end.start())
+            return True
+        if not comment_start.startswith("/*"):
+            return False
+        depth = 0
+        for found in _COMMENT_MARK.finditer(self.sql, self._start):
+            depth += 1 if found.group() == "/*" else -1
+            if not depth:
+                self._skip_to(found.end())
+                return True
+        raise ValueError(f"Missing */ from 0:{self._start}")
+
+    def _skip_to(self, end: int) -> None:
+        self._advance(end - self._current)
+
+
 class RisingPyDialect(RisingWave):
     """The dialect of RisingPy; used through `parse` only."""
 
     class Tokenizer(RisingWave.Tokenizer):
+        def _init_core(self) -> TokenizerCore:
+            return InterruptibleCore(super()._init_core())
+
         COMMANDS: ClassVar[set[TokenType]] = set()  # SHOW, EXPLAIN and the like are ours to parse
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             word: token

@@ -9,7 +9,7 @@ from typing import TypeVar
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from risingpy.errors import StatementTooComplex, SyntaxError_
+from risingpy.errors import Check, StatementTooComplex, SyntaxError_, unchecked
 from risingpy.frontend.parser.ast import Expression, ParsedStatement, Query
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.dialect import UnexpectedToken
@@ -20,15 +20,15 @@ T = TypeVar("T")
 _UNTERMINATED = re.compile(r"Missing (.+) from \d+:(\d+)")
 
 
-def parse(sql: str) -> list[ParsedStatement]:
+def parse(sql: str, check: Check = unchecked) -> list[ParsedStatement]:
     """The statements of a text; none for a text of blanks, comments and semicolons.
 
     Raises SyntaxError_ with PostgreSQL's wording, and FeatureNotSupported for statements that exist elsewhere;
-    positions count characters of `sql` from 1.
+    positions count characters of `sql` from 1. `check` is asked every few hundred tokens.
     """
     statements = []
-    for tokens, semicolon in _split(_tokenize(sql)):
-        statement = _guarded(tokens, semicolon, sql, parse_statement)
+    for tokens, semicolon in _split(_tokenize(sql, check)):
+        statement = _guarded(tokens, semicolon, sql, parse_statement, check)
         start, end = tokens[0].start, tokens[-1].end + 1
         statements.append(ParsedStatement(statement, sql[start:end], start))
     return statements
@@ -44,19 +44,19 @@ def parse_expression(sql: str) -> Expression:
     return _guarded(_tokenize(sql), None, sql, Cursor.expression)
 
 
-def _tokenize(sql: str) -> list[Token]:
+def _tokenize(sql: str, check: Check = unchecked) -> list[Token]:
     try:
-        return tokenize(sql)
+        return tokenize(sql, check)
     except TokenError as error:
         raise _unterminated(sql, str(error.__cause__)) from None
 
 
 def _unterminated(sql: str, cause: str) -> SyntaxError_:
     found = _UNTERMINATED.search(cause)
-    if found is None:
-        start = sql.rfind("/*")
-        return SyntaxError_(f'unterminated /* comment at or near "{sql[start:]}"', position=start + 1)
+    assert found is not None, cause
     delimiter, start = found.group(1), int(found.group(2))
+    if delimiter == "*/":
+        return SyntaxError_(f'unterminated /* comment at or near "{sql[start:]}"', position=start + 1)
     if delimiter == '"':
         what = "quoted identifier"
     elif delimiter.startswith("$"):
@@ -80,10 +80,12 @@ def _split(tokens: list[Token]) -> list[tuple[list[Token], Token | None]]:
     return [(part, semicolon) for part, semicolon in parts if part]
 
 
-def _guarded(tokens: list[Token], following: Token | None, sql: str, read: Callable[[Cursor], T]) -> T:
+def _guarded(
+    tokens: list[Token], following: Token | None, sql: str, read: Callable[[Cursor], T], check: Check = unchecked
+) -> T:
     if not tokens:
         raise SyntaxError_("syntax error at end of input", position=len(sql) + 1)
-    cursor = Cursor(tokens, sql)
+    cursor = Cursor(tokens, sql, check)
     try:
         result = read(cursor)
         cursor.finish()

@@ -10,9 +10,11 @@ import re
 from bisect import bisect_left
 from itertools import pairwise
 
+from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token
 
-from risingpy.frontend.parser.dialect import RisingPyDialect
+from risingpy.errors import Check, SqlError, unchecked
+from risingpy.frontend.parser.dialect import InterruptibleCore, RisingPyDialect
 
 _DIALECT = RisingPyDialect()
 _KEYWORDS = _DIALECT.tokenizer_class.KEYWORDS
@@ -25,10 +27,21 @@ _MISTAKES = re.compile(
 )
 
 
-def tokenize(sql: str) -> list[Token]:
-    """The tokens; `start` and `end` count characters of `sql` from 0. Raises sqlglot's TokenError."""
+def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
+    """The tokens; `start` and `end` count characters of `sql` from 0.
+
+    Raises sqlglot's TokenError, and what `check` raises, which is asked every few hundred tokens.
+    """
     blanks = _ends_of_mistakes(sql)
-    tokens = list(_DIALECT.tokenize(_with_blanks(sql, blanks)))
+    core = _DIALECT.tokenizer()._core
+    assert isinstance(core, InterruptibleCore)
+    core.check = check
+    try:
+        tokens = core.tokenize(_with_blanks(sql, blanks))
+    except TokenError as error:
+        if isinstance(error.__cause__, SqlError):
+            raise error.__cause__ from None
+        raise
     for before, token in pairwise(tokens):
         if before.text == "@":  # sqlglot takes the word behind it for the name of a variable
             token.token_type = _KEYWORDS.get(token.text.upper(), token.token_type)

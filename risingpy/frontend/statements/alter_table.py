@@ -91,7 +91,8 @@ def _alter(session: ClientSession, relation: Relation, statement: AlterTable) ->
         for check in bound.checks:
             _check_rows(session, check)
         altered = replace(bound.relation, definition=table_definition(bound.relation))
-        for notice in database.replace_table(TableReplacement(altered, bound.cascade, bound.generated)):
+        replacement = TableReplacement(altered, bound.cascade, bound.generated)
+        for notice in database.replace_table(replacement, session.cancelled):
             session.notice(notice)
 
 
@@ -103,7 +104,7 @@ def _value(session: ClientSession, expr: Expr) -> object:
 
 def _check_rows(session: ClientSession, check: RowCheck) -> None:
     plan = check.plan if check.error is None else Limit(check.plan, Literal(1, BIGINT), None)
-    for batch in session.run_plan(optimize(plan), ()):
+    for batch in session.run_plan(optimize(plan, session.check), ()):
         if batch.num_rows and check.error is not None:
             raise check.error
 

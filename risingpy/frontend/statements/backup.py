@@ -19,7 +19,7 @@ def prepare(
     session: ClientSession, parsed: ParsedStatement, statement: Backup, parameter_types: Sequence[SqlType]
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
-        epoch = session.database.backup(Path(statement.directory))
+        epoch = session.database.backup(Path(statement.directory), session.cancelled)
         session.notice(f"backup of epoch {epoch} in {statement.directory}")
         return Result("BACKUP")
 

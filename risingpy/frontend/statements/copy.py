@@ -131,7 +131,7 @@ def _prepare_to(session: ClientSession, statement: Copy) -> PreparedStatement:
         return _prepare_system_query(session, statement.query, options)
     query = statement.query or parse_query(_select_of(session, statement))
     bound = bind_query(query, session.database.catalog, session.search_path(), (), session=session.session_values())
-    plan, fields = optimize(bound.plan), result_fields(bound.fields)
+    plan, fields = optimize(bound.plan, session.check), result_fields(bound.fields)
     _check_quoted(fields, options)
 
     def run(parameters: Parameters) -> Result:

@@ -48,7 +48,11 @@ def prepare(
         )
         function = _checked(session, function, statement)
         made = create_function(
-            session.database, function, or_replace=statement.or_replace, if_not_exists=statement.if_not_exists
+            session.database,
+            function,
+            or_replace=statement.or_replace,
+            if_not_exists=statement.if_not_exists,
+            cancelled=session.cancelled,
         )
         if not made:
             session.notice(f'function "{function.name}" already exists, skipping', sqlstate="42723")
@@ -71,7 +75,10 @@ def prepare_drop(
             )
             for name, given in statement.functions
         ]
-        for notice in drop(session.database, targets, if_exists=statement.if_exists, cascade=statement.cascade):
+        if_exists, cascade = statement.if_exists, statement.cascade
+        for notice in drop(
+            session.database, targets, if_exists=if_exists, cascade=cascade, cancelled=session.cancelled
+        ):
             session.notice(notice)
         return Result("DROP AGGREGATE" if statement.aggregate else "DROP FUNCTION")
 

@@ -65,7 +65,9 @@ def prepare_source(
             definition=parsed.text,
             watermark=defined.watermark,
         )
-        if not session.database.create_source(source, if_not_exists=statement.if_not_exists):
+        if not session.database.create_source(
+            source, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
+        ):
             skipped(session, statement.name)
         return Result("CREATE SOURCE")
 

@@ -35,7 +35,10 @@ def prepare(
             plan=bind_stored_plan(statement, catalog, session.search_path(), session=session.session_values()),
         )
         if not session.database.create_view(
-            view, if_not_exists=statement.if_not_exists, or_replace=statement.or_replace
+            view,
+            if_not_exists=statement.if_not_exists,
+            or_replace=statement.or_replace,
+            cancelled=session.cancelled,
         ):
             skipped(session, statement.name)
         return Result("CREATE VIEW")
@@ -55,7 +58,12 @@ def prepare_materialized(
         view = NewMaterializedView(
             schema_name=new_schema(session, statement.name),
             name=statement.name.name,
-            plan=optimize_view(bound.query.plan, catalog, emit_on_window_close=statement.emit_on_window_close),
+            plan=optimize_view(
+                bound.query.plan,
+                catalog,
+                emit_on_window_close=statement.emit_on_window_close,
+                check=session.check,
+            ),
             column_names=bound.column_names,
             definition=parsed.text,
             query=statement.query.text,

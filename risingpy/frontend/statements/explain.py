@@ -81,7 +81,7 @@ def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain
     if explain.kind is ExplainKind.LOGICAL:
         return explain_logical(plan, explain_format=explain.format)
     traced = explain_trace(plan, for_stream=False) if explain.trace else ()
-    return [*traced, *_batch_lines(session, optimize(plan), explain.format)]
+    return [*traced, *_batch_lines(session, optimize(plan, session.check), explain.format)]
 
 
 def _batch_lines(session: ClientSession, plan: LogicalPlan, explain_format: ExplainFormat) -> list[str]:
@@ -103,7 +103,7 @@ def _prepare_analyze(session: ClientSession, explain: Explain) -> PreparedStatem
 
     def run(parameters: Parameters) -> Result:
         began = perf_counter()
-        plan = optimize(_batch_plan(session, explain))
+        plan = optimize(_batch_plan(session, explain), session.check)
         planned = perf_counter()
         rows = sum(batch.num_rows for batch in session.run_plan(plan, parameters))
         ended = perf_counter()
@@ -167,13 +167,19 @@ def _explain_view(session: ClientSession, explain: Explain, statement: CreateMat
         return explain_logical(bound.query.plan, explain_format=explain.format)
     allocate = IdAllocator(state.next_id)
     planned = plan_materialized_view(
-        optimize_view(bound.query.plan, state.catalog, emit_on_window_close=statement.emit_on_window_close),
+        optimize_view(
+            bound.query.plan,
+            state.catalog,
+            emit_on_window_close=statement.emit_on_window_close,
+            check=session.check,
+        ),
         state.catalog,
         allocate=allocate,
         name=statement.name.name,
         output_names=bound.column_names,
         emit_on_window_close=statement.emit_on_window_close,
         table_rows=session.database.table_rows,
+        check=session.check,
     )
     job = cut(planned.table.table_id, planned, state.graph(), allocate)
     traced = explain_trace(bound.query.plan, for_stream=True) if explain.trace else ()

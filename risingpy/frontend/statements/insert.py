@@ -33,7 +33,7 @@ def prepare(
         parameter_types,
         session=session.session_values(),
     )
-    plan = optimize(bound.plan)
+    plan = optimize(bound.plan, session.check)
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "INSERT")

@@ -50,7 +50,7 @@ def _bound(
 
 
 def _prepared(session: ClientSession, verb: str, bound: BoundRewrite) -> PreparedStatement:
-    plan = optimize(bound.plan)
+    plan = optimize(bound.plan, session.check)
     width = len(bound.relation.columns)
 
     def run(parameters: Parameters) -> Result:

@@ -28,7 +28,7 @@ def prepare(
         parameter_types,
         session=session.session_values(),
     )
-    plan = optimize(bound.plan)
+    plan = optimize(bound.plan, session.check)
     fields = result_fields(bound.fields)
 
     def run(parameters: Parameters) -> Result:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import secrets
+import select
 import socket
 import threading
 import time
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from buenavista.postgres import BuenaVistaHandler, BVContext, ClientCommand
 
-from risingpy.errors import InternalError, ProtocolViolation, QueryCanceled, SqlError
+from risingpy.errors import InternalError, ProtocolViolation, SqlError
 from risingpy.frontend.wire import messages
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.extended_query import ExtendedQuery
@@ -45,6 +46,7 @@ _EXTENDED = frozenset(
     (ClientCommand.PARSE, ClientCommand.BIND, ClientCommand.DESCRIBE, ClientCommand.EXECUTE, ClientCommand.CLOSE)
 )
 _SMALL = frozenset((ClientCommand.SYNC, ClientCommand.FLUSH, ClientCommand.TERMINATE, b"c", b"p")) | _EXTENDED
+_WAIT_MILLISECONDS = 100  # how often a COPY that waits for its client looks whether it was cancelled
 _FAREWELL_SECONDS = 0.2
 _FAREWELL_READS = 16
 _READ_BYTES = 1 << 20  # a length is only a claim: memory is taken as the bytes arrive
@@ -78,7 +80,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
         super().setup()
         self.ctx: Context | None = None
         self.ending: SqlError | None = None
-        self.busy = self._cancelled = False
+        self.busy = False
         self.started = self.idle_since = time.monotonic()
         self._state = threading.Lock()
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
@@ -183,10 +185,8 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
         if not within_statement:
             self._set_busy(busy=False)
         self._check_ending()
-        header = self.rfile.read(5)
+        header = self._read_exactly(5, within_statement=within_statement)
         self._check_ending()
-        if len(header) < 5:
-            raise Hangup
         if not within_statement:
             self._set_busy(busy=True)
         kind, length = header[:1], int.from_bytes(header[1:], "big") - 4
@@ -195,34 +195,53 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
         limit = self.server.limits.max_message_bytes if kind in _LARGE else MAX_CONTROL_BYTES
         if not 0 <= length <= limit:
             raise Fatal(ProtocolViolation("invalid message length"))
-        return kind, self._read_exactly(length)
+        return kind, self._read_exactly(length, within_statement=within_statement)
 
     def sync_follows(self) -> bool:
         """Whether the client's Sync is next. False, too, if nothing more has come yet."""
-        self.request.setblocking(False)
-        try:
-            return bool(self.rfile.peek(1)[:1] == ClientCommand.SYNC)
-        finally:
-            self.request.setblocking(True)
+        return bool(self._peek() == ClientCommand.SYNC)
 
     def _check_ending(self) -> None:
         if self.ending is not None:
             raise Fatal(self.ending)
 
-    def _read_exactly(self, length: int) -> bytes:
-        if length <= _READ_BYTES:
+    def _read_exactly(self, length: int, *, within_statement: bool) -> bytes:
+        """That many bytes; raises Hangup. Within a statement, QueryCanceled too, for which the client need not move."""
+        if length <= _READ_BYTES and not within_statement:
             body = self.rfile.read(length)
             if len(body) < length:
+                self._check_ending()
                 raise Hangup
             return body
         parts = []
         while length:
-            part = self.rfile.read(min(length, _READ_BYTES))
+            if within_statement:
+                self._wait_for_bytes()
+            part = self.rfile.read1(min(length, _READ_BYTES))
             if not part:
+                self._check_ending()
                 raise Hangup
             parts.append(part)
             length -= len(part)
         return b"".join(parts)
+
+    def _wait_for_bytes(self) -> None:
+        """Returns when there is something to read, be it the end. Raises QueryCanceled, and why the server ends."""
+        while not self._peek():
+            self._check_ending()
+            self.check_cancelled()
+            poller = select.poll()
+            poller.register(self.request, select.POLLIN)
+            if poller.poll(_WAIT_MILLISECONDS):
+                return
+
+    def _peek(self) -> bytes:
+        """The next byte if it has come already."""
+        self.request.setblocking(False)
+        try:
+            return self.rfile.peek(1)[:1]
+        finally:
+            self.request.setblocking(True)
 
     # Answers
 
@@ -256,6 +275,10 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
         changes = ctx.session.drain_parameter_changes()
         if changes:
             self.send_parameter_status(dict(changes))
+        with self._state:
+            self.busy = False
+            self.idle_since = time.monotonic()
+            ctx.session.forget_cancel()
         self.wfile.write(messages.ready_for_query(ctx.transaction_status()))
         self.wfile.flush()
 
@@ -270,10 +293,8 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
 
     def check_cancelled(self) -> None:
         """Between the steps of a statement, where the session would not notice: raises QueryCanceled."""
-        with self._state:
-            cancelled, self._cancelled = self._cancelled, False
-        if cancelled:
-            raise QueryCanceled("canceling statement due to user request")
+        if self.ctx is not None:
+            self.ctx.session.check()
 
     # Called from other threads
 
@@ -282,7 +303,6 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
         with self._state:
             ctx = self.ctx
             if self.busy and ctx is not None:
-                self._cancelled = True
                 ctx.session.cancel()
 
     def terminate(self, reason: SqlError) -> None:
@@ -298,7 +318,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
 
     def _set_busy(self, *, busy: bool) -> None:
         with self._state:
-            self.busy, self._cancelled = busy, False
+            self.busy = busy
             if not busy:
                 self.idle_since = time.monotonic()
 

@@ -41,16 +41,18 @@ def receive_copy(connection: Connection, ctx: Context, copy: CopyIn) -> int:
     binary = copy.options.format is CopyFormat.BINARY
     connection.wfile.write(messages.copy_response(messages.COPY_IN_RESPONSE, len(copy.fields), binary=binary))
     connection.wfile.flush()
-    try:
-        count = 0
-        for batch in _batches(connection, make_decoder(copy, ctx.session.time_zone())):
-            copy.sink.write(batch)
-            count += batch.num_rows
-        connection.check_cancelled()
-    except BaseException:
-        copy.sink.abort()
-        raise
-    copy.sink.finish()
+    with copy.limit:
+        try:
+            count = 0
+            for batch in _batches(connection, make_decoder(copy, ctx.session.time_zone())):
+                connection.check_cancelled()
+                copy.sink.write(batch)
+                count += batch.num_rows
+            connection.check_cancelled()
+        except BaseException:
+            copy.sink.abort()
+            raise
+        copy.sink.finish()
     return count
 
 

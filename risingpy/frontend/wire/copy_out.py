@@ -46,6 +46,7 @@ def send_copy(connection: Connection, ctx: Context, copy: CopyOut, rows: RowStre
                 write(messages.message(messages.COPY_DATA, HEADER + first[_PREFIX_BYTES:]))
                 batch, count = batch.slice(1), 1
             for piece in encode_copy(batch, copy.fields, copy.options, time_zone):
+                connection.check_cancelled()
                 write(piece)
             count += batch.num_rows
     finally:

@@ -4,7 +4,7 @@
     server.start()      # listening; server.port says where
     server.stop()       # every client is told 57P01
 
-Threads: one that accepts, one per connection, and a watchman that looks once a second for startups that take too
+Threads: one that accepts, one per connection, and a watchman that looks four times a second for startups that take too
 long, sessions that idle too long, and clients that vanished while their statement runs.
 """
 
@@ -29,7 +29,7 @@ from risingpy.frontend.wire.session_protocol import Session, StartupParameters
 
 _log = logging.getLogger(__name__)
 
-_WATCH_SECONDS = 1.0
+_WATCH_SECONDS = 0.25
 _UNADMITTED_SPARE = 64  # sockets beyond max_connections: CancelRequests, and clients to be told that it is full
 
 

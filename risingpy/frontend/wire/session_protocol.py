@@ -18,6 +18,7 @@ protocol, at the client's Sync in the extended one).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -122,12 +123,16 @@ class CopySink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CopyIn:
-    """COPY relation FROM STDIN. `relation` is the name that error contexts show (`COPY relation, line n`)."""
+    """COPY relation FROM STDIN. `relation` is the name that error contexts show (`COPY relation, line n`).
+
+    The rows are taken within `limit`: statement_timeout counts the time in which the client sends them.
+    """
 
     relation: str
     fields: tuple[Field, ...]
     options: CopyOptions
     sink: CopySink
+    limit: AbstractContextManager[object] = field(default_factory=nullcontext)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +244,15 @@ class Session(Protocol):
     def cancel(self) -> None:
         """Ends the running statement with QueryCanceled. From any thread, at any time; does nothing when none runs.
 
-        The server forwards a CancelRequest only while the connection is busy, so: set a flag here, clear it where
-        `execute` begins.
+        The server forwards a CancelRequest only while the connection is busy. It holds for all that the client's series
+        still does, `split` and `prepare` too, until `fail`, `sync` or `forget_cancel`.
         """
+
+    def check(self) -> None:
+        """Raises QueryCanceled after `cancel`: for what the wire layer does of a statement."""
+
+    def forget_cancel(self) -> None:
+        """The series has been answered: a `cancel` that came too late for it ends nothing that comes later."""
 
     def close(self) -> None:
         """The connection is gone: roll back and release everything. Called once, by the connection's thread."""

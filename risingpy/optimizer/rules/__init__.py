@@ -8,9 +8,11 @@ statements before a plan is run, explained or streamed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+from risingpy.errors import Check, unchecked
 from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.common_factors import common_factors
 from risingpy.optimizer.rules.constant_folding import constant_folding
@@ -55,22 +57,27 @@ PIPELINE: tuple[Rule, ...] = (
 STREAM_PIPELINE: tuple[Rule, ...] = (temporal_filter, single_row_join, distinct_to_group)
 
 
-def optimize(plan: LogicalPlan) -> LogicalPlan:
-    """The plan after all rules."""
-    for rule in PIPELINE:
-        plan = rule(plan)
-    return plan
+def optimize(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
+    """The plan after all rules; `check` is asked before each. Raises StatementTooComplex for what is too large."""
+    check_size(plan)
+    return _after(PIPELINE, plan, check)
 
 
-def optimize_for_stream(plan: LogicalPlan) -> LogicalPlan:
+def optimize_for_stream(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
     """An optimized plan after the rules for views. Raises FeatureNotSupported for what no view can do with now()."""
-    for rule in STREAM_PIPELINE:
+    return _after(STREAM_PIPELINE, plan, check)
+
+
+def _after(rules: Sequence[Rule], plan: LogicalPlan, check: Check) -> LogicalPlan:
+    for rule in rules:
+        check()
         plan = rule(plan)
     return plan
 
 
 def steps(plan: LogicalPlan, *, for_stream: bool) -> Iterator[tuple[str, LogicalPlan]]:
     """(the rule's name, the plan after it) for each rule that changes something; `for_stream`: those for views too."""
+    check_size(plan)
     for rule in (*PIPELINE, *(STREAM_PIPELINE if for_stream else ())):
         before, plan = plan, rule(plan)
         if plan != before:

@@ -161,7 +161,6 @@ class FakeSession:
     # Running
 
     def execute(self, prepared: Prepared, parameters: Sequence[object | None]) -> Result:
-        self.cancelled.clear()
         statement = prepared.plan
         assert isinstance(statement, FakeStatement)
         text = statement.text
@@ -282,6 +281,13 @@ class FakeSession:
     def cancel(self) -> None:
         self.cancelled.set()
         self.connection.interrupt()
+
+    def check(self) -> None:
+        if self.cancelled.is_set():
+            raise QueryCanceled("canceling statement due to user request")
+
+    def forget_cancel(self) -> None:
+        self.cancelled.clear()
 
     def close(self) -> None:
         self.closed = True

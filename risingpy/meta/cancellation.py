@@ -1,0 +1,21 @@
+"""A statement's `cancelled` event, as what work without threads or clocks is given to ask."""
+
+from __future__ import annotations
+
+import threading
+
+from risingpy.errors import Check, QueryCanceled, unchecked
+
+Cancelled = threading.Event | None
+
+
+def check_of(cancelled: Cancelled) -> Check:
+    """Raises QueryCanceled once the event is set."""
+    if cancelled is None:
+        return unchecked
+
+    def check() -> None:
+        if cancelled.is_set():
+            raise QueryCanceled("canceling statement due to user request")
+
+    return check
