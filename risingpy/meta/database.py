@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import RowIds
 from risingpy.meta.system_parameters import shown_parameters
-from risingpy.meta.table_locks import TableLocks
+from risingpy.meta.table_locks import HeldTable, LockMode, TableLocks
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
 from risingpy.storage.log_spill import Spill
 from risingpy.storage.state_store import ReadView
@@ -174,16 +174,17 @@ class Database:
 
     # Writes
 
-    def table_lock(self, table_id: int, cancelled: threading.Event | None = None) -> AbstractContextManager[None]:
+    def table_lock(
+        self, table_id: int, cancelled: threading.Event | None = None, *, process_id: int = 0
+    ) -> AbstractContextManager[None]:
         """Holds a table alone: for statements that read before they write. Reentrant in a thread."""
-        return self._locks.of(table_id).exclusive(cancelled)
+        return self._locks.held((table_id,), LockMode.ALONE, cancelled, process_id=process_id)
 
-    def acquire_table(self, table_id: int, cancelled: threading.Event | None = None) -> None:
-        """`table_lock` for a transaction: held until `release_table`, in the same thread."""
-        self._locks.of(table_id).acquire(cancelled)
-
-    def release_table(self, table_id: int) -> None:
-        self._locks.of(table_id).release()
+    def acquire_table(
+        self, table_id: int, cancelled: threading.Event | None = None, *, process_id: int = 0
+    ) -> HeldTable:
+        """`table_lock` for a transaction: held until it is released."""
+        return self._locks.acquire(table_id, LockMode.ALONE, cancelled, process_id=process_id)
 
     def next_row_ids(self, count: int) -> int:
         """The first of `count` consecutive fresh values for `_row_id`."""
@@ -194,14 +195,15 @@ class Database:
         """A file for rows that are to be written together and are too many for memory."""
         return self._log.spill()
 
-    def write(self, changes: Sequence[TableChange], cancelled: threading.Event | None = None) -> int:
+    def write(
+        self, changes: Sequence[TableChange], cancelled: threading.Event | None = None, *, process_id: int = 0
+    ) -> int:
         """Makes the changes durable as one atomic group; returns the lsn to wait for to read them.
 
         Raises SerializationFailure if a table's definition changed since the statement was planned.
         """
-        with ExitStack() as locks:
-            for table_id in sorted({change.table_id for change in changes}):
-                locks.enter_context(self._locks.of(table_id).shared(cancelled))
+        tables = {change.table_id for change in changes}
+        with self._locks.held(tables, LockMode.SHARED, cancelled, process_id=process_id):
             for change in changes:
                 refuse_stale(self.catalog, change)
             return self._log.append(changes)
@@ -280,11 +282,11 @@ class Database:
         if_exists: bool,
         cascade: bool,
         cancelled: threading.Event | None = None,
+        process_id: int = 0,
     ) -> tuple[str, ...]:
         """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
-        with ExitStack() as locks:
-            for relation_id in sorted({relation.relation_id for relation in ddl.drop_targets(self.state, names)}):
-                locks.enter_context(self._locks.of(relation_id).exclusive(cancelled))
+        tables = {relation.relation_id for relation in ddl.drop_targets(self.state, names)}
+        with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
             return self._notices_of(
                 lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
             )
@@ -320,9 +322,22 @@ class Database:
         """Copies the database, as it is at one committed epoch, to a new directory; returns the epoch."""
         return back_up(target, self.data_dir, self._loop.change, self._store, self._meta_store)
 
-    def drop_schema(self, name: str, *, if_exists: bool, cascade: bool) -> tuple[str, ...]:
+    def drop_schema(
+        self,
+        name: str,
+        *,
+        if_exists: bool,
+        cascade: bool,
+        cancelled: threading.Event | None = None,
+        process_id: int = 0,
+    ) -> tuple[str, ...]:
         """Drops a schema; returns notices."""
-        return self._notices_of(lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade))
+        relations = self.state.catalog.relations.values()
+        tables = {each.relation_id for each in relations if cascade and each.schema_name == name}
+        with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
+            return self._notices_of(
+                lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
+            )
 
     def _notices_of(
         self,
