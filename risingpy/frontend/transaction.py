@@ -19,7 +19,7 @@ from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
 from risingpy.executors.conflicts import ConflictRule, standing_rows
 from risingpy.meta.database import Database
 from risingpy.meta.dml_log import TableChange
-from risingpy.meta.table_locks import HeldTable
+from risingpy.meta.table_locks import HeldTable, LockMode
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.plan import ConflictBehavior
 from risingpy.storage.group_keys import group_rows
@@ -74,7 +74,8 @@ class Transaction:
     def hold(self, table_id: int, cancelled: threading.Event) -> None:
         """Holds the table until the transaction ends, and waits until all that was logged before is applied."""
         if all(held.table_id != table_id for held in self._held):
-            self._held.append(self.database.acquire_table(table_id, cancelled, process_id=self.process_id))
+            locks = self.database.locks
+            self._held.append(locks.acquire(table_id, LockMode.ALONE, cancelled, process_id=self.process_id))
         self.database.wait_for_lsn(self.database.last_lsn, cancelled)
 
     def write(self, change: TableChange) -> None:

@@ -29,7 +29,7 @@ from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import RowIds
 from risingpy.meta.system_parameters import shown_parameters
-from risingpy.meta.table_locks import HeldTable, LockMode, TableLocks
+from risingpy.meta.table_locks import LockMode, TableLocks
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
 from risingpy.storage.log_spill import Spill
 from risingpy.storage.state_store import ReadView
@@ -62,7 +62,7 @@ class Database:
         self._row_ids = RowIds(self._meta_store)
         self._row_id_guard = threading.Lock()
         self.identity_counters = IdentityCounters(self._meta_store, data_dir)
-        self._locks = TableLocks()
+        self.locks = TableLocks()
         self._sources = SourceOffsets()
         self._loop: BarrierLoop
         self._catalog: tuple[Catalog, Catalog] | None = None  # the state's, and the same with internal tables
@@ -178,13 +178,7 @@ class Database:
         self, table_id: int, cancelled: threading.Event | None = None, *, process_id: int = 0
     ) -> AbstractContextManager[None]:
         """Holds a table alone: for statements that read before they write. Reentrant in a thread."""
-        return self._locks.held((table_id,), LockMode.ALONE, cancelled, process_id=process_id)
-
-    def acquire_table(
-        self, table_id: int, cancelled: threading.Event | None = None, *, process_id: int = 0
-    ) -> HeldTable:
-        """`table_lock` for a transaction: held until it is released."""
-        return self._locks.acquire(table_id, LockMode.ALONE, cancelled, process_id=process_id)
+        return self.locks.held((table_id,), LockMode.ALONE, cancelled, process_id=process_id)
 
     def next_row_ids(self, count: int) -> int:
         """The first of `count` consecutive fresh values for `_row_id`."""
@@ -203,7 +197,7 @@ class Database:
         Raises SerializationFailure if a table's definition changed since the statement was planned.
         """
         tables = {change.table_id for change in changes}
-        with self._locks.held(tables, LockMode.SHARED, cancelled, process_id=process_id):
+        with self.locks.held(tables, LockMode.SHARED, cancelled, process_id=process_id):
             for change in changes:
                 refuse_stale(self.catalog, change)
             return self._log.append(changes)
@@ -286,7 +280,7 @@ class Database:
     ) -> tuple[str, ...]:
         """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
         tables = {relation.relation_id for relation in ddl.drop_targets(self.state, names)}
-        with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
+        with self.locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
             return self._notices_of(
                 lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
             )
@@ -334,7 +328,7 @@ class Database:
         """Drops a schema; returns notices."""
         relations = self.state.catalog.relations.values()
         tables = {each.relation_id for each in relations if cascade and each.schema_name == name}
-        with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
+        with self.locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
             return self._notices_of(
                 lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
             )

@@ -158,4 +158,5 @@ def test_an_update_that_waited_for_an_alter_goes_on_with_the_new_form(
         assert started.wait(5) and not done.wait(0.3)
         table.run("ALTER TABLE t ADD COLUMN extra int DEFAULT 7")
     assert done.wait(10) and errors == []
+    table.run("FLUSH")
     assert sorted(table.run("SELECT * FROM t")) == [(1, 2, 7), (2, 2, 7)]
