@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.meta import ddl, schema_change
 from risingpy.meta.backup import back_up
