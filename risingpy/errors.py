@@ -239,7 +239,12 @@ class SerializationFailure(SqlError):
 
 
 class StalePlan(SerializationFailure):
-    """A relation was altered after the statement was planned. The session plans again; where it cannot, the client."""
+    """A relation was altered after the statement was planned. The session plans again; where it cannot, the client.
+
+    `written` is the table's id if the statement was to write to it.
+    """
+
+    written: int | None = None
 
 
 class DeadlockDetected(SqlError):

@@ -10,7 +10,6 @@ from typing import assert_never
 
 import pyarrow as pa
 
-import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.build_aggregate import local_calls, state_calls
 from risingpy.executors.build_join import as_of_join, hash_join, temporal_join
 from risingpy.executors.build_leaves import leaf, received

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from risingpy.connectors.file_source import FileSourceOptions, read_rows
 from risingpy.executors.epoch_descriptor import EpochDescriptor, SplitRange, graph_path
+from risingpy.executors.expression.stored_casts import cast_stored
 from risingpy.executors.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
 from risingpy.optimizer.catalog import Relation
@@ -99,7 +100,7 @@ class EpochWorker:
     def store(self, shard: int, shards: int) -> ShardStore:
         if shard not in self._stores:
             directory = shard_directory(self.data_dir, shard, shards)
-            self._stores[shard] = ShardStore(directory, shard=shard, shards=shards)
+            self._stores[shard] = ShardStore(directory, shard=shard, shards=shards, cast=cast_stored)
         return self._stores[shard]
 
     def logged(self, descriptor: EpochDescriptor) -> dict[int, pa.Table]:

@@ -184,7 +184,7 @@ class BatchRunner:
                 hint="Create a materialized view over it and query that.",
             )
         table = StorageTable(relation.table, snapshot.view)
-        changes = self._transaction.changes_of(relation.relation_id)
+        changes = self._transaction.changes_of(relation)
         if changes:
             everything = range(len(relation.columns))
             if lookup is None:

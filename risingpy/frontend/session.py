@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import pyarrow as pa
@@ -38,6 +38,7 @@ from risingpy.frontend.wire.portal import Portals, PreparedEntry
 from risingpy.frontend.wire.session_protocol import CopyIn, Notice, Prepared, Result, StartupParameters
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.database import Database, Snapshot
+from risingpy.meta.table_locks import LockMode
 from risingpy.optimizer.logical import LogicalPlan, Schema
 from risingpy.types import UNKNOWN, SqlType
 from risingpy.types.oids import type_by_oid
@@ -72,7 +73,9 @@ class ClientSession:
         self.database = database
         self.startup = startup
         self.settings = Settings(startup)
-        self.transaction = Transaction(database, last_lsn=database.lsn_of_earlier_runs)
+        self.transaction = Transaction(
+            database, last_lsn=database.lsn_of_earlier_runs, process_id=startup.process_id
+        )
         self.cancelled = threading.Event()
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()
@@ -283,19 +286,27 @@ class ClientSession:
         prepared: Prepared,
         parameters: Parameters,
     ) -> Result:
-        """Runs the statement as the catalog is now: bound anew, if need be again while others alter what it reads."""
+        """Runs the statement as the catalog is now: bound anew, if need be again while others alter what it reads.
+
+        The table that it writes to it holds from the second time on: a stream of ALTERs could go on for ever.
+        """
         in_transaction = self.transaction.is_open  # what it wrote before cannot be planned again
-        for tries_left in reversed(range(TRIES_OF_A_STALE_PLAN)):
-            plan = self._prepare(statement, oids)
-            if plan.parameter_types != types:  # the values were sent for these types
-                plan = self._prepare(statement, tuple(type_.oid for type_ in types))
-            if prepared.fields is not None and plan.fields != prepared.fields:
-                raise FeatureNotSupported("cached plan must not change result type")
-            try:
-                return _begun(plan.run(parameters))
-            except StalePlan:
-                if in_transaction or not tries_left:
-                    raise
+        with ExitStack() as kept:
+            for tries_left in reversed(range(TRIES_OF_A_STALE_PLAN)):
+                plan = self._prepare(statement, oids)
+                if plan.parameter_types != types:  # the values were sent for these types
+                    plan = self._prepare(statement, tuple(type_.oid for type_ in types))
+                if prepared.fields is not None and plan.fields != prepared.fields:
+                    raise FeatureNotSupported("cached plan must not change result type")
+                try:
+                    return _begun(plan.run(parameters))
+                except StalePlan as stale:
+                    if in_transaction or not tries_left:
+                        raise
+                    if stale.written is not None:
+                        locks, process_id = self.database.locks, self.startup.process_id
+                        table = locks.held((stale.written,), LockMode.SHARED, self.cancelled, process_id=process_id)
+                        kept.enter_context(table)
         raise AssertionError("the last try returns or raises")
 
     def _prepare(self, statement: ParsedStatement | SystemStatement, oids: tuple[int, ...]) -> PreparedStatement:

@@ -14,11 +14,12 @@ from enum import Enum
 import numpy as np
 import pyarrow as pa
 
-from risingpy.errors import IoError, UndefinedSavepoint
+from risingpy.errors import IoError, StalePlan, UndefinedSavepoint
 from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
 from risingpy.executors.conflicts import ConflictRule, standing_rows
 from risingpy.meta.database import Database
 from risingpy.meta.dml_log import TableChange
+from risingpy.meta.table_locks import HeldTable, LockMode
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.plan import ConflictBehavior
 from risingpy.storage.group_keys import group_rows
@@ -52,8 +53,9 @@ class Transaction:
     implicit: bool = False  # several statements of one text, or up to the client's Sync
     read_only: bool = False
     last_lsn: int = 0
+    process_id: int = 0  # what messages call the session by
     _changes: list[TableChange] = field(default_factory=list)
-    _held: list[int] = field(default_factory=list)
+    _held: list[HeldTable] = field(default_factory=list)
     _savepoints: list[_Savepoint] = field(default_factory=list)
 
     @property
@@ -71,9 +73,9 @@ class Transaction:
 
     def hold(self, table_id: int, cancelled: threading.Event) -> None:
         """Holds the table until the transaction ends, and waits until all that was logged before is applied."""
-        if table_id not in self._held:
-            self.database.acquire_table(table_id, cancelled)
-            self._held.append(table_id)
+        if all(held.table_id != table_id for held in self._held):
+            locks = self.database.locks
+            self._held.append(locks.acquire(table_id, LockMode.ALONE, cancelled, process_id=self.process_id))
         self.database.wait_for_lsn(self.database.last_lsn, cancelled)
 
     def write(self, change: TableChange) -> None:
@@ -104,7 +106,7 @@ class Transaction:
         changes, self._changes = self._changes, []
         try:
             if changes:
-                self.last_lsn = self.database.write(changes, cancelled)
+                self.last_lsn = self.database.write(changes, cancelled, process_id=self.process_id)
         except IoError:
             raise  # the group may be in the log all the same, and then needs its spills
         except BaseException:
@@ -136,9 +138,18 @@ class Transaction:
         """The tables that this transaction has written to."""
         return frozenset(change.table_id for change in self._changes)
 
-    def changes_of(self, table_id: int) -> list[pa.Table]:
-        """The chunks that this transaction wrote to a table so far."""
-        return [change.chunk for change in self._changes if change.table_id == table_id]
+    def changes_of(self, table: Relation) -> list[pa.Table]:
+        """The chunks that this transaction wrote to a table so far.
+
+        StalePlan if they were written to the table's form before an ALTER, which the commit will refuse.
+        """
+        changes = [change for change in self._changes if change.table_id == table.relation_id]
+        if any(change.version != table.version for change in changes):
+            raise StalePlan(
+                f'table "{table.name}" was altered after this transaction had written to it',
+                hint="Run the transaction again.",
+            )
+        return [change.chunk for change in changes]
 
     def _end(self) -> None:
         self.status = TransactionStatus.IDLE
@@ -163,8 +174,8 @@ class Transaction:
         """Releases the tables beyond the first `kept`: nothing that is still to be logged was read from them."""
         released = self._held[kept:]
         del self._held[kept:]
-        for table_id in released:
-            self.database.release_table(table_id)
+        for held in released:
+            held.release()
 
 
 def _discard_spills(changes: list[TableChange]) -> None:

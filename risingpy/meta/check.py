@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from risingpy.errors import SqlError
+from risingpy.executors.expression.stored_casts import cast_stored
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore
 from risingpy.storage.log_reader import LogReader
@@ -78,7 +79,8 @@ def _check_shard(
             store.require()
         snapshot = store.newest()
         try:
-            problems = list(find_problems(snapshot, tables, state.purge, vnodes_of_shard(shard, state.shards)))
+            owned = vnodes_of_shard(shard, state.shards)
+            problems = list(find_problems(snapshot, tables, state.purge, owned, cast_stored))
             with snapshot.use() as transaction:
                 noted = read_statistics(snapshot.environment, transaction)
             return sum(table.rows for table in noted.values()), problems

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import risingpy.executors.expression.stored_casts  # noqa: F401 - storage reads old rows through it
 from risingpy.executors.expression.query_engines import QueryEngines
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.meta import ddl, schema_change
@@ -31,7 +30,7 @@ from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import RowIds
 from risingpy.meta.system_parameters import shown_parameters
-from risingpy.meta.table_locks import TableLocks
+from risingpy.meta.table_locks import LockMode, TableLocks
 from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
 from risingpy.storage.log_spill import Spill
 from risingpy.storage.state_store import ReadView
@@ -65,7 +64,7 @@ class Database:
         self._row_id_guard = threading.Lock()
         self.identity_counters = IdentityCounters(self._meta_store, data_dir)
         self.query_engines = QueryEngines(data_dir)
-        self._locks = TableLocks()
+        self.locks = TableLocks()
         self._sources = SourceOffsets()
         self._loop: BarrierLoop
         self._catalog: tuple[Catalog, Catalog] | None = None  # the state's, and the same with internal tables
@@ -178,16 +177,11 @@ class Database:
 
     # Writes
 
-    def table_lock(self, table_id: int, cancelled: Cancelled = None) -> AbstractContextManager[None]:
+    def table_lock(
+        self, table_id: int, cancelled: Cancelled = None, *, process_id: int = 0
+    ) -> AbstractContextManager[None]:
         """Holds a table alone: for statements that read before they write. Reentrant in a thread."""
-        return self._locks.of(table_id).exclusive(cancelled)
-
-    def acquire_table(self, table_id: int, cancelled: Cancelled = None) -> None:
-        """`table_lock` for a transaction: held until `release_table`, in the same thread."""
-        self._locks.of(table_id).acquire(cancelled)
-
-    def release_table(self, table_id: int) -> None:
-        self._locks.of(table_id).release()
+        return self.locks.held((table_id,), LockMode.ALONE, cancelled, process_id=process_id)
 
     def next_row_ids(self, count: int) -> int:
         """The first of `count` consecutive fresh values for `_row_id`."""
@@ -198,14 +192,15 @@ class Database:
         """A file for rows that are to be written together and are too many for memory."""
         return self._log.spill()
 
-    def write(self, changes: Sequence[TableChange], cancelled: Cancelled = None) -> int:
+    def write(
+        self, changes: Sequence[TableChange], cancelled: Cancelled = None, *, process_id: int = 0
+    ) -> int:
         """Makes the changes durable as one atomic group; returns the lsn to wait for to read them.
 
         Raises SerializationFailure if a table's definition changed since the statement was planned.
         """
-        with ExitStack() as locks:
-            for table_id in sorted({change.table_id for change in changes}):
-                locks.enter_context(self._locks.of(table_id).shared(cancelled))
+        tables = {change.table_id for change in changes}
+        with self.locks.held(tables, LockMode.SHARED, cancelled, process_id=process_id):
             for change in changes:
                 refuse_stale(self.catalog, change)
             return self._log.append(changes)
@@ -276,12 +271,17 @@ class Database:
         return created
 
     def drop(
-        self, names: Sequence[ddl.DropTarget], *, if_exists: bool, cascade: bool, cancelled: Cancelled = None
+        self,
+        names: Sequence[ddl.DropTarget],
+        *,
+        if_exists: bool,
+        cascade: bool,
+        cancelled: Cancelled = None,
+        process_id: int = 0,
     ) -> tuple[str, ...]:
         """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
-        with ExitStack() as locks:
-            for relation_id in sorted({relation.relation_id for relation in ddl.drop_targets(self.state, names)}):
-                locks.enter_context(self._locks.of(relation_id).exclusive(cancelled))
+        tables = {relation.relation_id for relation in ddl.drop_targets(self.state, names)}
+        with self.locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
             return self._notices_of(
                 lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
             )
@@ -321,13 +321,22 @@ class Database:
 
         return back_up(target, self.data_dir, change, self._store, self._meta_store, check_of(cancelled))
 
-    def drop_schema(self, name: str, *, if_exists: bool, cascade: bool, cancelled: Cancelled = None) -> tuple[str, ...]:
+    def drop_schema(
+        self,
+        name: str,
+        *,
+        if_exists: bool,
+        cascade: bool,
+        cancelled: Cancelled = None,
+        process_id: int = 0,
+    ) -> tuple[str, ...]:
         """Drops a schema; returns notices."""
-
-        def change(state: MetaState) -> tuple[MetaState, Sequence[str]]:
-            return ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade)
-
-        return self._notices_of(change, cancelled)
+        relations = self.state.catalog.relations.values()
+        tables = {each.relation_id for each in relations if cascade and each.schema_name == name}
+        with self.locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
+            return self._notices_of(
+                lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
+            )
 
     def _notices_of(
         self,

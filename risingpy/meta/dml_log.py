@@ -49,7 +49,9 @@ def refuse_stale(catalog: Catalog, change: TableChange) -> None:
             hint="The server's log has the error. DROP the table and create it again.",
         )
     if relation.version != change.version:
-        raise StalePlan(f'table "{relation.name}" was altered meanwhile', hint="Run the statement again.")
+        stale = StalePlan(f'table "{relation.name}" was altered meanwhile', hint="Run the statement again.")
+        stale.written = change.table_id
+        raise stale
 
 
 class DmlLog:

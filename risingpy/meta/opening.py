@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from risingpy.executors.epoch_descriptor import run_directory
+from risingpy.executors.expression.stored_casts import cast_stored
 from risingpy.meta.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
@@ -47,6 +48,6 @@ def open_directory(data_dir: Path, parallelism: int) -> OpenedDirectory:
         remove_other_shards(data_dir, stored.shards)
     state = replace(without_unfinished_jobs(stored), graph_version=stored.graph_version + 1)
     states.commit(stored, state)
-    store = StateStore(data_dir, state.shards)
+    store = StateStore(data_dir, state.shards, cast=cast_stored)
     store.recover(state.committed.epoch)
     return OpenedDirectory(meta_store, states, state, store)

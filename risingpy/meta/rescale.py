@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from risingpy.executors.expression.stored_casts import cast_stored
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
 from risingpy.optimizer.fragments import nodes_of_fragment
@@ -73,7 +74,7 @@ def remove_other_shards(data_dir: Path, shards: int) -> None:
 
 
 def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
-    source = StateStore(data_dir, state.shards)
+    source = StateStore(data_dir, state.shards, cast=cast_stored)
     targets = [ShardStore(shard_directory(data_dir, k, shards), shard=k, shards=shards) for k in range(shards)]
     progress, bounds = _progress_tables(state), _bound_tables(state)
     copied = _copied_tables(state)

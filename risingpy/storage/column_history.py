@@ -2,6 +2,8 @@
 
 A row keeps the column ids of its time. `read_column` looks, in this order, for the column itself, for the mark of a
 NULL that was written, for the column's earlier form, and takes the recorded default otherwise.
+
+Casts are expressions, which storage knows nothing of: whoever opens a store passes the means to evaluate them.
 """
 
 from __future__ import annotations
@@ -11,18 +13,18 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from risingpy.errors import InternalError
 from risingpy.storage.row_encoding import decode_rows
 from risingpy.storage.table_schema import ColumnHistory, TableColumn
 from risingpy.types import BOOLEAN
 
 Cast = Callable[[object, pa.Array], pa.Array]
+"""Evaluates the expression of a `ColumnHistory.cast` over a column."""
 
-_casts: list[Cast] = []
 
-
-def set_cast(cast: Cast) -> None:
-    """Has `cast` evaluate the expressions of `ColumnHistory.cast`, which only the layers above understand."""
-    _casts[:] = [cast]
+def no_cast(expression: object, column: pa.Array) -> pa.Array:
+    """For stores without altered columns: InternalError if there is one all the same."""
+    raise InternalError("rows from before an ALTER COLUMN TYPE are read, and nobody passed the means to cast them")
 
 
 def null_mark(column: pa.Array) -> pa.Array:
@@ -30,7 +32,7 @@ def null_mark(column: pa.Array) -> pa.Array:
     return pc.if_else(column.is_null(), pa.scalar(True), pa.scalar(None, pa.bool_()))
 
 
-def read_column(values: pa.BinaryArray, column: TableColumn) -> pa.Array:
+def read_column(values: pa.BinaryArray, column: TableColumn, cast: Cast) -> pa.Array:
     """A column with a history, of column-aware rows; NULL where `values` is."""
     history = column.history
     assert history is not None
@@ -39,18 +41,17 @@ def read_column(values: pa.BinaryArray, column: TableColumn) -> pa.Array:
     old_rows = pc.sum(absent).as_py() or 0
     if not old_rows:
         return stored
-    before = _before(values.filter(absent), column, history)
+    before = _before(values.filter(absent), column, history, cast)
     return pc.replace_with_mask(stored, absent, before)
 
 
-def _before(rows: pa.BinaryArray, column: TableColumn, history: ColumnHistory) -> pa.Array:
+def _before(rows: pa.BinaryArray, column: TableColumn, history: ColumnHistory, cast: Cast) -> pa.Array:
     """The column's values in rows that were written before it was there."""
     earlier = history.earlier
     if earlier is None:
         return pa.repeat(pa.scalar(history.missing, column.type.arrow), len(rows))
     if earlier.history is not None:
-        old = read_column(rows, earlier)
+        old = read_column(rows, earlier, cast)
     else:
         (old,) = decode_rows(rows, [(earlier.column_id, earlier.type)])
-    (cast,) = _casts
     return cast(history.cast, old)

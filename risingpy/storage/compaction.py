@@ -80,15 +80,15 @@ def read_progress(environment: Environment, transaction: lmdb.Transaction) -> di
 
 
 def compact_rows(
-    rows: StoredRows, schema: TableSchema, progress: CompactionProgress, limit: int
+    rows: StoredRows, codec: TableCodec, progress: CompactionProgress, limit: int
 ) -> tuple[WriteBatch | None, CompactionProgress]:
     """Looks at the next `limit` rows: (those to rewrite, as they shall be stored, and where it has come to)."""
+    schema = codec.schema
     prefix = table_prefix(schema.table_id)
     page = read_block(rows, prefix, prefix_end(prefix), limit, after=progress.position)
     chosen: list[int] = np.flatnonzero(_with_foreign_columns(schema, page.values)).tolist()
     batch = None
     if len(chosen):
-        codec = TableCodec(schema)
         keys, values = (column.take(pa.array(chosen)) for column in (page.keys, page.values))
         columns = codec.decode(keys, values, range(len(schema.columns)))
         batch = WriteBatch(*codec.encode(columns, len(chosen)))

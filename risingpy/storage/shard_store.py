@@ -15,6 +15,7 @@ from types import TracebackType
 import lmdb
 
 from risingpy.errors import InternalError, IoError
+from risingpy.storage.column_history import Cast, no_cast
 from risingpy.storage.compaction import CompactionProgress, compact_rows, note_key
 from risingpy.storage.fault_points import reach
 from risingpy.storage.key_encoding import FORMAT_VERSION, HASH_VERSION, prefix_end, table_prefix
@@ -53,8 +54,12 @@ def shard_directory(data_dir: Path, shard: int, shards: int) -> Path:
 class ShardStore:
     """Opens its environment when it is first used: a process may make stores and then fork, not the reverse."""
 
-    def __init__(self, path: Path, *, shard: int, shards: int, map_size: int = MAP_BYTES) -> None:
+    def __init__(
+        self, path: Path, *, shard: int, shards: int, cast: Cast = no_cast, map_size: int = MAP_BYTES
+    ) -> None:
+        """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
         self.path = path
+        self._cast = cast
         self.shard = shard
         self.shards = shards
         self._map_size = map_size
@@ -72,7 +77,7 @@ class ShardStore:
         if len(self._codecs) > MAX_CODECS:
             self._codecs.clear()
         writer = ShardWriter(self._open(), self._read_in_order, epoch=epoch, stage=stage, committed=committed)
-        return EpochTransaction(self._open(), self._codecs, writer)
+        return EpochTransaction(self._open(), self._codecs, writer, self._cast)
 
     def fill(self, batch: WriteBatch) -> None:
         """Puts rows, durably, into a shard that no epoch has written yet."""
@@ -171,11 +176,14 @@ class ShardStore:
 class EpochTransaction:
     """One task's reads and writes of a shard in one epoch and stage, all of them or none."""
 
-    def __init__(self, environment: Environment, codecs: dict[int, TableCodec], writer: ShardWriter) -> None:
+    def __init__(
+        self, environment: Environment, codecs: dict[int, TableCodec], writer: ShardWriter, cast: Cast
+    ) -> None:
         self.epoch = writer.epoch
         self.stage = writer.stage
         self._environment = environment
         self._codecs = codecs
+        self._cast = cast
         self._turn = ExitStack()
         self._writer = writer
         self._tables: dict[int, StateTable] = {}
@@ -209,7 +217,7 @@ class EpochTransaction:
         """That of an earlier epoch, if it was for this very schema: comparing schemas would cost as much as a codec."""
         codec = self._codecs.get(schema.table_id)
         if codec is None or codec.schema is not schema:
-            codec = self._codecs[schema.table_id] = TableCodec(schema)
+            codec = self._codecs[schema.table_id] = TableCodec(schema, self._cast)
         return codec
 
     def purge(self, table_id: int, limit: int) -> bool:
@@ -237,7 +245,7 @@ class EpochTransaction:
         if progress.target != target:
             progress = CompactionProgress(target)
         if not progress.finished:
-            batch, progress = compact_rows(self._writer.in_order(schema.table_id), schema, progress, limit)
+            batch, progress = compact_rows(self._writer.in_order(schema.table_id), self._codec(schema), progress, limit)
             if batch is not None:
                 self._writer.rewrite(batch)
             self._writer.note(note_key(schema.table_id), progress.encode())

@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 from risingpy.errors import InternalError, SqlError
 from risingpy.storage import compaction
+from risingpy.storage.column_history import Cast, no_cast
 from risingpy.storage.compaction import CompactionProgress, read_progress
 from risingpy.storage.lmdb_environment import MAP_BYTES, Snapshot, SnapshotTooOld
 from risingpy.storage.shard_store import ShardStore, shard_directory
@@ -23,8 +24,10 @@ _BUSY_SECONDS = 0.05  # a view that is being read is looked at again so soon: a 
 class StateStore:
     """All shards of a data directory."""
 
-    def __init__(self, data_dir: Path, shards: int, *, map_size: int = MAP_BYTES) -> None:
+    def __init__(self, data_dir: Path, shards: int, *, cast: Cast = no_cast, map_size: int = MAP_BYTES) -> None:
+        """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
         self.shards = shards
+        self._cast = cast
         self._stores = [
             ShardStore(shard_directory(data_dir, shard, shards), shard=shard, shards=shards, map_size=map_size)
             for shard in range(shards)
@@ -54,7 +57,7 @@ class StateStore:
             for snapshot in snapshots:
                 snapshot.close()
             raise
-        view = ReadView(epoch, snapshots)
+        view = ReadView(epoch, snapshots, self._cast)
         self._views.add(view)
         return view
 
@@ -93,8 +96,9 @@ class ReadView:
     it can be cut: whoever reads it then gets SnapshotTooOld.
     """
 
-    def __init__(self, epoch: int, snapshots: list[Snapshot]) -> None:
+    def __init__(self, epoch: int, snapshots: list[Snapshot], cast: Cast = no_cast) -> None:
         self.epoch = epoch
+        self.cast = cast  # what reads its rows from before an ALTER COLUMN TYPE
         self.snapshots = snapshots
         self._holders = 1
         self._guard = threading.Lock()

@@ -30,7 +30,7 @@ class StorageTable:
     def __init__(self, schema: TableSchema, view: ReadView) -> None:
         self.schema = schema
         self._view = view
-        self._codec = TableCodec(schema)
+        self._codec = TableCodec(schema, view.cast)
 
     def scan(self, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """All rows, in no order; `columns` by position in the schema come out as c0, c1, …

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from risingpy.errors import SqlError
 from risingpy.storage.column_buffers import CorruptData
+from risingpy.storage.column_history import Cast, no_cast
 from risingpy.storage.key_encoding import table_prefix
 from risingpy.storage.lmdb_environment import Snapshot
 from risingpy.storage.mem_table import WriteBatch
@@ -48,17 +49,23 @@ def stored_rows(snapshot: Snapshot, without: Collection[int] = ()) -> Iterator[t
 
 
 def find_problems(
-    snapshot: Snapshot, tables: Mapping[int, TableSchema], dropped: Collection[int], owned: range
+    snapshot: Snapshot,
+    tables: Mapping[int, TableSchema],
+    dropped: Collection[int],
+    owned: range,
+    cast: Cast = no_cast,
 ) -> Iterator[str]:
     """A sentence for each thing that is wrong.
 
-    `dropped` are tables whose rows are being deleted, which do not count. `owned` are the shard's vnodes.
+    `dropped` are tables whose rows are being deleted, which do not count. `owned` are the shard's vnodes. `cast` reads
+    rows from before an ALTER COLUMN TYPE.
     """
     damaged = dict(_damaged_runs(snapshot))
     for table_id, reason in damaged.items():
         yield f"{_name(tables, table_id)}: {reason}"
     unread = {*dropped, *damaged}
-    yield from _damaged_rows(snapshot, tables, unread, owned)
+    codecs = {table_id: TableCodec(schema, cast) for table_id, schema in tables.items()}
+    yield from _damaged_rows(snapshot, tables, codecs, unread, owned)
     found = counted(snapshot, unread)
     with snapshot.use() as transaction:
         noted = read_statistics(snapshot.environment, transaction)
@@ -71,9 +78,12 @@ def find_problems(
 
 
 def _damaged_rows(
-    snapshot: Snapshot, tables: Mapping[int, TableSchema], unread: Collection[int], owned: range
+    snapshot: Snapshot,
+    tables: Mapping[int, TableSchema],
+    codecs: Mapping[int, TableCodec],
+    unread: Collection[int],
+    owned: range,
 ) -> Iterator[str]:
-    codecs = {table_id: TableCodec(schema) for table_id, schema in tables.items()}
     told: dict[int, int] = {}
     with rows_of(snapshot) as rows:
         for table_id, pairs in _batches(rows, unread):

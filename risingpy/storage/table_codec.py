@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.storage.column_buffers import CorruptData, longest, whole
-from risingpy.storage.column_history import null_mark, read_column
+from risingpy.storage.column_history import Cast, no_cast, null_mark, read_column
 from risingpy.storage.key_encoding import (
     MAX_KEY_BYTES,
     PREFIX_BYTES,
@@ -36,8 +36,10 @@ _LENGTH = struct.Struct(">I")
 class TableCodec:
     """Encodes and decodes rows of one schema. Tables that are written together may share the `known` keys."""
 
-    def __init__(self, schema: TableSchema) -> None:
+    def __init__(self, schema: TableSchema, cast: Cast = no_cast) -> None:
+        """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
         self.schema = schema
+        self._cast = cast
         self.types = [column.type for column in schema.columns]
         self._key = [column.index for column in schema.key]
         missing = set(range(len(schema.columns))) - {*self._key, *schema.value_columns}
@@ -151,7 +153,10 @@ class TableCodec:
         described = [self.schema.columns[column] for column in columns]
         plain = [(column.column_id, column.type) for column in described if column.history is None]
         decoded = iter(decode_rows(values, plain))
-        return [next(decoded) if column.history is None else read_column(values, column) for column in described]
+        return [
+            next(decoded) if column.history is None else read_column(values, column, self._cast)
+            for column in described
+        ]
 
 
 def _in_arrow(column: Sequence[bytes] | pa.BinaryArray) -> pa.BinaryArray:

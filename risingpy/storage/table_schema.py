@@ -46,7 +46,7 @@ class ColumnHistory:
     `missing` is the value that such a row has, as Arrow takes it: the DEFAULT of ADD COLUMN, evaluated once. A column
     of that kind cannot leave its NULLs out of the row, so a NULL is written as a `true` in column `null_id`.
     `earlier` is the column before ALTER COLUMN TYPE: a row that has it is read through `cast`, an expression of the
-    executors' over that one column, which storage does not look into (`column_history.set_cast`).
+    executors' over that one column, which storage does not look into (`column_history.Cast`).
     """
 
     null_id: int

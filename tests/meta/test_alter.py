@@ -46,9 +46,9 @@ def test_one_of_two_sessions_wins(server: Server, client: Client) -> None:
     planned = threading.Barrier(3)
     original = type(server.database).table_lock
 
-    def meet_first(self: Any, table_id: int, cancelled: Any = None) -> Any:
+    def meet_first(self: Any, table_id: int, *given: Any, **named: Any) -> Any:
         planned.wait(10)
-        return original(self, table_id, cancelled)
+        return original(self, table_id, *given, **named)
 
     server.database.table_lock = meet_first.__get__(server.database)  # type: ignore[method-assign]
     sides = [

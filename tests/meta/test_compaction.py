@@ -105,6 +105,7 @@ def test_an_epoch_that_fails_in_between_is_tried_again(server: Server, client: C
     check(client)
 
 
+@pytest.mark.in_process_only
 def test_a_crash_at_any_step_loses_nothing(
     server: Server, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,92 +1,254 @@
-"""Locks of tables."""
+"""Locks of tables: who waits for whom, whose turn it is, and that nobody waits in a circle."""
 
 from __future__ import annotations
 
+import random
 import threading
 import time
+from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
-from risingpy.errors import QueryCanceled
-from risingpy.meta.table_locks import TableLock
+from risingpy.errors import DeadlockDetected, QueryCanceled, SqlError
+from risingpy.meta.table_locks import HeldTable, LockMode, TableLocks
+from tests.meta.conftest import Server
+
+SHARED, ALONE = LockMode.SHARED, LockMode.ALONE
+A, B, C = 16384, 16385, 16386
+LONGEST_WAIT_SECONDS = 3.0  # of the stress: each holds a lock for some 10 ms, and the machine may be busy
 
 
-def test_sharers_do_not_wait_for_each_other() -> None:
-    lock = TableLock()
-    with lock.shared():
-        thread = threading.Thread(target=lambda: lock.shared().__enter__())
-        thread.start()
-        thread.join(timeout=2)
-        assert not thread.is_alive()
+class Worker:
+    """A thread that takes and gives back locks when it is told to."""
+
+    def __init__(self, locks: TableLocks, process_id: int) -> None:
+        self.locks = locks
+        self.process_id = process_id
+        self.cancelled = threading.Event()
+        self.held: dict[int, HeldTable] = {}
+        self.error: BaseException | None = None
+        self._thread: threading.Thread | None = None
+        self._jobs: list[Callable[[], None]] = []
+        self._has_job = threading.Semaphore(0)
+        self._done = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def take(self, table: int, mode: LockMode) -> bool:
+        """Whether it got the lock, or an error, within a moment; else it waits."""
+
+        def job() -> None:
+            self.held[table] = self.locks.acquire(table, mode, self.cancelled, process_id=self.process_id)
+
+        self._done.clear()
+        self._jobs.append(job)
+        self._has_job.release()
+        return self.has_ended(0.05)
+
+    def has_ended(self, seconds: float = 2.0) -> bool:
+        return self._done.wait(seconds)
+
+    def let_go(self) -> None:
+        for held in self.held.values():
+            held.release()
+        self.held = {}
+
+    def _run(self) -> None:
+        while True:
+            self._has_job.acquire()
+            try:
+                self._jobs.pop()()
+            except SqlError as error:
+                self.error = error
+            self._done.set()
+
+
+@pytest.fixture
+def workers() -> list[Worker]:
+    locks = TableLocks()
+    return [Worker(locks, 101 + number) for number in range(4)]
+
+
+def test_sharers_do_not_wait_for_each_other_and_others_do(workers: list[Worker]) -> None:
+    one, two, three, _ = workers
+    assert one.take(A, SHARED) and two.take(A, SHARED)
+    assert not three.take(A, ALONE)
+    one.let_go()
+    assert not three.has_ended(0.05)
+    two.let_go()
+    assert three.has_ended()
 
 
 def test_the_owner_may_come_again_and_share() -> None:
-    lock = TableLock()
-    with lock.exclusive(), lock.exclusive(), lock.shared():
+    locks = TableLocks()
+    with locks.held((A,), ALONE), locks.held((A, B), ALONE), locks.held((A,), SHARED):
         pass
-    with lock.shared():
+    with locks.held((A,), SHARED), locks.held((A,), ALONE):  # nobody else shares it
         pass
+    assert not locks._tables  # what nobody wants is forgotten
 
 
-def test_an_exclusive_waiter_goes_before_new_sharers() -> None:
-    lock, order = TableLock(), []
-
-    def alone() -> None:
-        with lock.exclusive():
-            order.append("alone")
-
-    def together() -> None:
-        with lock.shared():
-            order.append("together")
-
-    with lock.shared():
-        first = threading.Thread(target=alone)
-        first.start()
-        time.sleep(0.05)
-        second = threading.Thread(target=together)
-        second.start()
-        time.sleep(0.05)
-        assert order == []
-    first.join()
-    second.join()
-    assert order == ["alone", "together"]
+def test_whoever_waits_comes_in_turn(workers: list[Worker]) -> None:
+    """A stream of INSERTs starves no ALTER, one of ALTERs no INSERT."""
+    one, two, three, four = workers
+    assert one.take(A, SHARED)
+    assert not two.take(A, ALONE)
+    assert not three.take(A, SHARED)
+    assert not four.take(A, ALONE)
+    one.let_go()
+    assert two.has_ended() and not three.has_ended(0.05)
+    two.let_go()
+    assert three.has_ended() and not four.has_ended(0.05)
+    three.let_go()
+    assert four.has_ended()
 
 
-def test_a_waiter_can_be_cancelled() -> None:
-    lock, cancelled = TableLock(), threading.Event()
-    caught: list[BaseException] = []
+def test_a_loop_of_short_holds_does_not_starve_who_waits() -> None:
+    locks, stop, taken = TableLocks(), threading.Event(), Counter[str]()
 
-    def wait() -> None:
-        try:
-            lock.acquire(cancelled)
-        except QueryCanceled as error:
-            caught.append(error)
+    def again_and_again(name: str) -> None:
+        while not stop.is_set():
+            with locks.held((A,), ALONE):
+                taken[name] += 1
+                time.sleep(0.001)
 
-    with lock.exclusive():
-        thread = threading.Thread(target=wait)
-        thread.start()
-        cancelled.set()
-        thread.join(timeout=2)
-    assert [type(error) for error in caught] == [QueryCanceled]
-    with lock.shared():  # the waiter that gave up blocks nobody
-        pass
-
-
-@pytest.mark.parametrize("writers", [4])
-def test_exclusive_is_exclusive(writers: int) -> None:
-    lock, inside, most = TableLock(), 0, 0
-
-    def work() -> None:
-        nonlocal inside, most
-        for _ in range(50):
-            with lock.exclusive():
-                inside += 1
-                most = max(most, inside)
-                inside -= 1
-
-    threads = [threading.Thread(target=work) for _ in range(writers)]
+    threads = [threading.Thread(target=again_and_again, args=(name,)) for name in "xyz"]
     for thread in threads:
         thread.start()
+    time.sleep(0.5)
+    stop.set()
     for thread in threads:
         thread.join()
-    assert most == 1
+    assert min(taken.values()) * 2 > max(taken.values()), taken
+
+
+def test_a_waiter_can_be_cancelled(workers: list[Worker]) -> None:
+    one, two, three, _ = workers
+    assert one.take(A, SHARED)
+    assert not two.take(A, ALONE)
+    assert not three.take(A, SHARED)
+    two.cancelled.set()
+    assert two.has_ended() and isinstance(two.error, QueryCanceled)
+    assert three.has_ended() and three.error is None  # the waiter that gave up blocks nobody
+
+
+def test_two_that_wait_for_each_other(workers: list[Worker]) -> None:
+    one, two, _, _ = workers
+    assert one.take(A, ALONE) and two.take(B, ALONE)
+    assert not one.take(B, ALONE)
+    assert two.take(A, ALONE)
+    assert isinstance(two.error, DeadlockDetected)
+    assert two.error.message == "deadlock detected"
+    assert two.error.detail == (
+        "Process 102 waits for ExclusiveLock on relation 16384 of database 1; blocked by process 101.\n"
+        "Process 101 waits for ExclusiveLock on relation 16385 of database 1; blocked by process 102."
+    )
+    assert two.error.hint == "See server log for query details."
+    two.let_go()
+    assert one.has_ended() and one.error is None
+
+
+def test_a_circle_of_three_with_one_that_only_stands_in_the_queue(workers: list[Worker]) -> None:
+    one, two, three, four = workers
+    assert one.take(A, ALONE) and two.take(B, ALONE) and three.take(C, ALONE)
+    assert not four.take(A, ALONE)
+    assert not one.take(B, ALONE) and not two.take(C, ALONE)
+    assert three.take(A, SHARED)  # it would wait for one, and for four
+    assert isinstance(three.error, DeadlockDetected)
+
+
+def test_a_circle_through_a_shared_lock(workers: list[Worker]) -> None:
+    """A COMMIT of INSERTs into two tables shares the first while it waits for the second."""
+    one, two, _, _ = workers
+    assert one.take(A, SHARED) and two.take(B, ALONE)
+    assert not one.take(B, SHARED)
+    assert two.take(A, ALONE)
+    assert isinstance(two.error, DeadlockDetected)
+
+
+def test_two_sharers_that_both_want_it_alone(workers: list[Worker]) -> None:
+    one, two, three, _ = workers
+    assert one.take(A, SHARED) and two.take(A, SHARED)
+    assert not three.take(A, ALONE)
+    assert not one.take(A, ALONE)  # goes before the third, which waits for it
+    assert two.take(A, ALONE)
+    assert isinstance(two.error, DeadlockDetected)
+    two.let_go()
+    assert one.has_ended() and one.error is None and not three.has_ended(0.05)
+
+
+def test_a_circle_that_only_the_order_of_the_queue_closes_is_none(workers: list[Worker]) -> None:
+    one, two, three, _ = workers
+    assert one.take(A, SHARED) and three.take(B, ALONE)
+    assert not two.take(A, ALONE)  # for one
+    assert not one.take(B, ALONE)  # for three
+    assert three.take(A, SHARED) and three.error is None  # before two: it goes together with one
+
+
+def test_a_stress_of_transactions_and_ddl_ends_without_a_long_wait(server: Server) -> None:
+    """Transactions with savepoints over three tables in any order, and all that alters, indexes and drops them."""
+    setup = server.client()
+    for name in "abc":
+        setup.run(f"CREATE TABLE {name} (id int PRIMARY KEY, v int)")
+        setup.run(f"INSERT INTO {name} SELECT x, x FROM generate_series(1, 20) x")
+    crashed: list[tuple[str, Exception]] = []
+    end, slowest, said = time.monotonic() + 6, [(0.0, "")], Counter[str]()
+
+    def run(client: object, sql: str) -> bool:
+        began = time.monotonic()
+        try:
+            client.run(sql)  # type: ignore[attr-defined]
+            said["ok"] += 1
+            return True
+        except SqlError as error:
+            said[error.sqlstate] += 1
+            return False
+        except Exception as error:
+            crashed.append((sql, error))
+            raise
+        finally:
+            slowest.append((time.monotonic() - began, sql))
+
+    def transactions(seed: int) -> None:
+        chance, client = random.Random(seed), server.client()
+        while time.monotonic() < end:
+            going = run(client, "BEGIN")
+            for step in range(chance.randrange(1, 5)):
+                table, other = chance.choice("abc"), chance.choice("abc")
+                going = going and run(
+                    client,
+                    chance.choice(
+                        [
+                            f"UPDATE {table} SET v = v + 1 WHERE id < 5",
+                            f"DELETE FROM {table} WHERE id = {chance.randrange(100)}",
+                            f"INSERT INTO {table} (id, v) VALUES ({chance.randrange(20, 100)}, 1)",
+                            f"UPDATE {table} SET v = 0 WHERE id IN (SELECT id FROM {other} WHERE v > 90)",
+                            f"SAVEPOINT s{step}",
+                        ]
+                    ),
+                )
+                if not going and step and chance.random() < 0.5:
+                    going = run(client, f"ROLLBACK TO s{step - 1}")
+            run(client, "COMMIT" if going else "ROLLBACK")
+
+    def schema_changes(seed: int) -> None:
+        chance, client, number = random.Random(seed), server.client(), 0
+        while time.monotonic() < end:
+            table, number = chance.choice("abc"), number + 1
+            run(client, f"ALTER TABLE {table} ADD COLUMN x{number} int")
+            run(client, chance.choice([f"ALTER TABLE {table} DROP COLUMN x{number}", f"DROP TABLE IF EXISTS {table}z"]))
+            if number % 10 == 0:
+                run(client, f"CREATE INDEX i{number} ON {table} (v)")
+                run(client, f"DROP INDEX i{number}")
+                run(client, f"CREATE SCHEMA s{number}; CREATE TABLE s{number}.t (a int); DROP SCHEMA s{number} CASCADE")
+
+    threads = [threading.Thread(target=transactions, args=(seed,)) for seed in range(3)]
+    threads.append(threading.Thread(target=schema_changes, args=(9,)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert crashed == []
+    assert max(slowest)[0] < LONGEST_WAIT_SECONDS, max(slowest)
+    assert said["ok"] > 100 and set(said) <= {"ok", "40P01", "40001", "3B001", "25P02"}, said

@@ -1,6 +1,6 @@
 """Casts of stored rows: rows written before ALTER COLUMN TYPE are read through the cast that it recorded.
 
-Importing this module gives storage the means; it knows no expressions of its own.
+Storage knows no expressions of its own: whoever opens a store passes it `cast_stored`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import pyarrow as pa
 from risingpy.executors.change_chunk import INSERT
 from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.expression.nodes import Expr
-from risingpy.storage.column_history import set_cast
 
 
 @lru_cache(maxsize=256)
@@ -26,6 +25,3 @@ def cast_stored(expression: object, column: pa.Array) -> pa.Array:
     ops = pa.repeat(pa.scalar(INSERT, pa.int8()), len(column))
     rows, _ = _evaluator(cast(Expr, expression)).evaluate(pa.table([ops, column], names=["op", "c0"]))
     return rows.column(1).combine_chunks()
-
-
-set_cast(cast_stored)

@@ -80,7 +80,7 @@ def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
     for key, value in _configuration(settings, run_dir).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    require_local_master(session.sparkContext.master, "the master of the Spark session that is there")
+    require_local_master(str(session.sparkContext.master), "the master of the Spark session that is there")
     session.sparkContext.setLogLevel(settings.log_level)
     return session
 

@@ -72,7 +72,7 @@ def _check_table(relation: Relation, statement: AlterTable) -> None:
 
 def _alter(session: ClientSession, relation: Relation, statement: AlterTable) -> None:
     database = session.database
-    if session.transaction.changes_of(relation.relation_id):
+    if relation.relation_id in session.transaction.changed_tables:
         raise SqlError(
             f'cannot ALTER TABLE "{relation.name}" because this transaction has written to it',
             sqlstate="55006",
@@ -85,7 +85,8 @@ def _alter(session: ClientSession, relation: Relation, statement: AlterTable) ->
         session.notice(notice)
     if bound.relation == relation:
         return
-    with database.table_lock(relation.relation_id, session.cancelled):
+    process_id = session.startup.process_id
+    with database.table_lock(relation.relation_id, session.cancelled, process_id=process_id):
         database.wait_for_lsn(database.last_lsn, session.cancelled)
         check_unchanged(database.state, relation)
         for check in bound.checks:

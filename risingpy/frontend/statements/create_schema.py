@@ -33,7 +33,11 @@ def prepare_drop(
     def run(parameters: Parameters) -> Result:
         for name in statement.names:
             notices = session.database.drop_schema(
-                name, if_exists=statement.if_exists, cascade=statement.cascade, cancelled=session.cancelled
+                name,
+                if_exists=statement.if_exists,
+                cascade=statement.cascade,
+                cancelled=session.cancelled,
+                process_id=session.startup.process_id,
             )
             for notice in notices:
                 session.notice(notice)

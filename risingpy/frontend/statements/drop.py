@@ -23,7 +23,11 @@ def prepare(
             DropTarget(statement.kind, name.schema, name.name, session.search_path()) for name in statement.names
         ]
         notices = session.database.drop(
-            targets, if_exists=statement.if_exists, cascade=statement.cascade, cancelled=session.cancelled
+            targets,
+            if_exists=statement.if_exists,
+            cascade=statement.cascade,
+            cancelled=session.cancelled,
+            process_id=session.startup.process_id,
         )
         for notice in notices:
             session.notice(notice)

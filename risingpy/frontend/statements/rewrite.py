@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from risingpy.errors import StalePlan
 from risingpy.frontend.binder import BoundRewrite, bind_delete, bind_update
 from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
 from risingpy.frontend.prepared import Parameters, PreparedStatement
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 def prepare_update(
     session: ClientSession, parsed: ParsedStatement, statement: Update, parameter_types: Sequence[SqlType]
 ) -> PreparedStatement:
-    return _prepared(session, "UPDATE", _bound(session, bind_update, statement, parameter_types))
+    return _prepared(session, "UPDATE", lambda: _bound(session, bind_update, statement, parameter_types))
 
 
 def prepare_delete(
     session: ClientSession, parsed: ParsedStatement, statement: Delete, parameter_types: Sequence[SqlType]
 ) -> PreparedStatement:
-    return _prepared(session, "DELETE", _bound(session, bind_delete, statement, parameter_types))
+    return _prepared(session, "DELETE", lambda: _bound(session, bind_delete, statement, parameter_types))
 
 
 def _bound(
@@ -49,13 +50,18 @@ def _bound(
     )
 
 
-def _prepared(session: ClientSession, verb: str, bound: BoundRewrite) -> PreparedStatement:
-    plan = optimize(bound.plan, session.check)
-    width = len(bound.relation.columns)
+def _prepared(session: ClientSession, verb: str, bind: Callable[[], BoundRewrite]) -> PreparedStatement:
+    planned = bind()
+    planned_plan = optimize(planned.plan, session.check)
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, verb)
-        with _held(session, bound.relation.relation_id):
+        with _held(session, planned.relation.relation_id):
+            bound, plan = planned, planned_plan
+            if _was_altered(session, planned):  # while this waited. Nobody alters it from here on
+                bound = _bound_anew(session, planned, bind)
+                plan = optimize(bound.plan, session.check)
+            width = len(bound.relation.columns)
             found = session.run_to_table(plan, parameters)
             old = _columns(found, 0, width)
             new = _columns(found, width, width) if bound.has_new else None
@@ -69,7 +75,27 @@ def _prepared(session: ClientSession, verb: str, bound: BoundRewrite) -> Prepare
             write_rewritten(session, bound.relation, old, new)
         return Result(f"{verb} {found.num_rows}", returning_fields(bound.returning), answer)
 
-    return PreparedStatement(run, returning_fields(bound.returning), bound.parameter_types)
+    return PreparedStatement(run, returning_fields(planned.returning), planned.parameter_types)
+
+
+def _was_altered(session: ClientSession, planned: BoundRewrite) -> bool:
+    relation = session.database.catalog.relations.get(planned.relation.relation_id)
+    return relation is None or relation.version != planned.relation.version
+
+
+def _bound_anew(session: ClientSession, planned: BoundRewrite, bind: Callable[[], BoundRewrite]) -> BoundRewrite:
+    """The statement on the table as it is now; StalePlan if the client would get, or has given, something else.
+
+    Also if the transaction has rows of the old form to write: they will be refused.
+    """
+    bound = bind()
+    is_same = bound.relation.relation_id == planned.relation.relation_id
+    same_types = bound.parameter_types == planned.parameter_types
+    same_rows = returning_fields(bound.returning) == returning_fields(planned.returning)
+    has_written = planned.relation.relation_id in session.transaction.changed_tables
+    if has_written or not (is_same and same_types and same_rows):
+        raise StalePlan(f'table "{planned.relation.name}" was altered meanwhile', hint="Run the statement again.")
+    return bound
 
 
 @contextmanager
@@ -79,7 +105,7 @@ def _held(session: ClientSession, table_id: int) -> Iterator[None]:
         session.transaction.hold(table_id, session.cancelled)
         yield
         return
-    with session.database.table_lock(table_id, session.cancelled):
+    with session.database.table_lock(table_id, session.cancelled, process_id=session.startup.process_id):
         session.database.wait_for_lsn(session.database.last_lsn, session.cancelled)
         yield
 

@@ -120,3 +120,43 @@ def test_closing_rolls_back_and_frees_the_table(table: Any, connect: Callable[[]
     other.session.close()
     table.run("UPDATE t SET n = n + 1")
     assert sorted(table.run("SELECT n FROM t")) == [(2,), (3,)]
+
+
+@pytest.mark.parametrize("statement", ["SELECT * FROM t", "UPDATE t SET n = 0", "COMMIT"])
+def test_a_transaction_that_wrote_to_what_was_altered_since_must_run_again(
+    table: Any, connect: Callable[[], Any], statement: str
+) -> None:
+    table.run("BEGIN; INSERT INTO t VALUES (3, 3)")
+    connect().run("ALTER TABLE t ADD COLUMN extra int")
+    with pytest.raises(SqlError, match="altered") as caught:
+        table.run(statement)
+    assert caught.value.sqlstate == "40001"
+
+
+def test_an_update_that_waited_for_an_alter_goes_on_with_the_new_form(
+    table: Any, connect: Callable[[], Any]
+) -> None:
+    """Also in a transaction, where a statement is not planned again from outside."""
+    started, done = threading.Event(), threading.Event()
+    errors: list[BaseException] = []
+
+    def update() -> None:
+        other = connect()
+        try:
+            other.run("BEGIN")
+            started.set()
+            other.run("UPDATE t SET n = n + 1 WHERE id = 1")
+            other.run("COMMIT")
+        except BaseException as error:
+            errors.append(error)
+        done.set()
+
+    database = table.session.database
+    relation = database.catalog.find("t", "public", ())
+    with database.table_lock(relation.relation_id):
+        threading.Thread(target=update).start()
+        assert started.wait(5) and not done.wait(0.3)
+        table.run("ALTER TABLE t ADD COLUMN extra int DEFAULT 7")
+    assert done.wait(10) and errors == []
+    table.run("FLUSH")
+    assert sorted(table.run("SELECT * FROM t")) == [(1, 2, 7), (2, 2, 7)]
