@@ -228,6 +228,10 @@ class ClientSession:
         asked = parse_bytes(self.settings.get("statement_memory"))
         return StatementLimits(asked or share_of_memory(STATEMENT_SHARE), self.cancelled)
 
+    def database_names(self) -> tuple[str, ...]:
+        """What may stand in front of a schema: the database's name, and the one that the client calls it by."""
+        return self.database.catalog.database, self.startup.database
+
     def session_values(self) -> SessionValues:
         """What current_user and its like give."""
         path = [schema for schema in self.search_path() if schema in self.database.catalog.schemas]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -41,8 +42,17 @@ def read_column(values: pa.BinaryArray, column: TableColumn, cast: Cast) -> pa.A
     old_rows = pc.sum(absent).as_py() or 0
     if not old_rows:
         return stored
-    before = _before(values.filter(absent), column, history, cast)
-    return pc.replace_with_mask(stored, absent, before)
+    return _filled(stored, absent, _before(values.filter(absent), column, history, cast))
+
+
+def _filled(stored: pa.Array, absent: pa.BooleanArray, before: pa.Array) -> pa.Array:
+    """`stored` with the values of `before`, in order, where `absent` is true."""
+    if not pa.types.is_nested(stored.type):
+        return pc.replace_with_mask(stored, absent, before)
+    # Arrow has no such kernel for structs, lists and maps.
+    places = np.arange(len(stored))
+    places[absent.to_numpy(zero_copy_only=False)] = np.arange(len(stored), len(stored) + len(before))
+    return pa.concat_arrays([stored, before]).take(pa.array(places))
 
 
 def _before(rows: pa.BinaryArray, column: TableColumn, history: ColumnHistory, cast: Cast) -> pa.Array:

@@ -25,6 +25,7 @@ from risingpy.frontend.binder.context import BindContext, SessionValues, depth_l
 from risingpy.frontend.binder.ddl import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.from_clause import scan
+from risingpy.frontend.binder.fields_by_name import with_fields_of
 from risingpy.frontend.binder.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.identity import checked_type, identity_of
 from risingpy.frontend.binder.plans import project
@@ -286,12 +287,13 @@ class _Binder:
         """The new value from the old one, which is the expression's only column."""
         column = self.relation.columns[index]
         if action.using is None:
-            if not can_coerce(column.type, sql_type, Context.ASSIGNMENT):
+            stored = with_fields_of(InputRef(0, column.type), sql_type)
+            if not can_coerce(stored.type, sql_type, Context.ASSIGNMENT):
                 raise DatatypeMismatch(
                     f'column "{column.name}" cannot be cast automatically to type {sql_type}',
                     hint=f'You might need to specify "USING {column.name}::{sql_type}".',
                 )
-            return self._context.coercer.assign(Operand(InputRef(0, column.type), action.type.position), sql_type)
+            return self._context.coercer.assign(Operand(stored, action.type.position), sql_type)
         fields = scan(self.relation).schema
         scope = relation_scope(self.relation.name, None, fields, relation=self.relation.name)
         operand = ExpressionBinder(self._context, scope, "ALTER TABLE … USING").bind(action.using.tree)

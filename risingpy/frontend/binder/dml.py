@@ -359,9 +359,9 @@ def _returning(
 ) -> Returning | None:
     if items is None:
         return None
-    fields = scan(relation).schema
-    context = replace(context, subqueries=None)
-    binder = ExpressionBinder(context, relation_scope(alias, None, fields, relation=relation.name), "RETURNING")
+    schema = relation.schema_name if alias == relation.name else None
+    scope = relation_scope(alias, schema, scan(relation).schema, relation=relation.name)
+    binder = ExpressionBinder(replace(context, subqueries=None), scope, "RETURNING")
     columns = [column for item in items for column in expand(item.tree, binder)]
     exprs = tuple(context.coercer.settled(column.operand) for column in columns)
     return Returning(exprs, tuple(Field(c.name, e.type) for c, e in zip(columns, exprs, strict=True)))

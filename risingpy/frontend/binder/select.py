@@ -208,7 +208,8 @@ def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:
         if isinstance(tree, exp.Dot) and is_star(tree.expression):
             return [Item(name, Operand(expr, position), tree) for name, expr in fields_of(binder, tree)]
         bare = tree.this if isinstance(tree, exp.Alias) else tree
-        return [Item(output_name(tree), binder.bind(bare), bare)]
+        operand = binder.bind(bare)
+        return [Item(output_name(tree), operand, bare)]
     items = []
     for column in columns:
         expr = column.expr

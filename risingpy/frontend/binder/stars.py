@@ -1,4 +1,4 @@
-"""`*` and `t.*` in a select list, and what EXCEPT takes out of them: `SELECT * EXCEPT (a, t.b)`, as RisingWave has it."""
+"""`*` and `t.*` in a select list, and what EXCEPT takes out of them: `SELECT * EXCEPT (a)`, as in RisingWave."""
 
 from __future__ import annotations
 

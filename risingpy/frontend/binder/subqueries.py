@@ -16,6 +16,7 @@ from risingpy.executors.expression.nodes import SubqueryKind as Kind
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import Outer
 from risingpy.frontend.binder.expressions import BINARY, BINDERS, COMPARISONS, ExpressionBinder
+from risingpy.frontend.binder.names import COLUMN_NAME, NO_NAME
 from risingpy.frontend.binder.nested import compared_with_array
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.rows import compared_rows, in_list, row_fields
@@ -38,6 +39,7 @@ def bound_subquery(binder: ExpressionBinder, tree: exp.Expr) -> tuple[LogicalPla
 def scalars(binder: ExpressionBinder, tree: exp.Expr) -> list[Operand]:
     """One scalar subquery for each column of a query."""
     plan, outer = bound_subquery(binder, tree)
+    tree.meta[COLUMN_NAME] = plan.schema[0].name if plan.schema else NO_NAME
     operands = []
     for i, field in enumerate(plan.schema):
         column = project(plan, [InputRef(i, field.type)], [field.name]) if len(plan.schema) > 1 else plan

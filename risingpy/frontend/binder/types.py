@@ -96,6 +96,7 @@ _SERIAL_HINT = (
 )
 _ARRAY_SUFFIX = re.compile(r"(.*\S)\s*(?:\[\s*\d*\s*\]|\barray(?:\s*\[\s*\d+\s*\])?)", re.IGNORECASE | re.DOTALL)
 _CONSTRUCTED = re.compile(r"(struct|map)\s*[<(](.*)[>)]", re.IGNORECASE | re.DOTALL)
+_SYSTEM_SCHEMA = re.compile(r"^(?:[^.]+\.)?\s*pg_catalog\s*\.\s*")  # the database in front is the one there is
 _MODIFIERS = re.compile(r"\(([^)]*)\)")
 _INTERVAL_FIELDS = re.compile(r"^interval (year|month|day|hour|minute|second)( to (month|day|hour|minute|second))?$")
 _TIMES = (TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.INTERVAL)
@@ -166,7 +167,7 @@ def internal_name(text: str) -> str:
         return "row" if made[1].lower() == "struct" else "map"
     bare = " ".join(_MODIFIERS.sub(" ", text).split())
     folded = bare[1:-1] if bare.startswith('"') and bare.endswith('"') else bare.lower()
-    folded = folded.removeprefix("pg_catalog . ").removeprefix("pg_catalog.")
+    folded = _SYSTEM_SCHEMA.sub("", folded)
     if _INTERVAL_FIELDS.match(folded):
         return "interval"
     return _ALIASES.get(folded, folded)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from risingpy.errors import Check, SqlError, unchecked
+from risingpy.frontend.catalog.own_database import without_database
 from risingpy.frontend.catalog.recognize import SystemText, divide
 from risingpy.frontend.catalog.system_query import ResultColumn, SystemQueries
 from risingpy.frontend.catalog.system_relation import (
@@ -63,7 +64,8 @@ class SystemCatalog:
     def prepare(self, statement: SystemStatement, parameter_oids: Sequence[int]) -> PreparedStatement:
         """Binds a query of system relations."""
         try:
-            query = self._queries.prepare(statement.text, parameter_oids)
+            text = without_database(statement.text, self._session.database_names())
+            query = self._queries.prepare(text, parameter_oids)
         except SqlError as error:
             if error.position is not None:
                 error.position += statement.offset

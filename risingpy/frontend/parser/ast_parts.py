@@ -10,11 +10,12 @@ from sqlglot import exp
 
 @dataclass(frozen=True, slots=True)
 class ObjectName:
-    """A relation's name, perhaps with its schema."""
+    """A relation's or a function's name, perhaps with its schema and its database (`binder/database_names.py`)."""
 
     name: str
     schema: str | None
     position: int
+    database: str | None = None
 
     def __str__(self) -> str:
         return self.name if self.schema is None else f"{self.schema}.{self.name}"

@@ -110,14 +110,17 @@ class Cursor:
         return ColumnName(token.text if quoted else fold(token.text), token.start + 1)
 
     def object_name(self) -> ObjectName:
-        """`name` or `schema.name`; a third part, the database, is dropped."""
+        """`name`, `schema.name` or `database.schema.name`."""
         first = self.name()
         parts = [first.name]
         while self.accept("."):
             parts.append(self.any_word())
         if len(parts) > 3:
-            self.fail()
-        return ObjectName(parts[-1], parts[-2] if len(parts) > 1 else None, first.position)
+            shown = ".".join(parts)
+            self.fail_with(f"improper qualified name (too many dotted names): {shown}", first.position)
+        database, schema, name = [None, None, *parts][-3:]
+        assert name is not None
+        return ObjectName(name, schema, first.position, database)
 
     def string(self) -> str:
         token = self._parser._curr

@@ -10,11 +10,13 @@ from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlE
 from risingpy.executors.expression.nodes import InputRef
 from risingpy.executors.python import call_worker
 from risingpy.frontend.binder.context import make_context
+from risingpy.frontend.binder.database_names import check_databases
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.binder.user_functions import definition_text, inlined
 from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement
+from risingpy.frontend.parser.parse import parse
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.create_view import new_schema
 from risingpy.frontend.wire.session_protocol import Result
@@ -121,6 +123,7 @@ def _checked(session: ClientSession, function: FunctionDesc, statement: CreateFu
             raise FeatureNotSupported(f"a {function.kind.value} in SQL is not supported", hint="Say LANGUAGE python.")
         if function.batch:
             raise InvalidFunctionDefinition("only functions in Python take batches")
+        check_databases(parse(function.body), function.body, session.database_names())
         context = make_context(session.database.catalog, session.search_path(), (), session.session_values())
         args = [InputRef(number, type_) for number, type_ in enumerate(function.argument_types)]
         inlined(ExpressionBinder(context, Scope(), "a function's body"), function, args)

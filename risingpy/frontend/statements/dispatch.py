@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from risingpy.errors import FeatureNotSupported
+from risingpy.frontend.binder.database_names import check_databases
 from risingpy.frontend.catalog.recognize import find_system_name
 from risingpy.frontend.parser import ast
 from risingpy.frontend.prepared import PreparedStatement
@@ -102,6 +103,7 @@ def prepare_statement(
 ) -> PreparedStatement:
     """Binds a statement on the session's catalog snapshot."""
     statement: Any = parsed.statement
+    check_databases(statement, parsed.text, session.database_names())
     if isinstance(statement, _WITHOUT_SYSTEM_RELATIONS):
         _refuse_system_relations(parsed)
     prepare_one = _PREPARE.get(type(statement))

@@ -13,6 +13,7 @@ from risingpy.executors.expression.functions.cryptography import CRYPTOGRAPHY
 from risingpy.executors.expression.functions.dates_and_times import DATES_AND_TIMES
 from risingpy.executors.expression.functions.datetime_input import DATETIME_INPUT
 from risingpy.executors.expression.functions.datetime_output import DATETIME_OUTPUT
+from risingpy.executors.expression.functions.fields_by_name import FIELDS_BY_NAME
 from risingpy.executors.expression.functions.identifiers import IDENTIFIERS
 from risingpy.executors.expression.functions.identities import IDENTITIES
 from risingpy.executors.expression.functions.intervals import INTERVALS
@@ -59,6 +60,7 @@ FUNCTIONS: dict[str, Function] = {
     **WAITING,
     **JSONB_PATHS,
     **JSONB_RECORDS,
+    **FIELDS_BY_NAME,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]
