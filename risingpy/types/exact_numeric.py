@@ -78,7 +78,7 @@ def fit(type_: SqlType, value: Decimal) -> Decimal:
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)
     scale = min(max(-exponent, 0), type_.scale) if type_.is_wide else type_.scale
-    if value and value.adjusted() < -_MAX_DIGITS or not value:
+    if (value and value.adjusted() < -_MAX_DIGITS) or not value:
         return Decimal((0, (0,), -scale))
     rounded = value.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, _WIDE)
     if rounded and rounded.adjusted() >= room:

@@ -16,21 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InvalidTextRepresentation, SqlError
+from risingpy.types.date_units import unit_of
 from risingpy.types.sql_type import SqlType
 
-_MICROS = {
-    "microsecond": 1, "microseconds": 1, "us": 1, "usec": 1, "usecs": 1, "usecond": 1, "useconds": 1,
-    "millisecond": 1000, "milliseconds": 1000, "ms": 1000, "msec": 1000, "msecs": 1000,
-    "second": 1_000_000, "seconds": 1_000_000, "s": 1_000_000, "sec": 1_000_000, "secs": 1_000_000,
-    "minute": 60_000_000, "minutes": 60_000_000, "m": 60_000_000, "min": 60_000_000, "mins": 60_000_000,
-    "hour": 3_600_000_000, "hours": 3_600_000_000, "h": 3_600_000_000, "hr": 3_600_000_000, "hrs": 3_600_000_000,
-}  # fmt: skip
-_DAYS = {"day": 1, "days": 1, "d": 1, "week": 7, "weeks": 7, "w": 7}
-_MONTHS = {
-    "month": 1, "months": 1, "mon": 1, "mons": 1, "year": 12, "years": 12, "y": 12, "yr": 12, "yrs": 12,
-    "decade": 120, "decades": 120, "dec": 120, "decs": 120, "century": 1200, "centuries": 1200, "c": 1200, "cent": 1200,
-    "millennium": 12000, "millennia": 12000, "mil": 12000, "mils": 12000,
-}  # fmt: skip
+_MICROS = {"microseconds": 1, "milliseconds": 1000, "second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}
+_DAYS = {"day": 1, "week": 7}
+_MONTHS = {"month": 1, "year": 12, "decade": 120, "century": 1200, "millennium": 12000}
 _TOKEN = re.compile(
     r"(?P<clock>[+-]?\d+:\d{1,2}(?::\d{1,2})?(?:\.\d*)?)"
     r"|(?P<years>[+-]?\d+-\d{1,2}(?![\d-]))"
@@ -62,24 +53,23 @@ class _Sum:
         self.months = self.days = self.micros = 0
         self.seen: set[tuple[int, int, int]] = set()
 
-    def add(self, number: Fraction, unit: str) -> bool:
+    def add(self, number: Fraction, name: str) -> bool:
         """False if there is no such unit, or if it was there before."""
+        unit = unit_of(name) or ""
         scale = (_MICROS.get(unit, 0), _DAYS.get(unit, 0), _MONTHS.get(unit, 0))
-        if scale in self.seen:
+        if scale in self.seen or not any(scale):
             return False
         self.seen.add(scale)
         if unit in _MICROS:
             self.micros += round(number * _MICROS[unit])
         elif unit in _DAYS:
             self._add_days(number * _DAYS[unit])
-        elif unit in ("month", "months", "mon", "mons"):
+        elif unit == "month":
             whole = int(number)
             self.months += whole
             self._add_days((number - whole) * 30)
-        elif unit in _MONTHS:
-            self.months += round(number * _MONTHS[unit])
         else:
-            return False
+            self.months += round(number * _MONTHS[unit])
         return True
 
     def _add_days(self, number: Fraction) -> None:

@@ -77,6 +77,11 @@ GRIDS: dict[str, Grid] = {
     "interval": grid("interval", *_INTERVALS),
     "timestamp.usual": grid("timestamp", *(t for t in _TIMESTAMPS if t[:4] not in ("0001", "9999"))),
     "date.usual": grid("date", *(t for t in _DATES if t[:4] not in ("0001", "9999"))),
+    "interval.years": grid(
+        "interval", "00:00:00", "-3 years -2 mons -1 days", "-12345 years 5 mons", "-178000000 years",
+        "178000000 years", "-100 years", "-1 years", "11 mons 29 days", "-11 mons", "400 days", "-400 days",
+        "2019 years 11 mons 30 days", "1 year -1 days", "-1 years +1 day", "99 years", "-00:00:00.5",
+    ),
     "interval.short": grid(
         "interval", "1 hour", "-02:30", "15 min", "7 days", "00:00:00", "-1 days", "90 sec", "1 mon"
     ),

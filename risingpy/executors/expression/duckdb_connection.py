@@ -20,6 +20,9 @@ from risingpy.errors import (
     NumericValueOutOfRange,
     QueryCanceled,
     SqlError,
+    UndefinedFunction,
+    UndefinedObject,
+    UndefinedTable,
 )
 from risingpy.executors.expression.duckdb_functions import register_functions
 from risingpy.executors.expression.sql_text import ERROR_MARK
@@ -61,6 +64,9 @@ _KINDS: tuple[type[SqlError], ...] = (
     InvalidFunctionDefinition,
     ExternalRoutineError,
     ExternalRoutineLimitExceeded,
+    UndefinedFunction,
+    UndefinedObject,
+    UndefinedTable,
 )
 
 

@@ -56,33 +56,34 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
     for scale in range(MAX_PRECISION + 1):
         result = numeric(MAX_PRECISION, scale)
         for name, function in _ARITHMETIC.items():
-            _register(connection, f"{name}_{scale}", _binary(function, scale), result)
-        _register(connection, parse_function(result), _parser(result), result)
+            register_function(connection, f"{name}_{scale}", _binary(function, scale), result)
+        register_function(connection, parse_function(result), _parser(result), result)
     for type_ in _PARSED:
-        _register(connection, parse_function(type_), _parser(type_), type_)
+        register_function(connection, parse_function(type_), _parser(type_), type_)
     for type_ in (REAL, DOUBLE, BYTEA, INTERVAL, UUID, INT256):
-        _register(connection, f"rpy_text_{type_.kind.name.lower()}", _formatter(type_), VARCHAR)
-    _register(connection, "rpy_interval_apart", _parser(INTERVAL), INTERVAL, volatile=True)
+        register_function(connection, f"rpy_text_{type_.kind.name.lower()}", _formatter(type_), VARCHAR)
+    register_function(connection, "rpy_interval_apart", _parser(INTERVAL), INTERVAL, volatile=True)
     for name, (function, result) in NESTED_TEXTS.items():
-        _register(connection, name, function, result)
+        register_function(connection, name, function, result)
     register_results(connection, OWN_RESULTS)
 
 
 def register_results(connection: duckdb.DuckDBPyConnection, results: Iterable[SqlType]) -> None:
     """Makes those functions of `functions` known whose result is of one of these types, from `OWN_RESULTS`."""
     for type_ in results:
-        _register(connection, own_function(type_), _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
+        name = own_function(type_)
+        register_function(connection, name, _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
 
 
 def register_further(connection: duckdb.DuckDBPyConnection, known: int) -> int:
     """Makes the functions known that SQL has come to need since there were `known` of them; how many there are now."""
     further = further_results(known)
     for name, type_ in further:
-        _register(connection, name, _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
+        register_function(connection, name, _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
     return known + len(further)
 
 
-def _register(
+def register_function(
     connection: duckdb.DuckDBPyConnection,
     name: str,
     function: Callable[..., pa.Array],
@@ -91,6 +92,8 @@ def _register(
     *,
     volatile: bool = False,
 ) -> None:
+    """Makes a function of whole columns known, as `name`; it may raise an SqlError."""
+
     def marked(*columns: Column) -> pa.Array:
         try:
             look()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -38,18 +37,8 @@ from risingpy.types import (
     TypeKind,
     array_of,
 )
+from risingpy.types.date_units import part_of
 
-_FIELD_SYNONYMS = """
-century: c cent centuries   day: d days        decade: decades  hour: h hr hours hrs   millennium: mil mils millennia
-minute: m min mins minutes  month: mon mons months             quarter: qtr quarters   second: s sec secs seconds
-week: w weeks               year: y yr yrs years               milliseconds: ms msec msecs millisecond
-microseconds: us usec usecs microsecond
-"""
-_FIELD_NAMES = {
-    synonym: field
-    for field, synonyms in re.findall(r"(\w+): ([\w ]+?)(?=\s+\w+:|\n)", _FIELD_SYNONYMS)
-    for synonym in synonyms.split()
-}
 _ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in fields)
 
 
@@ -60,7 +49,8 @@ def extracted(binder: ExpressionBinder, field: str, operand: Operand, name: str,
         raise no_function(f"pg_catalog.{name}", [unit, operand], position, ambiguous=True)
     if kind not in EXTRACT_FIELDS:
         raise no_function(f"pg_catalog.{name}", [Operand(Literal(field, UNKNOWN), position), operand], position)
-    unit_name = _FIELD_NAMES.get(field.lower(), field.lower())
+    field = field.lower()
+    unit_name = part_of(field) or field
     if unit_name not in EXTRACT_FIELDS[kind]:
         if unit_name in _ALL_FIELDS:
             raise FeatureNotSupported(f'unit "{field}" not supported for type {operand.type}')
@@ -75,7 +65,10 @@ def _date_part(binder: ExpressionBinder, name: str, args: list[Operand], positio
         raise no_function(name, args, position)
     match args[0].expr:
         case Literal(str(field)):
-            return Cast(extracted(binder, field, args[1], name, position), DOUBLE)
+            source = args[1]
+            if source.type.kind is TypeKind.DATE:  # there is none of a date
+                source = Operand(binder.context.coercer.coerce(source, TIMESTAMP, Context.IMPLICIT), source.position)
+            return Cast(extracted(binder, field, source, name, position), DOUBLE)
     raise FeatureNotSupported("date_part of a field that is no constant is not supported", position=position)
 
 

@@ -26,33 +26,35 @@ _NULL_TEXT = (
     "pg_describe_object pg_relation_filepath"
 )
 _NULL_NUMBER = (
-    "pg_indexes_size pg_tablespace_size "
+    "pg_tablespace_size "
     "inet_server_port inet_client_port pg_stat_get_live_tuples pg_stat_get_numscans"
 )
 
-_OBJECT_OID = "(SELECT rp_named FROM rp_spellings WHERE rp_text = CAST($1 AS VARCHAR))"
-
-_ANY_OID = f"COALESCE(TRY_CAST($1 AS UINTEGER), {_OBJECT_OID})"
 _NO_RELATION = "ERROR('relation \"' || $1 || '\" does not exist')"
 _NO_ROWS = "ERROR('\"' || $1 || '\" is not a table or materialized view')"
-_DIGEST = "(SELECT rp_digest FROM rp_digests WHERE rp_text = CAST($1 AS VARCHAR))"
-_BYTES = f"(SELECT rp_bytes FROM rp_statistics WHERE rp_oid = {_ANY_OID})"
+_DIGEST = (
+    "(SELECT rp_digest FROM rp_digests"
+    " WHERE rp_text = COALESCE(rp_key('regclass', CAST($1 AS VARCHAR)), CAST($1 AS VARCHAR)))"
+)
+_SIZE = "(SELECT {} FROM rp_statistics WHERE rp_oid = $1)"
+_FORK = "CASE WHEN $2 IN ('fsm', 'vm', 'init') THEN 0 WHEN COALESCE($2, 'main') = 'main' THEN"
 
 _SQL = {
     **dict.fromkeys(_TRUE.split(), "TRUE"),
     **dict.fromkeys(_FALSE.split(), "FALSE"),
     **dict.fromkeys(_NULL_TEXT.split(), "CAST(NULL AS VARCHAR)"),
     **dict.fromkeys(_NULL_NUMBER.split(), "CAST(NULL AS BIGINT)"),
-    **dict.fromkeys(("pg_table_size", "pg_relation_size", "pg_total_relation_size"), _BYTES),
+    "pg_table_size": _SIZE.format("rp_bytes"),
+    "pg_relation_size": f"{_FORK} {_SIZE.format('rp_bytes')} ELSE CAST(ERROR('invalid fork name') AS BIGINT) END",
+    "pg_indexes_size": _SIZE.format("rp_index_bytes"),
+    "pg_total_relation_size": _SIZE.format("rp_bytes + rp_index_bytes"),
     "pg_database_size": "(SELECT CAST(SUM(rp_bytes) AS BIGINT) FROM rp_statistics)",
     "rw_digest": f"CASE WHEN $1 IS NULL THEN NULL WHEN NOT EXISTS {_DIGEST} THEN {_NO_RELATION} "
     f"ELSE COALESCE({_DIGEST}, {_NO_ROWS}) END",
     "pg_table_is_visible": "(SELECT rp_visible FROM rp_objects WHERE rp_oid = $1)",
     "pg_get_userbyid": "'root'",
     "pg_get_expr": "CAST($1 AS VARCHAR)",
-    "pg_get_viewdef": "(SELECT rp_definition FROM rp_objects WHERE rp_oid = COALESCE(TRY_CAST($1 AS UINTEGER), "
-    + _OBJECT_OID
-    + "))",
+    "pg_get_viewdef": "(SELECT rp_definition FROM rp_objects WHERE rp_oid = $1)",
     "pg_get_constraintdef": "(SELECT rp_definition FROM rp_objects WHERE rp_oid = $1)",
     "pg_get_indexdef": "CASE WHEN COALESCE($2, 0) = 0 THEN (SELECT rp_definition FROM rp_objects WHERE rp_oid = $1) "
     "ELSE (SELECT rp_column FROM rp_columns WHERE rp_owner = $1 AND rp_number = $2) END",
@@ -71,8 +73,6 @@ _SQL = {
     "pg_size_pretty": "CAST($1 AS VARCHAR) || ' bytes'",
     "pg_my_temp_schema": "CAST(0 AS UINTEGER)",
     "txid_current": "CAST(0 AS BIGINT)",
-    "to_regclass": _OBJECT_OID,
-    "to_regtype": "(SELECT rp_named FROM rp_type_spellings WHERE rp_text = LOWER(CAST($1 AS VARCHAR)))",
     "quote_ident": "CASE WHEN REGEXP_FULL_MATCH($1, '[a-z_][a-z0-9_]*') THEN $1 "
     "ELSE '\"' || REPLACE($1, '\"', '\"\"') || '\"' END",
     "quote_literal": "'''' || REPLACE(CAST($1 AS VARCHAR), '''', '''''') || ''''",
@@ -86,33 +86,19 @@ _SQL = {
 
 # Functions of PostgreSQL's that DuckDB has too, or that are not the system's alone: they make no system query.
 _COMMON = frozenset(
-    "quote_ident quote_literal array_upper array_lower cardinality generate_subscripts octet_length".split()
+    ["quote_ident", "quote_literal", "array_upper", "array_lower", "cardinality", "generate_subscripts", "octet_length"]
 )
-SYSTEM_FUNCTIONS = frozenset(_SQL) - _COMMON
+# By a text, a lookup that gives NULL where the cast to the type raises an error.
+LOOKUP_FUNCTIONS = {
+    f"to_{kind}": kind for kind in ("regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole")
+}
+# Their first argument is a regclass: a text names the relation.
+OF_REGCLASS = frozenset(
+    ("pg_table_size", "pg_relation_size", "pg_indexes_size", "pg_total_relation_size", "pg_get_viewdef")
+)
+SYSTEM_FUNCTIONS = (frozenset(_SQL) - _COMMON) | frozenset(LOOKUP_FUNCTIONS)
 
-REGCLASS_OID = "COALESCE(" + _OBJECT_OID + ", CAST(ERROR('relation \"' || $1 || '\" does not exist') AS UINTEGER))"
-REGCLASS_TEXT = "COALESCE((SELECT rp_name FROM rp_objects WHERE rp_oid = $1), CAST($1 AS VARCHAR))"
-REGTYPE_OID = (
-    "COALESCE((SELECT rp_named FROM rp_type_spellings WHERE rp_text = LOWER($1)), "
-    "CAST(ERROR('type \"' || $1 || '\" does not exist') AS UINTEGER))"
-)
-REGTYPE_TEXT = (
-    "CASE WHEN $1 = 0 THEN '-' ELSE "
-    "COALESCE((SELECT rp_display FROM rp_types WHERE rp_oid = $1), CAST($1 AS VARCHAR)) END"
-)
-REGPROC_OID = (
-    "(SELECT CASE COUNT(*) WHEN 0 THEN CAST(ERROR('function \"' || $1 || '\" does not exist') AS UINTEGER) "
-    "WHEN 1 THEN MAX(rp_named) ELSE CAST(ERROR('more than one function named \"' || $1 || '\"') AS UINTEGER) END "
-    "FROM rp_function_spellings WHERE rp_text = $1)"
-)
-_SPELLING = (
-    "(SELECT rp_text FROM rp_function_spellings WHERE rp_named = $1 AND {} ORDER BY LENGTH(rp_text) LIMIT 1)"
-)
-REGPROC_TEXT = _SPELLING.format("NOT rp_with_types")
-REGPROCEDURE_TEXT = _SPELLING.format("rp_with_types")
 SETTING = "(SELECT rp_value FROM rp_settings WHERE rp_setting = LOWER($1))"
-REGNAMESPACE_OID = "(SELECT rp_oid FROM rp_schemas WHERE rp_name = $1)"
-REGNAMESPACE_TEXT = "COALESCE((SELECT rp_name FROM rp_schemas WHERE rp_oid = $1), CAST($1 AS VARCHAR))"
 
 # Functions in FROM, as the relation that stands for them.
 TABLE_FUNCTIONS = {

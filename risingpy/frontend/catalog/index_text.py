@@ -19,6 +19,12 @@ def included_names(index: Relation, indexed: Relation) -> list[str]:
     return [quote_name(indexed.columns[number - 1].name) for number in included_numbers(index, indexed)]
 
 
+def named_included_numbers(index: Relation, indexed: Relation) -> list[int]:
+    """Those that INCLUDE names: without it an index has every column, as PostgreSQL's have none."""
+    assert index.index is not None
+    return [] if index.index.include is None else included_numbers(index, indexed)
+
+
 def included_numbers(index: Relation, indexed: Relation) -> list[int]:
     """Which of the relation's columns the index has besides its keys, counted from 1."""
     assert index.index is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.frontend.catalog.index_text import index_definition_text, key_text
+from risingpy.frontend.catalog.index_text import index_definition_text, key_text, named_included_numbers
 from risingpy.frontend.catalog.oids import (
     constraint_oid,
     index_oid,
@@ -20,19 +20,8 @@ from risingpy.frontend.catalog.pg_index import index_definition, key_definition
 from risingpy.frontend.catalog.pg_namespace import all_schemas
 from risingpy.frontend.catalog.pg_type import TYPES
 from risingpy.frontend.catalog.pg_views import view_definition
-from risingpy.frontend.catalog.system_relation import Row, SystemState, quote_name, relation
+from risingpy.frontend.catalog.system_relation import Row, SystemState, quote_name, relation, relation_key
 from risingpy.frontend.catalog.visible_columns import visible_columns
-
-# Other names of types that PostgreSQL's grammar knows.
-_TYPE_ALIASES = {
-    "int": "int4",
-    "decimal": "numeric",
-    "float": "float8",
-    "string": "text",
-    "timestamp": "timestamp",
-    "timestamptz": "timestamptz",
-    "time": "time",
-}
 
 
 def _objects(state: SystemState) -> Iterable[Row]:
@@ -40,37 +29,37 @@ def _objects(state: SystemState) -> Iterable[Row]:
 
     for found in state.relations:
         visible = state.is_visible(found)
-        yield relation_oid(found), state.display_name(found), visible, view_definition(found)
+        yield relation_oid(found), state.display_name(found), visible, False, view_definition(found)
         if found.primary_key:
             name = quote_name(index_name(found))
             shown = name if visible else f"{quote_name(found.schema_name)}.{name}"
-            yield index_oid(found), shown, visible, index_definition(found)
-            yield constraint_oid(found), name, visible, key_definition(found)
+            yield index_oid(found), shown, visible, False, index_definition(found)
+            yield constraint_oid(found), name, visible, True, key_definition(found)
     for index, indexed in state.indexes:
         text = index_definition_text(index, indexed)
-        yield relation_oid(index), state.display_name(index), state.is_visible(index), text
+        yield relation_oid(index), state.display_name(index), state.is_visible(index), False, text
     for system in RELATIONS.values():
         found_by_name = system.schema in IMPLICIT_SCHEMAS
         shown = system.name if found_by_name else f"{system.schema}.{system.name}"
         # rw_catalog is searched too, but psql's lists of relations are for the user's.
         visible = system.schema == "pg_catalog"
-        yield system_relation_oid(system.schema, system.name), shown, visible, None
+        yield system_relation_oid(system.schema, system.name), shown, visible, False, None
 
 
 def _spellings(state: SystemState) -> Iterable[Row]:
     from risingpy.frontend.catalog.registry import IMPLICIT_SCHEMAS, RELATIONS
 
     for found in state.relations:
-        yield from ((text, relation_oid(found)) for text in state.spellings(found))
+        yield from ((text, relation_oid(found)) for text in state.keys(found))
         if found.primary_key:
-            yield from ((text, index_oid(found)) for text in state.spellings(found, index_name(found)))
+            yield from ((text, index_oid(found)) for text in state.keys(found, index_name(found)))
     for index, _ in state.indexes:
-        yield from ((text, relation_oid(index)) for text in state.spellings(index))
+        yield from ((text, relation_oid(index)) for text in state.keys(index))
     for system in RELATIONS.values():
         oid = system_relation_oid(system.schema, system.name)
-        yield f"{system.schema}.{system.name}", oid
+        yield relation_key([system.schema, system.name]), oid
         if system.schema in IMPLICIT_SCHEMAS:
-            yield system.name, oid
+            yield relation_key([system.name]), oid
 
 
 def _types(_state: SystemState) -> Iterable[Row]:
@@ -79,13 +68,7 @@ def _types(_state: SystemState) -> Iterable[Row]:
 
 
 def _type_spellings(_state: SystemState) -> Iterable[Row]:
-    by_name = {entry.name: entry.oid for entry in TYPES}
-    texts = dict(by_name)
-    texts |= {entry.display: entry.oid for entry in TYPES}
-    texts |= {f"{entry.name}[]": entry.array_oid for entry in TYPES if entry.array_oid}
-    texts |= {alias: by_name[name] for alias, name in _TYPE_ALIASES.items()}
-    texts |= {f"pg_catalog.{name}": oid for name, oid in by_name.items()}
-    return texts.items()
+    return ((entry.name, entry.oid) for entry in TYPES)
 
 
 def _columns(state: SystemState) -> Iterable[Row]:
@@ -98,13 +81,20 @@ def _columns(state: SystemState) -> Iterable[Row]:
         assert index.index is not None
         for number, key in enumerate(index.index.keys, start=1):
             yield relation_oid(index), number, key_text(key, indexed)
+        for number, included in enumerate(named_included_numbers(index, indexed), start=len(index.index.keys) + 1):
+            yield relation_oid(index), number, quote_name(indexed.columns[included - 1].name)
 
 
 def _schemas(state: SystemState) -> Iterable[Row]:
     return ((schema_oid(name), quote_name(name)) for name in all_schemas(state))
 
 
-OBJECTS = relation("risingpy", "rp_objects", "rp_oid oid, rp_name text, rp_visible bool, rp_definition text", _objects)
+OBJECTS = relation(
+    "risingpy",
+    "rp_objects",
+    "rp_oid oid, rp_name text, rp_visible bool, rp_is_constraint bool, rp_definition text",
+    _objects,
+)
 SPELLINGS = relation("risingpy", "rp_spellings", "rp_text text, rp_named oid", _spellings)
 TYPE_TEXTS = relation("risingpy", "rp_types", "rp_oid oid, rp_display text", _types)
 TYPE_SPELLINGS = relation("risingpy", "rp_type_spellings", "rp_text text, rp_named oid", _type_spellings)

@@ -1,7 +1,8 @@
 """Object ids: numbers that clients use to go from one system relation to another, stable while an object lives.
 
-Built-in objects have PostgreSQL's. A relation's is its catalog id above PostgreSQL's reserved range; what belongs to it
-(its key's index and constraint, its default expressions) has an id in a range of its own.
+Built-in objects have PostgreSQL's. A relation's is its id in our catalog, which begins above PostgreSQL's reserved
+range and is its id in rw_catalog too; what belongs to it (its key's index and constraint, its default expressions) has
+an id in a range of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import zlib
 
 from risingpy.optimizer.catalog import Relation
 
-FIRST_USER_OID = 16384
 _RANGE = 1 << 27  # far more than there will ever be relations
 _INDEX_BASE = 1 << 27
 _CONSTRAINT_BASE = 2 << 27
@@ -47,8 +47,8 @@ _SYSTEM_RELATION_OIDS = {
 
 
 def relation_oid(relation: Relation) -> int:
-    """pg_class.oid of a table, view or source."""
-    return FIRST_USER_OID + relation.relation_id
+    """pg_class.oid of a table, view, source or index; rw_relations.id."""
+    return relation.relation_id
 
 
 def index_oid(relation: Relation) -> int:

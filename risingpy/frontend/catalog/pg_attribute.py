@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.executors.expression.nodes import InputRef
+from risingpy.frontend.catalog.index_text import named_included_numbers
 from risingpy.frontend.catalog.oids import (
     DEFAULT_COLLATION_OID,
     default_oid,
@@ -14,8 +16,8 @@ from risingpy.frontend.catalog.oids import (
 from risingpy.frontend.catalog.pg_type import TYPES_BY_NAME
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.catalog.visible_columns import visible_columns
-from risingpy.optimizer.catalog import ColumnDesc
-from risingpy.types import TypeKind
+from risingpy.optimizer.catalog import ColumnDesc, Relation
+from risingpy.types import SqlType, TypeKind
 
 _BY_VALUE_BYTES = (1, 2, 4, 8)
 
@@ -70,11 +72,29 @@ def _rows(state: SystemState) -> Iterable[Row]:
         for number, position in enumerate(found.primary_key, start=1):
             column = found.columns[position]
             yield _column_row(index_oid(found), number, column, not_null=False, has_default=False)
+    for index, indexed in state.indexes:
+        for number, (name, type_) in enumerate(_index_columns(index, indexed), start=1):
+            yield _row(relation_oid(index), name, number, type_oid=type_.oid, length=type_.typlen, typmod=type_.typmod)
     for system in RELATIONS.values():
         owner = system_relation_oid(system.schema, system.name)
         for number, described in enumerate(system.columns, start=1):
             described_type = TYPES_BY_NAME[described.type.value[0]]
             yield _row(owner, described.name, number, type_oid=described_type.oid, length=described_type.length)
+
+
+def _index_columns(index: Relation, indexed: Relation) -> Iterable[tuple[str, SqlType]]:
+    """The keys and what is included, named as PostgreSQL names an index's columns: `expr` where a key is none."""
+    assert index.index is not None
+    names = {column.column_id: column.name for column in indexed.columns}
+    expressions = 0
+    for key in index.index.keys:
+        if isinstance(key.expression, InputRef):
+            yield names[key.expression.index], key.expression.type
+        else:
+            yield f"expr{expressions or ''}", key.expression.type
+            expressions += 1
+    for number in named_included_numbers(index, indexed):
+        yield indexed.columns[number - 1].name, indexed.columns[number - 1].type
 
 
 def _defaults(state: SystemState) -> Iterable[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from risingpy.frontend.catalog.index_text import named_included_numbers
 from risingpy.frontend.catalog.oids import (
     BTREE_OID,
     HEAP_OID,
@@ -59,9 +60,9 @@ def _rows(state: SystemState) -> Iterable[Row]:
         if found.primary_key:
             key = len(found.primary_key)
             yield _row(index_oid(found), index_name(found), found.schema_name, "i", key, access_method=BTREE_OID)
-    for index, _ in state.indexes:
+    for index, of in state.indexes:
         assert index.index is not None
-        keys = len(index.index.keys)
+        keys = len(index.index.keys) + len(named_included_numbers(index, of))
         yield _row(relation_oid(index), index.name, index.schema_name, "i", keys, access_method=BTREE_OID)
     for system in RELATIONS.values():
         kind = "r" if system.schema == "pg_catalog" else "v"

@@ -30,11 +30,11 @@ def _tablespaces(_state: SystemState) -> Iterable[Row]:
 
 
 def _rw_databases(state: SystemState) -> Iterable[Row]:
-    yield DATABASE_OID, state.catalog.database, 1, None
+    yield DATABASE_OID, state.catalog.database, ROOT_USER_OID, None
 
 
 def _rw_users(_state: SystemState) -> Iterable[Row]:
-    yield 1, "root", True, True, True, True, True
+    yield ROOT_USER_OID, "root", True, True, True, True, True
 
 
 PG_DATABASE = relation(

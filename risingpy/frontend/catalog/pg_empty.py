@@ -7,7 +7,7 @@ from risingpy.frontend.catalog.system_relation import SystemRelation, relation
 _COLUMNS = {
     "pg_cast": "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
     "pg_conversion": "oid oid, conname name, connamespace oid, conowner oid, conforencoding int4, contoencoding int4,"
-    "conproc text, condefault bool",
+    "conproc regproc, condefault bool",
     "pg_db_role_setting": "setdatabase oid, setrole oid, setconfig _text",
     "pg_default_acl": "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _text",
     "pg_description": "objoid oid, classoid oid, objsubid int4, description text",
@@ -30,11 +30,11 @@ _COLUMNS = {
     "pg_opclass": "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcowner oid, opcfamily oid, opcintype oid,"
     "opcdefault bool, opckeytype oid",
     "pg_operator": "oid oid, oprname name, oprnamespace oid, oprowner oid, oprkind char, oprcanmerge bool,"
-    "oprcanhash bool, oprleft oid, oprright oid, oprresult oid, oprcom oid, oprnegate oid, oprcode text, oprrest text,"
-    "oprjoin text",
+    "oprcanhash bool, oprleft oid, oprright oid, oprresult oid, oprcom oid, oprnegate oid, oprcode regproc,"
+    "oprrest regproc, oprjoin regproc",
     "pg_opfamily": "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid",
-    "pg_partitioned_table": "partrelid oid, partstrat char, partnatts int2, partdefid oid, partattrs _int2,"
-    "partclass _oid, partcollation _oid, partexprs text",
+    "pg_partitioned_table": "partrelid oid, partstrat char, partnatts int2, partdefid oid, partattrs int2vector,"
+    "partclass oidvector, partcollation oidvector, partexprs text",
     "pg_policy": "oid oid, polname name, polrelid oid, polcmd char, polpermissive bool, polroles _oid, polqual text,"
     "polwithcheck text",
     "pg_prepared_xacts": "transaction oid, gid text, prepared timestamptz, owner name, database name",
@@ -43,21 +43,21 @@ _COLUMNS = {
     "pg_publication_namespace": "oid oid, pnpubid oid, pnnspid oid",
     "pg_publication_rel": "oid oid, prpubid oid, prrelid oid, prqual text, prattrs _int2",
     "pg_publication_tables": "pubname name, schemaname name, tablename name",
-    "pg_range": "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, rngcanonical text,"
-    "rngsubdiff text",
+    "pg_range": "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, "
+    "rngcanonical regproc, rngsubdiff regproc",
     "pg_seclabel": "objoid oid, classoid oid, objsubid int4, provider text, label text",
     "pg_sequence": "seqrelid oid, seqtypid oid, seqstart int8, seqincrement int8, seqmax int8, seqmin int8,"
     "seqcache int8, seqcycle bool",
     "pg_sequences": "schemaname name, sequencename name, sequenceowner name, data_type oid, start_value int8,"
     "min_value int8, max_value int8, increment_by int8, cycle bool, cache_size int8, last_value int8",
     "pg_statistic_ext": "oid oid, stxrelid oid, stxname name, stxnamespace oid, stxowner oid, stxstattarget int4,"
-    "stxkeys _int2, stxkind _char, stxexprs text",
+    "stxkeys int2vector, stxkind _char, stxexprs text",
     "pg_subscription": "oid oid, subdbid oid, subname name, subowner oid, subenabled bool, subconninfo text,"
     "subslotname name, subsynccommit text, subpublications _text",
     "pg_timezone_names": "name text, abbrev text, utc_offset text, is_dst bool",
     "pg_trigger": "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char,"
     "tgisinternal bool, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable bool,"
-    "tginitdeferred bool, tgnargs int2, tgattr _int2, tgargs text, tgqual text, tgoldtable name, tgnewtable name",
+    "tginitdeferred bool, tgnargs int2, tgattr int2vector, tgargs text, tgqual text, tgoldtable name, tgnewtable name",
     "pg_ts_config": "oid oid, cfgname name, cfgnamespace oid, cfgowner oid, cfgparser oid",
     "pg_user_mappings": "umid oid, srvid oid, srvname name, umuser oid, usename name, umoptions _text",
     "pg_user_mapping": "oid oid, umuser oid, umserver oid, umoptions _text",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from risingpy.executors.expression.nodes import InputRef
-from risingpy.frontend.catalog.index_text import index_definition_text, index_key_numbers
+from risingpy.frontend.catalog.index_text import index_definition_text, index_key_numbers, named_included_numbers
 from risingpy.frontend.catalog.oids import constraint_oid, index_oid, relation_oid, schema_oid
 from risingpy.frontend.catalog.pg_class import index_name
 from risingpy.frontend.catalog.system_relation import Row, SystemState, quote_name, relation
@@ -47,12 +47,12 @@ def _indexes(state: SystemState) -> Iterable[Row]:
 def _secondary(index: Relation, indexed: Relation) -> Row:
     assert index.index is not None
     keys = index.index.keys
-    attnums = index_key_numbers(index, indexed)
+    attnums = [*index_key_numbers(index, indexed), *named_included_numbers(index, indexed)]
     options = [k.descending + 2 * k.nulls_first for k in keys]
     zeros = [0] * len(keys)
     expressions = ", ".join(k.text for k in keys if not isinstance(k.expression, InputRef)) or None
     return (
-        *(relation_oid(index), relation_oid(indexed), len(keys), len(keys), False, False, False, False, True, False),
+        *(relation_oid(index), relation_oid(indexed), len(attnums), len(keys), False, False, False, False, True, False),
         *(True, False, True, True, False, attnums, zeros, zeros, options, expressions, None),
     )
 
@@ -78,8 +78,8 @@ PG_INDEX = relation(
     "pg_index",
     "indexrelid oid, indrelid oid, indnatts int2, indnkeyatts int2, indisunique bool, indnullsnotdistinct bool,"
     "indisprimary bool, indisexclusion bool, indimmediate bool, indisclustered bool, indisvalid bool,"
-    "indcheckxmin bool, indisready bool, indislive bool, indisreplident bool, indkey _int2, indcollation _oid,"
-    "indclass _oid, indoption _int2, indexprs text, indpred text",
+    "indcheckxmin bool, indisready bool, indislive bool, indisreplident bool, indkey int2vector,"
+    "indcollation oidvector, indclass oidvector, indoption int2vector, indexprs text, indpred text",
     _indexes,
 )
 

@@ -27,7 +27,7 @@ def _schemata(state: SystemState) -> Iterable[Row]:
 
 def _rw_schemas(state: SystemState) -> Iterable[Row]:
     for name in all_schemas(state):
-        yield schema_oid(name), name, 1, None
+        yield schema_oid(name), name, ROOT_USER_OID, None
 
 
 PG_NAMESPACE = relation("pg_catalog", "pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _text", _rows)

@@ -13,10 +13,16 @@ from risingpy.executors.expression.signatures import (
 )
 from risingpy.frontend.catalog.function_texts import built_in_definition, built_in_spellings, definition, spellings
 from risingpy.frontend.catalog.oids import ROOT_USER_OID, schema_oid
+from risingpy.frontend.catalog.pg_type import TYPES_BY_NAME
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.catalog.type_functions import TYPE_FUNCTIONS, TypeFunction
 from risingpy.optimizer.catalog import FunctionKind, FunctionLanguage
 
 _ANY_ELEMENT_OID = 2283
+_ANY_ARRAY_OID = 2277
+# What a type's functions read and write: cstring, and internal or bytea.
+_FORM_OIDS = {"in": 2275, "out": 2275, "recv": 2281, "send": 17}
+_HANDLERS = {3: "heap_tableam_handler", 330: "bthandler"}  # of pg_am; they have no rows
 _OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
 _NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record", Polymorphic.MAP: "anymap"}
 _FIRST_OID = 10000  # of our own numbering, below the users' range
@@ -69,6 +75,29 @@ def _rows(state: SystemState) -> Iterable[Row]:
         )
 
 
+    yield from map(_type_function_row, TYPE_FUNCTIONS)
+
+
+def _type_function_row(function: TypeFunction) -> Row:
+    form, type_oid = _FORM_OIDS[function.purpose], _type_of(function)
+    result, argument = (type_oid, form) if function.purpose in ("in", "recv") else (form, type_oid)
+    return (
+        *(function.oid, function.name, schema_oid("pg_catalog"), ROOT_USER_OID, _INTERNAL_LANGUAGE_OID, "f"),
+        *(False, True, "i", 1, 0, result, [argument], None, None, None, None, function.name, None, None, "s", False),
+    )
+
+
+def _type_of(function: TypeFunction) -> int:
+    return _ANY_ARRAY_OID if function.type_name == "array" else TYPES_BY_NAME[function.type_name].oid
+
+
+def function_names(state: SystemState) -> dict[int, str]:
+    """Names by oid, as a column of type regproc shows them."""
+    names = {function.function_id: function.name for function in state.catalog.functions.values()}
+    names |= {oid: signature.name for oid, _, signature in _numbered()}
+    return names | {function.oid: function.name for function in TYPE_FUNCTIONS} | _HANDLERS | {0: "-"}
+
+
 def _signature_texts(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.functions.values():
         given = zip(function.argument_names, function.argument_types, strict=True)
@@ -82,6 +111,9 @@ def _signature_texts(state: SystemState) -> Iterable[Row]:
 def _spellings(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.functions.values():
         yield from ((*spelling, function.function_id) for spelling in spellings(state, function))
+    for type_function in TYPE_FUNCTIONS:
+        for text in (type_function.name, f"pg_catalog.{type_function.name}"):
+            yield text, False, type_function.oid
     for oid, _kind, signature in _numbered():
         types = map(_type_text, signature.args)
         yield from ((*spelling, oid) for spelling in built_in_spellings(signature.name, types))
@@ -97,7 +129,7 @@ PG_PROC = relation(
     "pg_catalog",
     "pg_proc",
     "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, prokind char, proretset bool,"
-    "proisstrict bool, provolatile char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes _oid,"
+    "proisstrict bool, provolatile char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector,"
     "proallargtypes _oid, proargmodes _char, proargnames _text, proargdefaults text, prosrc text, probin text,"
     "proacl _text, proparallel char, prosecdef bool",
     _rows,

@@ -20,7 +20,7 @@ from risingpy.frontend.parser.tokenize import tokenize
 
 # A cheap look that most statements of users do not survive.
 _SUSPECT = re.compile(
-    r"\bpg_|\brw_|information_schema|\breg(class|type|proc|namespace|role)\b|format_type|obj_description|"
+    r"\bpg_|\brw_|information_schema|\breg(class|type|proc|procedure|namespace|role)\b|format_type|obj_description|"
     r"col_description|current_(schemas|setting)|set_config|"
     r"to_reg|has_\w+_privilege|txid_current|inet_|::\s*oid\b",
     re.IGNORECASE,
@@ -33,7 +33,7 @@ _OF_SESSION = frozenset(("pg_backend_pid", "current_setting", "set_config", "cur
 _BINDERS = frozenset(("pg_backend_pid", "current_setting"))  # of these, where a query reads relations
 _BINDERS_IN_SCHEMAS = frozenset(("_pg_expandarray",))  # the binder's, although a schema stands in front
 _FUNCTIONS = SYSTEM_FUNCTIONS | _OF_SESSION | frozenset(TABLE_FUNCTIONS)
-_TYPES = frozenset(("regclass", "regtype", "regproc", "regnamespace", "regrole", "oid"))
+_TYPES = frozenset(("regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "oid"))
 
 
 @dataclass(frozen=True, slots=True)

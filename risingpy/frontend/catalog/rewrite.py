@@ -12,7 +12,7 @@ parameters values. Only relations and table functions that are known here may be
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import sqlglot
@@ -21,7 +21,9 @@ from sqlglot.errors import ParseError
 
 from risingpy.errors import FeatureNotSupported, SyntaxError_, UndefinedTable
 from risingpy.frontend.catalog import functions
-from risingpy.frontend.catalog.function_texts import canonical_signature
+from risingpy.frontend.catalog.column_types import names_with_types, type_of
+from risingpy.frontend.catalog.object_identifiers import KINDS, name_sql, object_identifier, oid_sql
+from risingpy.frontend.catalog.object_texts import type_key
 from risingpy.frontend.catalog.oids import system_relation_oid
 from risingpy.frontend.catalog.parameters import parameter_type
 from risingpy.frontend.catalog.patterns import array_of_text, is_quantified, pattern_match
@@ -34,10 +36,12 @@ from risingpy.frontend.catalog.session_functions import (
     evaluate,
     function_name,
 )
-from risingpy.frontend.catalog.system_relation import SystemRelation
+from risingpy.frontend.catalog.system_relation import SystemRelation, SystemType
+from risingpy.frontend.catalog.vectors import vector_form
 
 _ARRAY_TEXT = re.compile(r"\{(-?\d+(,-?\d+)*)?\}")
 _OID = "oid"  # of a table's node: the system relation's
+_OIDS = (SystemType.OID, SystemType.REGPROC)
 _WRITTEN = "written"  # of a call's node: the function's name as it is in the query
 # What has a syntax of its own, as PostgreSQL calls it.
 _FORMS: dict[type[exp.Expr], str] = {
@@ -47,25 +51,19 @@ _FORMS: dict[type[exp.Expr], str] = {
     exp.Overlay: "overlay",
     exp.Trim: "btrim",
 }
-_TEXT_TYPES = ("name", "text", "char", "bpchar", "sql_identifier", "character_data", "yes_or_no", "regproc", "cstring")
+_TEXT_TYPES = ("name", "text", "char", "bpchar", "sql_identifier", "character_data", "yes_or_no", "cstring")
 _NUMBER_TYPES = {"oid": "UINTEGER", "xid": "UINTEGER", "cardinal_number": "INTEGER", "int2vector": "SMALLINT[]"}
 _LISTS = {"_oid": "UINTEGER[]", "oidvector": "UINTEGER[]", "_text": "VARCHAR[]", "_name": "VARCHAR[]"}
-_LOOKUPS = {
-    "regclass": (functions.REGCLASS_OID, functions.REGCLASS_TEXT),
-    "regtype": (functions.REGTYPE_OID, functions.REGTYPE_TEXT),
-    "regproc": (functions.REGPROC_OID, functions.REGPROC_TEXT),
-    "regprocedure": (functions.REGPROC_OID, functions.REGPROCEDURE_TEXT),
-    "regnamespace": (functions.REGNAMESPACE_OID, functions.REGNAMESPACE_TEXT),
-}
 
 
 @dataclass(slots=True)
 class Rewritten:
-    """DuckDB's SQL and what it reads. `names` is None where a star leaves them to DuckDB."""
+    """DuckDB's SQL and what it reads. `names` and `types`, of columns that are plain columns, are None with a star."""
 
     sql: str
     relations: dict[str, SystemRelation] = field(default_factory=dict)
     names: tuple[str, ...] | None = None
+    types: tuple[SystemType | None, ...] | None = None
 
 
 def parse_system_query(sql: str) -> exp.Query:
@@ -84,6 +82,9 @@ def parse_system_query(sql: str) -> exp.Query:
     for call in tree.find_all(exp.Func):
         if "start" in call.meta and not isinstance(call, exp.Cast):
             call.meta[_WRITTEN] = text[call.meta["start"] : call.meta["end"] + 1].strip('"').lower()
+    for identifier in tree.find_all(exp.Identifier):
+        if not identifier.args.get("quoted"):
+            identifier.set("this", identifier.name.lower())
     return tree
 
 
@@ -97,12 +98,15 @@ def rewrite(
 ) -> Rewritten:
     """DuckDB's form of `tree`, which is left as it is. Without `parameters` they are NULLs of their types."""
     tree = tree.copy()
+    types = names_with_types(tree)
     rewritten = Rewritten("", names=_output_names(tree))
+    if rewritten.names is not None:
+        rewritten.types = tuple(type_of(item.unalias(), types) for item in tree.selects)
     _replace_parameters(tree, parameters, parameter_oids)
     _replace_relations(tree, rewritten)
     # From the leaves up, so that a call's arguments are done before the call.
     for node in reversed(list(tree.walk(bfs=True))):
-        replacement = _replacement(node, session, execute=execute)
+        replacement = _replacement(node, session, types, execute=execute)
         if replacement is not node:
             node.replace(replacement)
     for table in tree.find_all(exp.Table):
@@ -128,8 +132,11 @@ def _output_name(item: exp.Expr) -> str:
         case exp.Alias() | exp.Column():
             return str(item.alias_or_name)
         case exp.Cast():
-            inner = _output_name(item.this)
-            return _type_name(item.to) if inner == "?column?" else inner
+            inner = item.this
+            while isinstance(inner, exp.Cast | exp.Paren):
+                inner = inner.this
+            name = _output_name(inner)
+            return _cast_name(item.to) if name in ("?column?", "case") else name
         case exp.Dot():
             return str(item.expression.name)
         case exp.Paren() | exp.Bracket() | exp.Filter() | exp.Window() | exp.Collate():
@@ -148,6 +155,11 @@ def _output_name(item: exp.Expr) -> str:
             return function_name(item) or written or str(item.sql_name()).lower()
         case _:
             return "?column?"
+
+
+def _cast_name(to: exp.Expr) -> str:
+    name = _type_name(to)
+    return (type_key(name) or name).removeprefix("_")
 
 
 def _replace_parameters(tree: exp.Query, parameters: Sequence[object] | None, parameter_oids: Sequence[int]) -> None:
@@ -249,9 +261,14 @@ def _name_columns_like_table(source: exp.Expr) -> None:
         alias.set("columns", [alias.this.copy()])
 
 
-def _replacement(node: exp.Expr, session: SessionFacts, *, execute: bool) -> exp.Expr:
+def _replacement(
+    node: exp.Expr, session: SessionFacts, types: Mapping[str, SystemType], *, execute: bool
+) -> exp.Expr:
+    vector = vector_form(node, types)
+    if vector is not None:
+        return vector
     if isinstance(node, exp.Cast):
-        return _cast(node)
+        return _cast(node, types)
     if isinstance(node, exp.Literal) and node.is_string:
         return _array_where_expected(node)
     if isinstance(node, exp.Column) and node.name == "user" and not node.table and not node.this.quoted:
@@ -270,8 +287,16 @@ def _replacement(node: exp.Expr, session: SessionFacts, *, execute: bool) -> exp
         return exp.Anonymous(this="json_object", expressions=arguments_of(node))
     if name in SESSION_FUNCTIONS:
         return evaluate(name, arguments_of(node), session, execute=execute)
+    if name in functions.LOOKUP_FUNCTIONS and arguments_of(node):
+        kind = functions.LOOKUP_FUNCTIONS[name]
+        return object_identifier(node, kind, arguments_of(node)[0], is_oid=False, refuse=False)
     template = functions.call_sql(name)
-    return node if template is None else exp.paren(functions.instantiate(template, arguments_of(node)))
+    if template is None:
+        return node
+    arguments = arguments_of(node)
+    if name in functions.OF_REGCLASS and arguments and not _is_oid(arguments[0], types):
+        arguments[0] = exp.paren(functions.instantiate(oid_sql("regclass"), arguments[:1]))
+    return exp.paren(functions.instantiate(template, arguments))
 
 
 def _array_where_expected(node: exp.Expr) -> exp.Expr:
@@ -299,15 +324,13 @@ def _type_name(to: exp.Expr) -> str:
     return str(to.sql(dialect="postgres")).lower()
 
 
-def _cast(node: exp.Cast) -> exp.Expr:
+def _cast(node: exp.Cast, types: Mapping[str, SystemType]) -> exp.Expr:
     name = _type_name(node.to)
-    if name in ("regproc", "regprocedure"):
-        if not (isinstance(node.this, exp.Literal) and node.this.is_string):
-            return exp.cast(node.this, exp.DataType.Type.TEXT)  # columns of that type hold names
-        node.set("this", exp.Literal.string(canonical_signature(node.this.name)))
-    if name in _LOOKUPS:
-        return _object_identifier(node, *_LOOKUPS[name])
-    target = "VARCHAR" if name in _TEXT_TYPES or name == "regrole" else _NUMBER_TYPES.get(name) or _LISTS.get(name)
+    if name in KINDS:
+        return object_identifier(node, name, node.this, is_oid=_is_oid(node.this, types))
+    if type_of(node.this, types) is SystemType.REGPROC and node.to.this in exp.DataType.TEXT_TYPES:
+        return exp.paren(functions.instantiate(name_sql("regproc"), [node.this]))
+    target = "VARCHAR" if name in _TEXT_TYPES else _NUMBER_TYPES.get(name) or _LISTS.get(name)
     if name.endswith("[]"):
         literal = _array_literal(node.this) if isinstance(node.this, exp.Literal) else None
         if literal is not None:
@@ -319,26 +342,9 @@ def _cast(node: exp.Cast) -> exp.Expr:
     return node
 
 
-def _object_identifier(node: exp.Cast, to_oid: str, to_text: str) -> exp.Expr:
-    """Text becomes the oid; an oid becomes the name where it is shown or cast to text, and stays itself elsewhere."""
-    operand = node.this
-    while isinstance(operand, exp.Paren):
-        operand = operand.this
-    textual = isinstance(operand, exp.Literal) and operand.is_string and not operand.name.isdigit()
-    if isinstance(operand, exp.Cast):
-        textual = str(operand.to.sql(dialect="duckdb")).upper() in ("TEXT", "VARCHAR")
-    shown = _is_shown(node)
-    if textual:
-        oid = exp.paren(functions.instantiate(to_oid, [node.this]))
-        return functions.instantiate(to_text, [oid]) if shown else oid
-    number = exp.cast(node.this.copy(), exp.DataType.build("UINTEGER", dialect="duckdb"))
-    return exp.paren(functions.instantiate(to_text, [number])) if shown else number
-
-
-def _is_shown(node: exp.Expr) -> bool:
-    parent = node.parent
-    while isinstance(parent, exp.Alias | exp.Paren):
-        parent = parent.parent
-    if isinstance(parent, exp.Cast):
-        return _type_name(parent.to) in _TEXT_TYPES
-    return isinstance(parent, exp.Select | exp.Ordered | exp.Order | exp.DPipe)
+def _is_oid(node: exp.Expr, types: Mapping[str, SystemType]) -> bool:
+    """Whether an expression is known to be a number: what else a cast to regclass stands over may be a text."""
+    inner = node.unnest()
+    if isinstance(inner, exp.Cast):
+        return _type_name(inner.to) in ("oid", *KINDS)
+    return (isinstance(inner, exp.Literal) and not inner.is_string) or type_of(inner, types) in _OIDS

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from risingpy.frontend.catalog.index_text import included_numbers, index_definition_text, index_key_numbers
-from risingpy.frontend.catalog.oids import schema_oid, system_relation_oid
+from risingpy.frontend.catalog.oids import ROOT_USER_OID, relation_oid, schema_oid, system_relation_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
 
-ROOT_ID = 1
 _STATUS = {JobStatus.CREATING: "Creating", JobStatus.CREATED: "Created", JobStatus.FAILED: "Failed"}
 
 
@@ -18,7 +17,7 @@ def _all_of(kind: RelationKind, row: Callable[[Relation], Row]) -> Callable[[Sys
 
 
 def _head(found: Relation) -> tuple[int, str, int, int, str]:
-    return found.relation_id, found.name, schema_oid(found.schema_name), ROOT_ID, found.definition
+    return relation_oid(found), found.name, schema_oid(found.schema_name), ROOT_USER_OID, found.definition
 
 
 def _table(found: Relation) -> Row:
@@ -49,9 +48,12 @@ def _relations(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         relation_id, name, schema, owner, definition = _head(found)
         yield relation_id, name, found.kind.value, schema, owner, definition, None
+    for index, indexed in state.indexes:
+        relation_id, name, schema, owner, _ = _head(index)
+        yield relation_id, name, "index", schema, owner, index_definition_text(index, indexed), None
     for system in RELATIONS.values():
         oid = system_relation_oid(system.schema, system.name)
-        yield oid, system.name, "system table", schema_oid(system.schema), ROOT_ID, "", None
+        yield oid, system.name, "system table", schema_oid(system.schema), ROOT_USER_OID, "", None
 
 
 def _columns(state: SystemState) -> Iterable[Row]:
@@ -59,7 +61,7 @@ def _columns(state: SystemState) -> Iterable[Row]:
         distribution = set(found.table.distribution) if found.table is not None else set()
         for i, column in enumerate(found.columns):
             yield (
-                *(found.relation_id, column.name, i + 1, column.hidden, i in found.primary_key, i in distribution),
+                *(relation_oid(found), column.name, i + 1, column.hidden, i in found.primary_key, i in distribution),
                 *(column.generated is not None, not column.not_null and i not in found.primary_key),
                 *(column.generated.text if column.generated is not None else None, str(column.type), column.type.oid),
                 *(column.type.typlen, column.type.name),
@@ -69,14 +71,14 @@ def _columns(state: SystemState) -> Iterable[Row]:
 def _relation_info(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         kind = found.kind.value.upper()
-        yield found.schema_name, found.name, ROOT_ID, found.definition, kind, found.relation_id, "UTC", None
+        yield found.schema_name, found.name, ROOT_USER_OID, found.definition, kind, relation_oid(found), "UTC", None
 
 
 def _indexes(state: SystemState) -> Iterable[Row]:
     for index, indexed in state.indexes:
         numbers = index_key_numbers(index, indexed), included_numbers(index, indexed)
-        head = (index.relation_id, index.name, indexed.relation_id, *numbers, schema_oid(index.schema_name), ROOT_ID)
-        yield *head, index_definition_text(index, indexed), None, None, None
+        head = (relation_oid(index), index.name, relation_oid(indexed), *numbers, schema_oid(index.schema_name))
+        yield *head, ROOT_USER_OID, index_definition_text(index, indexed), None, None, None
 
 
 def _internal_tables(state: SystemState) -> Iterable[Row]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from risingpy.frontend.catalog.oids import relation_oid
+from risingpy.frontend.catalog.oids import index_oid, relation_oid, system_relation_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.meta.epochs import milliseconds
+from risingpy.optimizer.catalog import Relation
 from risingpy.storage.table_statistics import TableStatistics
 
 
@@ -40,12 +42,26 @@ def _compactions(state: SystemState) -> Iterable[Row]:
             yield table_id, found.name, progress.target, status, progress.examined, rows, progress.rewritten
 
 
+def _bytes(statistics: Mapping[int, TableStatistics], of: Relation) -> int:
+    table = statistics.get(of.relation_id, TableStatistics())
+    return table.key_bytes + table.value_bytes
+
+
 def _sizes(state: SystemState) -> Iterable[Row]:
+    """Of everything in pg_class."""
+    from risingpy.frontend.catalog.registry import RELATIONS
+
     statistics = state.statistics()
+    in_indexes: Counter[int] = Counter()
+    for index, indexed in state.indexes:
+        in_indexes[indexed.relation_id] += _bytes(statistics, index)
+        yield relation_oid(index), _bytes(statistics, index), 0
     for found in state.relations:
-        table = statistics.get(found.relation_id)
-        if table is not None:
-            yield relation_oid(found), table.key_bytes + table.value_bytes
+        yield relation_oid(found), _bytes(statistics, found), in_indexes[found.relation_id]
+        if found.primary_key:
+            yield index_oid(found), 0, 0  # the rows are kept in its order
+    for system in RELATIONS.values():
+        yield system_relation_oid(system.schema, system.name), 0, 0  # they are made of the catalog when they are read
 
 
 def _digests(state: SystemState) -> Iterable[Row]:
@@ -55,7 +71,7 @@ def _digests(state: SystemState) -> Iterable[Row]:
         digest = None
         if found.table is not None:
             digest = f"{statistics.get(found.relation_id, TableStatistics()).digest:016x}"
-        yield from ((text, digest) for text in {*state.spellings(found), str(relation_oid(found))})
+        yield from ((text, digest) for text in (*state.keys(found), str(relation_oid(found))))
 
 
 RW_TABLE_STATS = relation(
@@ -82,5 +98,5 @@ RW_COMPACTIONS = relation(
     "id int4, name text, target_version int8, status text, examined_rows int8, total_rows int8, rewritten_rows int8",
     _compactions,
 )
-STATISTICS = relation("risingpy", "rp_statistics", "rp_oid oid, rp_bytes int8", _sizes)
+STATISTICS = relation("risingpy", "rp_statistics", "rp_oid oid, rp_bytes int8, rp_index_bytes int8", _sizes)
 DIGESTS = relation("risingpy", "rp_digests", "rp_text text, rp_digest text", _digests)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,12 +11,23 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from risingpy.errors import QueryCanceled, SqlError, SyntaxError_, UndefinedFunction, WrongObjectType
+from risingpy.errors import (
+    InvalidParameterValue,
+    InvalidTextRepresentation,
+    QueryCanceled,
+    SqlError,
+    SyntaxError_,
+    UndefinedFunction,
+    WrongObjectType,
+)
 from risingpy.executors.expression.duckdb_connection import translate_error
 from risingpy.executors.expression.sql_text import ERROR_MARK
+from risingpy.frontend.catalog.column_types import COLUMN_TYPES
+from risingpy.frontend.catalog.object_identifiers import Naming, register_names
 from risingpy.frontend.catalog.parameters import ParameterType, parameter_types
 from risingpy.frontend.catalog.patterns import register_patterns
-from risingpy.frontend.catalog.registry import RELATIONS
+from risingpy.frontend.catalog.pg_namespace import all_schemas
+from risingpy.frontend.catalog.pg_proc import function_names
 from risingpy.frontend.catalog.rewrite import Rewritten, parse_system_query, rewrite
 from risingpy.frontend.catalog.session_functions import SessionFacts
 from risingpy.frontend.catalog.system_relation import SystemState, SystemType
@@ -66,15 +78,29 @@ _ARROW_LISTS = {
     1007: pa.int32(),
     1016: pa.int64(),
     1028: pa.uint32(),
+    22: pa.int16(),
+    30: pa.uint32(),
     1000: pa.bool_(),
 }
-_CHAR_OID = 18
-# Columns of type "char", which drivers read as bytes: recognized by name, since DuckDB has no such type.
-_CHAR_COLUMNS = frozenset(
-    column.name for relation in RELATIONS.values() for column in relation.columns if column.type is SystemType.CHAR
-)
+# Columns of types that DuckDB has not got: how it holds them, and the OID on the wire. "char" drivers read as bytes.
+_SYSTEM_OIDS = {
+    SystemType.CHAR: ("VARCHAR", 18),
+    SystemType.INT2VECTOR: ("SMALLINT[]", 22),
+    SystemType.OIDVECTOR: ("UINTEGER[]", 30),
+    SystemType.REGPROC: ("UINTEGER", 25),  # and by name
+}
 # PostgreSQL's division of integers; no access to Python's variables; and no way to change that.
 _SETTINGS = "SET integer_division = true; SET python_enable_replacements = false; SET lock_configuration = true"
+_INPUTS = {
+    "UINT32": "oid",
+    "INT16": "smallint",
+    "INT32": "integer",
+    "INT64": "bigint",
+    "BOOL": "boolean",
+    "DOUBLE": "double precision",
+    "FLOAT": "real",
+}
+_REFUSED = re.compile(rf"Could not convert string '(.*)' to ({'|'.join(_INPUTS)})\b", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +110,7 @@ class ResultColumn:
     name: str
     type: SqlType
     oid: int
+    of_functions: bool = False  # whose oids are to become names
 
     @property
     def arrow(self) -> pa.DataType:
@@ -127,8 +154,16 @@ class SystemQueries:
             answer = self._connect(rewritten).sql(rewritten.sql).to_arrow_table()
         except duckdb.Error as error:
             raise _translated(error) from None
-        columns = [_as_type(answer.column(i), column.arrow) for i, column in enumerate(query.columns)]
+        columns = [self._column(answer.column(i), column) for i, column in enumerate(query.columns)]
         return pa.Table.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
+
+    def _column(self, values: pa.ChunkedArray, column: ResultColumn) -> pa.ChunkedArray:
+        if column.of_functions:
+            names = function_names(self._state())
+            return pa.chunked_array(
+                [pa.array([names.get(oid, oid and str(oid)) for oid in values.to_pylist()], pa.string())]
+            )
+        return _as_type(values, column.arrow)
 
     def interrupt(self) -> None:
         """Ends a running query. From any thread."""
@@ -150,8 +185,9 @@ class SystemQueries:
         except duckdb.Error as error:
             raise _translated(error) from None
         names = rewritten.names or answer.columns
-        found = zip(names, answer.types, answer.columns, strict=True)
-        return tuple(_column(name, str(type_), original) for name, type_, original in found)
+        types = rewritten.types or [COLUMN_TYPES.get(name) for name in answer.columns]
+        found = zip(names, answer.types, types, strict=True)
+        return tuple(_column(name, str(type_), of_column) for name, type_, of_column in found)
 
     def _connect(self, rewritten: Rewritten) -> duckdb.DuckDBPyConnection:
         """The connection, with the relations that the query reads as they are now."""
@@ -159,6 +195,7 @@ class SystemQueries:
             # Nothing of the machine or of this process may be read through a system query.
             made = duckdb.connect(":memory:", config={"threads": 1, "enable_external_access": False})
             register_patterns(made)
+            register_names(made, Naming(lambda: self._session.database_name, lambda: all_schemas(self._state())))
             made.execute(_SETTINGS)
             self._connection = made
         if rewritten.relations:
@@ -168,13 +205,13 @@ class SystemQueries:
         return self._connection
 
 
-def _column(name: str, duckdb_type: str, original_name: str) -> ResultColumn:
+def _column(name: str, duckdb_type: str, of_column: SystemType | None) -> ResultColumn:
     if duckdb_type.startswith("DECIMAL"):
         return ResultColumn(name, NARROW_NUMERIC, 1700)
-    type_, oid = _RESULT_TYPES.get(duckdb_type, _TEXT)
-    if duckdb_type == "VARCHAR" and (name in _CHAR_COLUMNS or original_name in _CHAR_COLUMNS):
-        oid = _CHAR_OID
-    return ResultColumn(name, type_, oid)
+    held, system_oid = _SYSTEM_OIDS.get(of_column, ("", 0)) if of_column is not None else ("", 0)
+    if duckdb_type == held:
+        return ResultColumn(name, VARCHAR, system_oid, of_functions=of_column is SystemType.REGPROC)
+    return ResultColumn(name, *_RESULT_TYPES.get(duckdb_type, _TEXT))
 
 
 def _as_type(column: pa.ChunkedArray, arrow: pa.DataType) -> pa.ChunkedArray:
@@ -196,6 +233,10 @@ def _translated(error: duckdb.Error) -> SqlError:
         return UndefinedFunction(message)
     if message.startswith("relation ") and message.endswith("does not exist"):
         return SqlError(message, sqlstate="42P01")
+    if (refused := _REFUSED.search(text)) is not None:
+        return InvalidTextRepresentation(f'invalid input syntax for type {_INPUTS[refused[2]]}: "{refused[1]}"')
+    if message == "invalid fork name":
+        return InvalidParameterValue(message, hint='Valid fork names are "main", "fsm", "vm", and "init".')
     if message.endswith("is not a table or materialized view"):
         return WrongObjectType(message)
     if message.startswith("function ") and message.endswith("does not exist"):

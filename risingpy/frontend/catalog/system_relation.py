@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -35,6 +35,9 @@ class SystemType(Enum):
     TEXTS = ("_text", pa.list_(pa.string()))
     INT2S = ("_int2", pa.list_(pa.int16()))
     OIDS = ("_oid", pa.list_(pa.uint32()))
+    INT2VECTOR = ("int2vector", pa.list_(pa.int16()))
+    OIDVECTOR = ("oidvector", pa.list_(pa.uint32()))
+    REGPROC = ("regproc", pa.uint32())
 
     @property
     def arrow(self) -> pa.DataType:
@@ -156,11 +159,11 @@ class SystemState:
     def full_name(self, relation: Relation) -> str:
         return f"{quote_name(relation.schema_name)}.{quote_name(relation.name)}"
 
-    def spellings(self, relation: Relation, name: str | None = None) -> set[str]:
-        """What a function may be given for it, or for its index of this name: as regclass prints it, or unquoted."""
-        schema, name = relation.schema_name, name or relation.name
-        texts = {f"{quote_name(schema)}.{quote_name(name)}", f"{schema}.{name}"}
-        return texts | {quote_name(name), name, f'"{name}"'} if self.is_visible(relation) else texts
+    def keys(self, relation: Relation, name: str | None = None) -> list[str]:
+        """By which keys of `object_texts.relation_key` it is found, or its index of this name."""
+        name = name or relation.name
+        qualified = relation_key([relation.schema_name, name])
+        return [qualified, relation_key([name])] if self.is_visible(relation) else [qualified]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +194,11 @@ def relation(
     by_name = {kind.value[0]: kind for kind in SystemType}
     pairs = (entry.split() for entry in columns.split(","))
     return SystemRelation(schema, name, tuple(SystemColumn(n, by_name[t]) for n, t in pairs), rows)
+
+
+def relation_key(parts: Collection[str]) -> str:
+    """A dotted name in the one form in which `rp_spellings` has it: every part quoted."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def quote_name(name: str) -> str:

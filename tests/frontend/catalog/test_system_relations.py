@@ -14,6 +14,8 @@ from risingpy.errors import (
     UndefinedFunction,
     UndefinedTable,
 )
+from risingpy.frontend.catalog.pg_empty import EMPTY_RELATIONS
+from risingpy.frontend.catalog.registry import RELATIONS
 
 
 def test_relations_by_kind(asked: Any) -> None:
@@ -178,3 +180,67 @@ def test_current_setting_of_a_column(asked: Any) -> None:
     assert asked.rows("SELECT name, current_setting(name) FROM pg_settings WHERE name = 'TimeZone'") == [
         ("TimeZone", "UTC")
     ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ('SELECT relname AS Foo, relkind Bar, oid "Baz" FROM pg_class', ["foo", "bar", "Baz"]),
+        ("SELECT RelName, C.OID FROM pg_class c", ["relname", "oid"]),
+        ("WITH X AS (SELECT relname AS N FROM pg_class) SELECT N, x.n AS M FROM X", ["n", "m"]),
+        ('SELECT s.* FROM (SELECT relname AS Nm, relkind AS "K" FROM pg_class) AS S', ["nm", "K"]),
+        ("SELECT relname AS A FROM pg_class UNION ALL SELECT typname FROM pg_type", ["a"]),
+        ("SELECT COUNT(*) FILTER (WHERE true), strpos(relname, 'a') FROM pg_class GROUP BY 2", ["count", "strpos"]),
+        ("SELECT '1'::INT::text, 2::BIGINT, oid::text, NOW() FROM pg_class", ["text", "int8", "oid", "now"]),
+        ("SELECT char_length(relname), position('a' in relname) FROM pg_class", ["char_length", "position"]),
+    ],
+)
+def test_result_columns_are_called_as_postgresql_calls_them(asked: Any, sql: str, names: list[str]) -> None:
+    assert [column.name for column in asked.queries.prepare(sql, ()).columns] == names
+
+
+# Columns of rw_catalog and pg_catalog that hold the id of a relation; pg_class.oid must have each.
+_OF_RELATIONS = """
+rw_tables.id rw_views.id rw_materialized_views.id rw_sources.id rw_relations.id rw_columns.relation_id
+rw_relation_info.relationid rw_indexes.id rw_indexes.primary_table_id rw_depend.objid rw_depend.refobjid
+rw_streaming_jobs.id rw_streaming_errors.relation_id rw_ddl_progress.ddl_id
+pg_attribute.attrelid pg_attrdef.adrelid pg_index.indexrelid pg_index.indrelid pg_constraint.conrelid
+pg_constraint.conindid pg_depend.refobjid pg_rewrite.ev_class pg_stat_user_tables.relid
+"""
+
+
+@pytest.mark.parametrize("column", _OF_RELATIONS.split())
+def test_a_relation_has_one_id_everywhere(asked: Any, column: str) -> None:
+    relation, name = column.split(".")
+    found = asked.value(
+        f"SELECT count(*) FROM {relation} r LEFT JOIN pg_class c ON c.oid = r.{name} WHERE c.oid IS NULL"
+    )
+    assert found == 0
+
+
+def test_ids_join_rw_catalog_with_pg_catalog(asked: Any) -> None:
+    sql = "SELECT r.name FROM rw_relations r JOIN pg_class c ON c.oid = r.id WHERE c.relname = '{}'"
+    for name in ("orders", "totals", "all_orders"):
+        assert asked.rows(sql.format(name)) == [(name,)]
+    assert asked.value("SELECT 'orders'::regclass::oid = id FROM rw_tables WHERE name = 'orders'") is True
+    joined = "SELECT u.name, a.rolname, s.name FROM rw_relations r JOIN rw_users u ON u.id = r.owner"
+    joined += " JOIN pg_roles a ON a.oid = r.owner JOIN pg_namespace n ON n.oid = r.schema_id"
+    joined += " JOIN rw_schemas s ON s.id = n.oid WHERE r.name = 'all_orders'"
+    assert asked.rows(joined) == [("root", "root", "sales")]
+
+
+def test_system_ids_of_rw_catalog_are_all_listed() -> None:
+    """A new column of a relation's id must be among those that are looked up."""
+    ids = {"id", "relation_id", "relationid", "primary_table_id", "objid", "refobjid", "ddl_id", "table_id"}
+    others = {  # of databases, schemas, users, types, and of the state's tables, which have no row in pg_class
+        *("rw_databases.id", "rw_schemas.id", "rw_users.id", "rw_types.id", "rw_table_stats.id"),
+        *("rw_internal_tables.id", "rw_compactions.id", "rw_functions.id"),
+    }
+    empty = {relation.name for relation in EMPTY_RELATIONS}
+    found = {
+        f"{relation.name}.{column.name}"
+        for (schema, name), relation in RELATIONS.items()
+        for column in relation.columns
+        if schema == "rw_catalog" and column.name in ids and name not in empty
+    }
+    assert found - others == {column for column in _OF_RELATIONS.split() if column.startswith("rw_")}

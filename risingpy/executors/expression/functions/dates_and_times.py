@@ -6,7 +6,6 @@ the zone's name as its last argument; the binder puts it there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -18,6 +17,7 @@ from risingpy.errors import SqlError
 from risingpy.executors.expression.functions.calling import Compute, Function, fail_where, per_constant
 from risingpy.executors.expression.functions.intervals import fields_of, interval_column, truncate_interval
 from risingpy.types import TIMESTAMP, TIMESTAMPTZ
+from risingpy.types.date_units import unit_of
 from risingpy.types.forms import parse_column, text_column
 from risingpy.types.time_zones import TimeZone, time_zone
 
@@ -31,20 +31,6 @@ _FIXED = {"microseconds": 1, "milliseconds": 1000, "second": _SECOND, "minute": 
 _FIXED["day"] = _DAY
 _YEARS = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
 _KEEPS_OFFSET = frozenset(("microseconds", "milliseconds", "second", "minute", "hour"))
-_SYNONYMS = """
-century: c cent centuries   day: d days        decade: decades dec decs  hour: h hr hours hrs
-millennium: mil mils millennia  minute: m min mins minutes  month: mon mons months  quarter: qtr quarters
-second: s sec secs seconds  week: w weeks  year: y yr yrs years  milliseconds: ms msec msecs millisecond
-microseconds: us usec usecs microsecond
-"""
-_UNITS = {
-    word: unit
-    for unit, words in re.findall(r"(\w+): ([\w ]+?)(?=\s+\w+:|\n)", _SYNONYMS)
-    for word in (unit, *words.split())
-}
-_NO_TRUNCATION = frozenset(
-    ("dow", "isodow", "doy", "epoch", "julian", "isoyear", "timezone", "timezone_hour", "timezone_minute")
-)
 
 
 def micros_of(column: pa.Array) -> Micros:
@@ -149,12 +135,12 @@ def _difference(left: pa.Array, right: pa.Array) -> pa.Array:
 
 
 def _unit(given: str, type_name: str) -> str:
-    word = given.lower()
-    if word in _UNITS:
-        return str(_UNITS[word])
-    if word in _NO_TRUNCATION:
-        raise SqlError(f'unit "{given}" not supported for type {type_name}', sqlstate="0A000")
-    raise SqlError(f'unit "{given}" not recognized for type {type_name}', sqlstate="22023")
+    unit = unit_of(given)
+    if unit is None:
+        raise SqlError(f'unit "{given.lower()}" not recognized for type {type_name}', sqlstate="22023")
+    if unit.startswith("timezone"):
+        raise SqlError(f'unit "{given.lower()}" not supported for type {type_name}', sqlstate="0A000")
+    return unit
 
 
 def _truncated(unit: str, micros: Micros) -> Micros:
@@ -178,7 +164,7 @@ def _date_trunc(given: str) -> Compute:
 
 
 def _date_trunc_at(given: str, zone_name: str) -> Compute:
-    unit, zone = _unit(given, "timestamp with time zone"), time_zone(zone_name)
+    zone, unit = time_zone(zone_name), _unit(given, "timestamp with time zone")
 
     def computed(column: pa.Array) -> pa.Array:
         start = micros_of(column)
@@ -190,8 +176,7 @@ def _date_trunc_at(given: str, zone_name: str) -> Compute:
 
 
 def _date_trunc_interval(given: str) -> Compute:
-    word = given.lower()
-    return truncate_interval(_UNITS.get(word, word), word in _UNITS or word in _NO_TRUNCATION, given)
+    return truncate_interval(unit_of(given), given.lower())
 
 
 def _date_bin(stride: pa.Array, source: pa.Array, origin: pa.Array) -> pa.Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
@@ -16,6 +16,11 @@ import pyarrow.compute as pc
 from risingpy.errors import SqlError
 from risingpy.executors.expression.functions.calling import Compute, Function, per_constant
 from risingpy.executors.expression.functions.dates_and_times import days_of_months, micros_of, months_of
+from risingpy.executors.expression.functions.interval_calendar import (
+    iso_day_of_year,
+    iso_week_and_year,
+    julian_day,
+)
 from risingpy.executors.expression.functions.intervals import divided, fields_of
 from risingpy.executors.expression.functions.templates import Piece, read_template
 from risingpy.types.time_zones import TimeZone, time_zone
@@ -62,19 +67,19 @@ def _moments(micros: Integers, zone: TimeZone | None) -> Moments:
     return Moments(months // 12 + 1970, months % 12 + 1, day + 1, rest, days, offsets)
 
 
-def _number(values: Any, width: int, piece: Piece, *, sign_counts: bool = False) -> pa.Array:
+def _number(values: Any, width: int, piece: Piece, *, sign_counts: bool = False, fixed: bool = False) -> pa.Array:
     """The number, with zeros in front up to `width` unless the template says FM, and its ordinal ending.
 
-    A minus is one of the characters of the width with `sign_counts`.
+    A minus is one of the characters of the width with `sign_counts`; FM changes nothing with `fixed`.
     """
     integers = np.asarray(values, np.int64)
     low = int(integers.min()) if len(integers) else 0
     span = int(integers.max()) - low + 1 if len(integers) else 0
     if span < len(integers) // 4:  # as parts of dates are: each text is made once
-        table = _number(np.arange(low, low + span), width, piece, sign_counts=sign_counts)
+        table = _number(np.arange(low, low + span), width, piece, sign_counts=sign_counts, fixed=fixed)
         return table.take(pa.array(integers - low))
     digits = pc.cast(pa.array(np.abs(integers)), pa.string())
-    if piece.fill and width:
+    if (piece.fill or fixed) and width:
         padded = pc.utf8_lpad(digits, width, padding="0")
         narrow = pc.utf8_lpad(digits, width - 1, padding="0")
         digits = pc.if_else(pa.array(integers < 0), narrow, padded) if sign_counts else padded
@@ -145,7 +150,9 @@ def _century(m: Moments) -> Integers:
 def _zone_hours(m: Moments, piece: Piece, *, with_minutes: bool) -> pa.Array:
     offsets = np.zeros(len(m.year), np.int64) if m.offsets is None else m.offsets
     signs = pa.array(np.where(offsets < 0, "-", "+"))
-    hours = pc.utf8_lpad(pc.cast(pa.array(np.abs(offsets) // 3600), pa.string()), 2, padding="0")
+    hours = pc.cast(pa.array(np.abs(offsets) // 3600), pa.string())
+    if piece.fill or not with_minutes:
+        hours = pc.utf8_lpad(hours, 2, padding="0")
     text = pc.binary_join_element_wise(signs, hours, "")
     minutes = np.abs(offsets) // 60 % 60
     if with_minutes and minutes.any():
@@ -155,9 +162,34 @@ def _zone_hours(m: Moments, piece: Piece, *, with_minutes: bool) -> pa.Array:
 
 
 def _year(m: Moments, digits: int, piece: Piece, year: Integers) -> pa.Array:
-    if digits == 4:
-        return _number(year, 4, piece)
-    return _number(np.abs(year) % 10**digits if m.days is not None else divided(year, 1) % 10**digits, digits, piece)
+    """The last digits of a year; of an interval from before 0, one character more for the minus."""
+    shown = year if digits == 4 else np.fmod(year, 10**digits)
+    after = _number(shown, digits, piece, sign_counts=True)
+    if digits == 1 or not (m.year < 0).any():
+        return after
+    return pc.if_else(pa.array(m.year < 0), _number(shown, digits + 1, piece, sign_counts=True), after)
+
+
+def _interval_part(m: Moments, lower: str, piece: Piece) -> pa.Array | None:
+    """What PostgreSQL computes of an interval as if it were a date; None of any other keyword."""
+    fields = (m.year.astype(np.int32), m.month.astype(np.int32), m.day.astype(np.int32))
+    in_days = (fields[0] * np.int32(12) + fields[1]) * np.int32(30) + fields[2]
+    match lower:
+        case "ddd":
+            return _number(in_days, 3, piece, sign_counts=True)
+        case "iddd":
+            return _number(iso_day_of_year(*fields), 3, piece, sign_counts=True)
+        case "ww":
+            return _number(divided(in_days - np.int32(1), 7) + 1, 2, piece, sign_counts=True)
+        case "iw":
+            return _number(iso_week_and_year(*fields)[0], 2, piece, sign_counts=True)
+        case "w":
+            return _number(divided(m.day - 1, 7) + 1, 0, piece)
+        case "j":
+            return _number(julian_day(*fields), 0, piece)
+        case "iyyy" | "iyy" | "iy" | "i":
+            return _year(m, len(lower), piece, iso_week_and_year(*fields)[1])
+    return None
 
 
 _DATE_ONLY = frozenset(
@@ -184,10 +216,11 @@ def _shown(m: Moments, piece: Piece) -> pa.Array:
 def _clock_part(m: Moments, keyword: str, piece: Piece) -> pa.Array | None:
     if keyword in _FIXED_PARTS:
         size, within, width = _FIXED_PARTS[keyword]
-        return _number(m.part(size, within), width, piece, sign_counts=keyword in ("MS", "US"))
+        below = keyword in ("MS", "US")
+        return _number(m.part(size, within), width, piece, sign_counts=below, fixed=below)
     if keyword.startswith("FF"):
         digits = int(keyword[2])
-        return _number(m.part(10 ** (6 - digits), 10**digits), digits, piece, sign_counts=True)
+        return _number(m.part(10 ** (6 - digits), 10**digits), digits, piece, sign_counts=True, fixed=True)
     match keyword:
         case "HH" | "HH12":
             hour = m.hour
@@ -213,6 +246,10 @@ def _clock_part(m: Moments, keyword: str, piece: Piece) -> pa.Array | None:
 
 def _calendar_part(m: Moments, keyword: str, piece: Piece) -> pa.Array:
     lower = keyword.lower()
+    if m.days is None:
+        part = _interval_part(m, lower, piece)
+        if part is not None:
+            return part
     days = np.zeros(len(m.year), np.int64) if m.days is None else m.days
     weekday = (days + 4) % 7  # Sunday is 0
     match lower:
@@ -231,9 +268,7 @@ def _calendar_part(m: Moments, keyword: str, piece: Piece) -> pa.Array:
         case "id":
             return _number((weekday + 6) % 7 + 1, 0, piece)
         case "ddd":
-            return _number(
-                m.day + (m.year * 12 + m.month) * 30 if m.days is None else _day_of_year(m), 3, piece, sign_counts=True
-            )
+            return _number(_day_of_year(m), 3, piece)
         case "iddd":
             return _number(_iso_day_of_year(days), 3, piece)
         case "ww":
@@ -262,8 +297,9 @@ def _calendar_part(m: Moments, keyword: str, piece: Piece) -> pa.Array:
 
 
 def _with_comma(year: Integers, piece: Piece) -> pa.Array:
-    thousands = pc.cast(pa.array(year // 1000), pa.string())
-    rest = pc.utf8_lpad(pc.cast(pa.array(year % 1000), pa.string()), 3, padding="0")
+    thousands = pc.cast(pa.array(divided(year, 1000)), pa.string())
+    plain = replace(piece, ordinal="")
+    rest = _number(np.fmod(year, 1000), 3, plain, sign_counts=True, fixed=True)
     return _with_ordinal(pc.binary_join_element_wise(thousands, rest, ","), year, piece)
 
 

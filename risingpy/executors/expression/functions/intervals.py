@@ -106,14 +106,14 @@ def _truncate(unit: str) -> Compute:
     return computed
 
 
-def truncate_interval(unit: str, known: bool, given: str) -> Compute:
-    """date_trunc of an interval; `known` says whether `unit` is a unit at all."""
+def truncate_interval(unit: str | None, given: str) -> Compute:
+    """date_trunc of an interval; `unit` is None where `given` is none."""
+    if unit is None:
+        raise SqlError(f'unit "{given}" not recognized for type interval', sqlstate="22023")
     if unit in _YEARS or unit in _UNITS or unit in ("quarter", "month", "day"):
         return _truncate(unit)
-    if known:
-        detail = "Months usually have fractional weeks." if unit == "week" else None
-        raise SqlError(f'unit "{given}" not supported for type interval', sqlstate="0A000", detail=detail)
-    raise SqlError(f'unit "{given}" not recognized for type interval', sqlstate="22023")
+    detail = "Months usually have fractional weeks." if unit == "week" else None
+    raise SqlError(f'unit "{given}" not supported for type interval', sqlstate="0A000", detail=detail)
 
 
 def _justify_hours(column: pa.Array) -> pa.Array:

@@ -19,7 +19,15 @@ import pyarrow.compute as pc
 from risingpy.errors import DivisionByZero, FeatureNotSupported, InvalidParameterValue, NumericValueOutOfRange, SqlError
 from risingpy.executors.expression import wide_kernels as kernels
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.executors.expression.wide_kernels import CEILING, FLOOR, HALF_AWAY, INFINITE, LIMBS, MINUS_INFINITE, TRUNCATE
+from risingpy.executors.expression.wide_kernels import (
+    CEILING,
+    FLOOR,
+    HALF_AWAY,
+    INFINITE,
+    LIMBS,
+    MINUS_INFINITE,
+    TRUNCATE,
+)
 from risingpy.storage.column_buffers import whole
 from risingpy.types import MAX_PRECISION, NUMERIC
 from risingpy.types.forms import parse_column
