@@ -126,7 +126,7 @@ class _Writer:
 
     def _filter(self, plan: Filter) -> str:
         selected = Selected(_column)
-        condition = selected.sql(plan.predicate)
+        condition = selected.condition(plan.predicate)
         own = "*" if selected.is_plain else _listed(map(_column, range(len(plan.schema))))
         return f"SELECT {own} FROM {selected.source(self._input(plan.input))} WHERE {condition}"
 

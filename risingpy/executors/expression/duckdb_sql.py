@@ -36,24 +36,13 @@ from risingpy.executors.expression.sql_text import literal, own_call, quoted
 from risingpy.executors.expression.sql_tree import DEEPEST, Guard, Layers, Piece, Tree, simple
 from risingpy.types import NUMERIC, SqlType, TypeKind
 
+# What fails for no row by itself.
 _SAFE = frozenset(
-    {
-        "not",
-        "is_null",
-        "is_not_null",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "is_true",
-        "is_not_true",
-        "is_false",
-        "is_not_false",
-        "is_unknown",
-        "is_not_unknown",
-    }
+    (
+        *("not", "is_null", "is_not_null", "is_true", "is_not_true", "is_false", "is_not_false", "is_unknown"),
+        *("is_not_unknown", "eq", "ne", "lt", "le", "gt", "ge", "is_distinct_from", "is_not_distinct_from", "in"),
+        *("lower", "upper", "length", "concat_op", "starts_with", "greatest", "least", "nullif"),
+    )
 )
 
 Column = Callable[[int], str]
@@ -74,6 +63,10 @@ class Selected:
     def sql(self, expr: Expr) -> str:
         """The expression, to stand in the SELECT."""
         return self._compiler.piece(expr, None).text
+
+    def condition(self, expr: Expr) -> str:
+        """The expression, to stand after WHERE."""
+        return self._compiler.condition(expr, None).text
 
     def source(self, relation: str) -> str:
         """What the SELECT is from: the relation (`(…) AS t`), with columns for the expressions of before."""
@@ -102,13 +95,19 @@ class _Compiler:
             case Cast():
                 return self._cast(expr, guard)
             case Case():
-                return case_in_turn(expr, self.piece, self._tree, guard)
+                return case_in_turn(expr, self.condition, self.piece, self._tree, guard)
             case Parameter():
                 raise InternalError(f"parameter ${expr.index} has no value")
             case CorrelatedRef() | Subquery():
                 raise InternalError("a subquery was not unnested")
             case _:
                 assert_never(expr)
+
+    def condition(self, expr: Expr, guard: Guard | None) -> Piece:
+        """The SQL of what a filter or a CASE asks for."""
+        if isinstance(expr, Call) and expr.function in ("and", "or"):
+            return in_turn(expr.function, _operands(expr), self.condition, self._tree, guard)
+        return self.piece(expr, guard)
 
     def _cast(self, expr: Cast, guard: Guard | None) -> Piece:
         def write(args: list[str]) -> str:
@@ -121,7 +120,8 @@ class _Compiler:
         if call.function == "lambda_parameter":
             return simple(_written(call, []))
         if call.function in IN_TURN:
-            return in_turn(call.function, _operands(call), self.piece, self._tree, guard)
+            as_condition = call.function == "coalesce"
+            return in_turn(call.function, _operands(call), self.piece, self._tree, guard, as_condition=as_condition)
         if call.function in OVER_ELEMENTS:
             return self._over_elements(call, guard)
         if call.type.is_float and any(call.function in operators for operators in FLOAT_CHAINS):

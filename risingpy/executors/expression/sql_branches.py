@@ -16,6 +16,9 @@ from risingpy.executors.expression.nodes import Call, Case, Expr
 from risingpy.executors.expression.sql_tree import Guard, Piece, Tree, piece_of, simple
 from risingpy.types import BOOLEAN
 
+_MOST_FAILING = 16  # parts of one AND or OR that may fail: each is a column for those after it
+_SHALLOW = 3  # levels of a condition that may be written twice
+
 Compile = Callable[[Expr, Guard | None], Piece]
 
 
@@ -34,8 +37,20 @@ IN_TURN = {
 }
 
 
-def in_turn(name: str, operands: Sequence[Expr], compile_part: Compile, tree: Tree, guard: Guard | None) -> Piece:
-    """The call of one of `IN_TURN`."""
+def in_turn(
+    name: str,
+    operands: Sequence[Expr],
+    compile_part: Compile,
+    tree: Tree,
+    guard: Guard | None,
+    *,
+    as_condition: bool = True,
+) -> Piece:
+    """The call of one of `IN_TURN`.
+
+    DuckDB evaluates all of an AND or OR that is not `as_condition`, of a filter or a CASE. So what may fail then
+    becomes a CASE with the part before it.
+    """
     function = IN_TURN[name]
     parts: list[Piece] = []
 
@@ -56,19 +71,32 @@ def in_turn(name: str, operands: Sequence[Expr], compile_part: Compile, tree: Tr
         # Where the guard does not hold the column may be NULL, which leaves the next part open.
         return tree.bound(replace(is_open, safe=False), guard)
 
+    failing = 0
     for k, operand in enumerate(operands):
         own = still_open if k else guard
-        parts.append(tree.cut(compile_part(operand, own), own))
+        part = tree.cut(compile_part(operand, own), own)
+        if k and not (part.safe or as_condition) and tree.has_layers and failing < _MOST_FAILING:
+            failing += 1
+            before = so_far()
+            if not before.safe or before.depth > _SHALLOW:
+                before = tree.bound(before, guard)
+            whole = f"({before.text}{function.joint}{part.text})"
+            is_open = function.open.format(before.text)
+            parts[:] = [_joined(f"CASE WHEN {is_open} THEN {whole} ELSE {before.text} END", [before, part])]
+        else:
+            parts.append(part)
     return so_far()
 
 
-def case_in_turn(case: Case, compile_part: Compile, tree: Tree, guard: Guard | None) -> Piece:
+def case_in_turn(
+    case: Case, compile_condition: Compile, compile_part: Compile, tree: Tree, guard: Guard | None
+) -> Piece:
     """`CASE WHEN … THEN … ELSE … END`."""
     branches, default = _flat(case)
     choice = _Choice(tree, guard)
     for condition, _ in branches:
         own = choice.undecided if choice.conditions else guard
-        choice.conditions.append(tree.cut(compile_part(condition, own), own))
+        choice.conditions.append(tree.cut(compile_condition(condition, own), own))
     results = []
     for number, (_, result) in enumerate(branches, 1):
         own = choice.branch(number)

@@ -10,6 +10,8 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.parser.cursor import fold
 from risingpy.frontend.parser.parser_tools import START
 
+_BEGIN = "begin"  # where a tree is known to begin, in its meta data
+
 
 def position_of(tree: exp.Expr) -> int:
     """Where the node's own token stands (an operator's symbol, a function's name), in characters from 1."""
@@ -19,7 +21,19 @@ def position_of(tree: exp.Expr) -> int:
 
 def begin_of(tree: exp.Expr) -> int:
     """Where the text of the whole node begins, as far as its tokens are known."""
-    starts = [int(node.meta[START]) for node in tree.walk() if START in node.meta]
+    starts = []
+    rest = [tree]
+    while rest:
+        node = rest.pop()
+        known = node.meta.get(_BEGIN)  # it is asked for at every level of a deep tree, from the leaves up
+        if known is not None:
+            starts.append(known)
+            continue
+        if START in node.meta:
+            starts.append(int(node.meta[START]))
+        rest += node.iter_expressions()
+    if starts:
+        tree.meta[_BEGIN] = min(starts)
     return min(starts, default=0) + 1
 
 

@@ -5,13 +5,20 @@ sqlglot reads other dialects' brackets too (lists without ARRAY, structs in brac
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from risingpy.frontend.parser.function_parser import FunctionParser
 
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
+_TIME_ZONE = ("WITH", "WITHOUT", "TIME", "ZONE")
+_LITERALS = (
+    *(TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING),
+    *(TokenType.NATIONAL_STRING, TokenType.BYTE_STRING, TokenType.UNICODE_STRING),
+)
 _JSON_KINDS = ("VALUE", "ARRAY", "OBJECT", "SCALAR")
 
 
@@ -44,6 +51,23 @@ class NestedParser(FunctionParser):
 
     # sqlglot would go on for ever at a bracket that `_parse_bracket` leaves where it is.
     BRACKETS: ClassVar[frozenset[TokenType]] = frozenset()
+
+    def _parse_types(self, check_func: bool = False, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """A type. Where it may be a call or an array, sqlglot would read all of that twice, at every level of it."""
+        if check_func and self._next.token_type in _OPENING and not self._is_typed_literal():
+            return None
+        return super()._parse_types(check_func, *args, **kwargs)
+
+    def _is_typed_literal(self) -> bool:
+        """Whether a literal follows what may be a type's parameters: `varchar(3) 'abc'`, `int[] '{1}'`."""
+        index, depth = self._index + 1, 0
+        while index < self._tokens_size:
+            token = self._tokens[index]
+            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+            index += 1
+            if depth <= 0 and token.token_type not in _CLOSING and token.text.upper() not in _TIME_ZONE:
+                return token.token_type in _LITERALS
+        return False
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         while this is not None:
