@@ -43,7 +43,7 @@ class _Reader:
         if not self.t.multi:
             return value
         # PostgreSQL multiplies by a power of ten, of which it has 16 decimals.
-        scale = len((self.decimals or "")) + _POWER_DECIMALS
+        scale = len(self.decimals or "") + _POWER_DECIMALS
         return value.scaleb(-self.t.multiplied, _EXACT).quantize(Decimal(1).scaleb(-scale), context=_EXACT)
 
     def _char(self, offset: int = 0) -> str:
