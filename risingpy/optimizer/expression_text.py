@@ -24,9 +24,10 @@ from risingpy.executors.expression.nodes import (
 )
 from risingpy.executors.expression.signatures import SCALAR_SIGNATURES
 from risingpy.executors.python.definition import definition_of
-from risingpy.types import TypeKind
+from risingpy.types import NUMERIC, TypeKind
 from risingpy.types.forms import format_text
 from risingpy.types.interval import format_value as format_interval
+from risingpy.types.wide_numeric import of_key
 
 _INFIX = {s.function: s.name for s in SCALAR_SIGNATURES if len(s.args) == 2 and not s.name[0].isalpha()}
 _ZONED = frozenset(s.function for s in SCALAR_SIGNATURES if s.zoned) & _INFIX.keys()
@@ -59,6 +60,11 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
         case Call("array_transform" | "map_filter", (value, body, Literal(str(name)))):
             inside = f"|{name}| {expression_text(body, columns)}"
             return _call_text(expression.function, [expression_text(value, columns), inside])
+        case Call("numeric_key", (number,)):
+            return expression_text(number, columns)
+        case Call() if any(isinstance(arg, Call) and arg.function == "numeric_key" for arg in expression.args):
+            shown = [expression_text(_number_of_key(arg), columns) for arg in expression.args]
+            return _call_text(expression.function, shown)
         case Call():
             return _call_text(expression.function, [expression_text(arg, columns) for arg in expression.args])
         case Case():
@@ -74,6 +80,15 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
             return f"{expression.kind.value}(subquery{f' of {args}' if args else ''})"
         case _:
             assert_never(expression)
+
+
+def _number_of_key(expression: Expr) -> Expr:
+    """A constant that numbers are compared with by their keys as the number."""
+    match expression:
+        case Literal(bytes(key)):
+            return Literal(of_key(key), NUMERIC)
+        case _:
+            return expression
 
 
 def _literal_text(literal: Literal) -> str:

@@ -33,7 +33,8 @@ from risingpy.optimizer.stream_window_close import check_window_close
 from risingpy.optimizer.watermarks import watermarks_first
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
 
-_VALUE_STATE = SPREADS | REGRESSIONS | {"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "scale_bits"}
+_VALUE_STATE = SPREADS | REGRESSIONS | {"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
+_VALUE_STATE |= {"scale_bits"}
 _EXTREME = frozenset({"min", "max"})  # value state too where the input only grows
 _MATERIALIZED = frozenset(
     {"string_agg", "array_agg", "first_value", "last_value", "mode", "percentile_cont", "percentile_disc"}

@@ -9,7 +9,7 @@ store its rows are. Filters on it become part of the condition.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.executors.expression.nodes import Call, Expr, InputRef
@@ -48,7 +48,7 @@ def plan_temporal_join(
     condition = split_condition(join.condition, width)
     by_column = {
         scan.columns[lookup.outputs[key.right.index]]: key
-        for key in condition.keys
+        for key in map(_of_numbers, condition.keys)
         if isinstance(key.right, InputRef) and not key.null_safe
     }
     prefix = _prefix(table, by_column)
@@ -63,7 +63,8 @@ def plan_temporal_join(
     if left.properties.distribution != hash_by(spread):
         left = exchange(left, spread)
     columns = tuple(dict.fromkeys((*scan.columns, *(key.index for key in table.key))))
-    rest = [_equality(key, width) for key in condition.keys if key not in [by_column[column] for column in prefix]]
+    found = [by_column[column] for column in prefix]
+    rest = [_equality(key, width) for key in condition.keys if _of_numbers(key) not in found]
     rest += [] if condition.rest is None else [condition.rest]
     positions = {i: i for i in range(width)}
     first = len(left.properties.schema)
@@ -127,6 +128,15 @@ def _prefix(table: TableSchema, by_column: dict[int, EquiKey]) -> list[int] | No
             break
         prefix.append(key.index)
     return prefix if prefix and set(table.distribution) <= set(prefix) else None
+
+
+def _of_numbers(key: EquiKey) -> EquiKey:
+    """An equality of the keys of numbers as one of the numbers: a table is read by either."""
+    match key.left, key.right:
+        case Call("numeric_key", (left,)), Call("numeric_key", (InputRef() as right,)):
+            return replace(key, left=left, right=right)
+        case _:
+            return key
 
 
 def _equality(key: EquiKey, width: int) -> Expr:

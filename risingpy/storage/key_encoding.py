@@ -36,7 +36,8 @@ differently (1 mon, 30 days) have different keys, so a key by which rows are gro
 `canonical` columns.
 
 The vnode is the low byte of `reference_codec.hash_bytes` over the distribution columns' ascending key
-bytes; of byte strings of 42 bytes only the first 41 count, so that 1.0 and 1.00 have one vnode. The hash and these layouts are on-disk format: whoever changes one raises its version.
+bytes; of byte strings of 42 bytes only the first 41 count, so that 1.0 and 1.00 have one vnode. The
+hash and these layouts are on-disk format: whoever changes one raises its version.
 
 LMDB takes keys of up to 511 bytes. Longer ones, and those of just 511, are stored as their first 495 bytes
 and a hash of 16 (`long_key_form`), so that 511 bytes mark them. They sort rightly except among keys that

@@ -4,7 +4,7 @@
             | ndigits × int16
     1234.5 with scale 2 → 0002 0000 0000 0002  04d2 1388
 
-A numeric of at most 38 digits shows all digits after the point that its type has; a wide one as many as each value says.
+A numeric of at most 38 digits shows all decimals that its type has, a wide one as many as each value says.
 Values are Decimals, but those of a wide numeric are its bytes (`wide_numeric`), which NaN and the infinities have too.
 """
 
@@ -67,7 +67,7 @@ def _as_stored(type_: SqlType, value: Decimal) -> Decimal | bytes:
 
 
 def fit(type_: SqlType, value: Decimal) -> Decimal:
-    """`value` rounded to the type's scale, or of a wide type with the decimals that it has, as far as there are so many.
+    """`value` rounded to the type's scale; of a wide type with the decimals that it has, as far as there are so many.
 
     NumericValueOutOfRange if it has too many digits before the point.
     """
@@ -141,7 +141,7 @@ def decode(type_: SqlType, data: bytes) -> Decimal | bytes:
     digits = "".join(f"{group:04d}" for group in groups) or "0"
     exponent = _GROUP * (weight + 1 - count) if count else 0
     value = Decimal(f"{'-' if sign else ''}{digits}E{exponent}")
-    shown = _WIDE.quantize(value, Decimal(1).scaleb(-min(dscale, _MAX_DIGITS)), ROUND_DOWN)  # as numeric_recv truncates
+    shown = value.quantize(Decimal(1).scaleb(-min(dscale, _MAX_DIGITS)), ROUND_DOWN, _WIDE)  # as numeric_recv truncates
     return _as_stored(type_, fit(type_, shown))
 
 

@@ -9,9 +9,9 @@
 
     -Infinity  00 and zeros, below all negative numbers       Infinity  02 and zeros       NaN  03 and zeros
 
-The scale is how many decimals are shown (PostgreSQL's dscale). All bytes but the last, `KEY_BYTES`, are what SQL compares
-by: the *key* of a number, which 1.5 and 1.50 share. Numbers are grouped, joined, sorted and stored in keys by it
-(`optimizer.rules.numeric_keys`); whole, equal bytes are the same number shown in the same way.
+The scale is how many decimals are shown (PostgreSQL's dscale). All bytes but the last, `KEY_BYTES`, are what SQL
+compares by: the *key* of a number, which 1.5 and 1.50 share. Numbers are grouped, joined, sorted and stored in keys by
+it (`optimizer.rules.numeric_keys`); whole, equal bytes are the same number shown in the same way.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Numbers:
 
 
 def to_bytes(value: Decimal) -> bytes:
-    """The form of a number that has no more digits than fit, before the point and behind it; its exponent is its scale."""
+    """The form of a number that has no more digits than fit, before the point and behind it; shown as it is written."""
     if not value.is_finite():
         return _SPECIAL["NaN" if value.is_nan() else "Infinity" if value > 0 else "-Infinity"]
     exponent = value.as_tuple().exponent
@@ -198,9 +198,9 @@ def text_column(array: pa.Array) -> pa.Array:
 
 
 def _with_special(texts: pa.Array, special: Floats) -> pa.Array:
-    for value, shown in ((np.isnan(special), "NaN"), (special == np.inf, "Infinity"), (special == -np.inf, "-Infinity")):
-        texts = pc.if_else(pa.array(value), shown, texts)
-    return texts
+    texts = pc.if_else(pa.array(np.isnan(special)), "NaN", texts)
+    texts = pc.if_else(pa.array(special == np.inf), "Infinity", texts)
+    return pc.if_else(pa.array(special == -np.inf), "-Infinity", texts)
 
 
 def parse_plain(texts: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -18,19 +18,27 @@ from risingpy.executors.expression.functions import FUNCTIONS
 from risingpy.executors.expression.functions.calling import call
 from risingpy.executors.expression.functions.wide_numbers import of_numbers, to_narrow
 from risingpy.types import NUMERIC
-from risingpy.types.forms import decode_binary, encode_binary, parse_column, text_column
-from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes, to_decimal
+from risingpy.types.forms import binary_column, decode_binary, encode_binary, parse_column, text_column
+from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, key_of, of_key, to_bytes, to_decimal
 
 EXACT = Context(prec=400, rounding=ROUND_HALF_UP, Emax=10**6, Emin=-(10**6))
 LIMIT = Decimal(10) ** WHOLE_DIGITS
-UNIT = Decimal(1).scaleb(-DECIMALS)
 _sizes = st.sampled_from([1, 9, 10, 18, 38, 45, 46, 54, 89, 90])
 numbers = st.builds(
-    lambda digits, sign: EXACT.scaleb(Decimal(sign * digits), -DECIMALS),
+    lambda digits, sign, scale: positive_zero(EXACT.scaleb(Decimal(sign * digits), -scale)),
     _sizes.flatmap(lambda size: st.integers(0, 10**size - 1) | st.sampled_from([0, 1, 10 ** (size - 1), 10**size - 1])),
     st.sampled_from([1, -1]),
-)
+    st.sampled_from([0, 1, 2, 9, 16, 38, 44, DECIMALS, DECIMALS]),
+).filter(lambda number: number.copy_abs() < LIMIT)
 pairs = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=20)
+
+
+def positive_zero(number: Decimal) -> Decimal:
+    return number or number.copy_abs()
+
+
+def shown(values: list[Decimal]) -> list[str]:
+    return [f"{positive_zero(value):f}" for value in values]
 
 
 def column(values: list[Decimal]) -> pa.Array:
@@ -41,19 +49,32 @@ def computed(name: str, *columns: pa.Array) -> list[Decimal]:
     return [to_decimal(data) for data in call(FUNCTIONS[f"wide_{name}"], columns, pa.binary()).to_pylist()]
 
 
+def first_digit(x: Decimal) -> tuple[int, int]:
+    """PostgreSQL's weight and first digit, in base 10000."""
+    weight = x.adjusted() // 4 if x else 0
+    return weight, int(x.copy_abs().scaleb(-4 * weight, EXACT))
+
+
+def scale_of(x: Decimal) -> int:
+    return -int(x.as_tuple().exponent)
+
+
 def quotient(a: Decimal, b: Decimal) -> Decimal:
-    exact = EXACT.divide(a, b)
-    even = EXACT.quantize(exact, UNIT)
-    if EXACT.multiply(even, b) == a:
-        return even
-    decimals = min(max(28 - (exact.adjusted() + 1), 16), DECIMALS)
-    return EXACT.quantize(exact, Decimal(1).scaleb(-decimals))
+    """With the decimals of numeric.c's select_div_scale."""
+    (weight, digit), (divisor_weight, divisor_digit) = first_digit(a), first_digit(b)
+    weight -= divisor_weight + (digit <= divisor_digit)
+    decimals = min(max(16 - 4 * weight, scale_of(a), scale_of(b)), DECIMALS)
+    return EXACT.quantize(EXACT.divide(a, b), Decimal(1).scaleb(-decimals))
+
+
+def product(a: Decimal, b: Decimal) -> Decimal:
+    return EXACT.quantize(EXACT.multiply(a, b), Decimal(1).scaleb(-min(scale_of(a) + scale_of(b), DECIMALS)))
 
 
 OPERATORS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
     "add": EXACT.add,
     "subtract": EXACT.subtract,
-    "multiply": lambda a, b: EXACT.quantize(EXACT.multiply(a, b), UNIT),
+    "multiply": product,
     "divide": quotient,
     "modulo": EXACT.remainder,
 }
@@ -67,7 +88,7 @@ def test_arithmetic(name: str, rows: list[tuple[Decimal, Decimal]]) -> None:
     fitting = [k for k, value in enumerate(expected) if value.copy_abs() < LIMIT]
     left, right = column([a for a, _ in rows]), column([b for _, b in rows])
     chosen = pa.array(fitting, pa.int64())
-    assert computed(name, left.take(chosen), right.take(chosen)) == [expected[k] for k in fitting]
+    assert shown(computed(name, left.take(chosen), right.take(chosen))) == shown([expected[k] for k in fitting])
     for k in sorted({*range(len(rows))} - {*fitting}):
         with pytest.raises(NumericValueOutOfRange):
             computed(name, left.slice(k, 1), right.slice(k, 1))
@@ -81,25 +102,28 @@ def test_rounding_to_decimals(name: str, mode: str, rows: list[tuple[Decimal, in
     expected = [a.quantize(Decimal(1).scaleb(-min(n, DECIMALS)), mode, EXACT) for a, n in rows]
     kept = [k for k, value in enumerate(expected) if value.copy_abs() < LIMIT]
     values, decimals = column([rows[k][0] for k in kept]), pa.array([rows[k][1] for k in kept], pa.int32())
-    assert computed(name, values, decimals) == [expected[k] for k in kept]
+    assert shown(computed(name, values, decimals)) == shown([expected[k] for k in kept])
 
 
 @given(values=st.lists(numbers.filter(lambda n: n.copy_abs() < LIMIT / 10), min_size=1, max_size=10))
 def test_whole_numbers(values: list[Decimal]) -> None:
     modes = {"round": ROUND_HALF_UP, "trunc": ROUND_DOWN, "ceil": ROUND_CEILING, "floor": ROUND_FLOOR}
     for name, mode in modes.items():
-        assert computed(name, column(values)) == [value.quantize(Decimal(1), mode, EXACT) for value in values]
+        expected = [value.quantize(Decimal(1), mode, EXACT) for value in values]
+        assert shown(computed(name, column(values))) == shown(expected)
 
 
 @given(values=st.lists(numbers | st.none(), max_size=20))
 def test_forms(values: list[Decimal | None]) -> None:
     wide = pa.array([None if value is None else to_bytes(value) for value in values], pa.binary())
     texts = text_column(NUMERIC, wide)
-    assert [None if text is None else Decimal(text) for text in texts.to_pylist()] == values
+    assert texts.to_pylist() == [None if value is None else f"{value:f}" for value in values]
     assert parse_column(NUMERIC, texts).equals(wide)
     present = [data for data in wide.to_pylist() if data is not None]
     assert [decode_binary(NUMERIC, encode_binary(NUMERIC, data)) for data in present] == present
-    assert sorted(present) == [to_bytes(value) for value in sorted(value for value in values if value is not None)]
+    ordered = [to_bytes(value) for value in sorted(value for value in values if value is not None)]
+    assert [key_of(data) for data in sorted(present)] == [key_of(data) for data in ordered]
+    assert [to_decimal(of_key(key_of(data))) for data in ordered] == [to_decimal(data) for data in ordered]
 
 
 @given(scale=st.integers(0, 38), digits=st.lists(st.integers(1 - 10**38, 10**38 - 1) | st.none(), max_size=10))
@@ -108,6 +132,35 @@ def test_narrow_numerics_become_wide_and_come_back(scale: int, digits: list[int 
         [None if n is None else EXACT.scaleb(Decimal(n), -scale) for n in digits], pa.decimal128(38, scale)
     )
     assert to_narrow(of_numbers(narrow), narrow.type).equals(narrow)
+
+
+SPECIAL = [Decimal(text) for text in ("NaN", "Infinity", "-Infinity")]
+
+
+@given(values=st.lists(numbers | st.sampled_from(SPECIAL), min_size=1, max_size=12), kept=st.integers(0, 12))
+def test_a_sum_forgets_what_is_taken_back(values: list[Decimal], kept: int) -> None:
+    """NaN, infinities and scales too: the sum is that of those that stay, shown as theirs is."""
+    stay, state = values[:kept], WideSum()
+    codes = np.zeros(len(values) + len(values[kept:]), np.int64)
+    signs = np.array([1] * len(values) + [-1] * len(values[kept:]), np.int8)
+    changed = state.accumulate(GroupedRows(codes, signs, 1), [column(values + values[kept:])])
+    only = state.accumulate(GroupedRows(codes[: len(stay)], signs[: len(stay)], 1), [column(stay)])
+    assert [each.to_pylist() for each in changed] == [each.to_pylist() for each in only]
+    assert state.result(changed)[0].equals(state.result(only)[0])
+
+
+def test_special_values_have_an_order_and_forms() -> None:
+    largest = Decimal("9" * WHOLE_DIGITS)
+    least = largest.copy_negate()
+    values = [SPECIAL[2], least, Decimal(-1), Decimal(0), Decimal("1.0"), largest, SPECIAL[1], SPECIAL[0]]
+    forms = [to_bytes(value) for value in values]
+    assert sorted(forms) == forms
+    texts = [str(value) for value in values]
+    assert text_column(NUMERIC, pa.array(forms, pa.binary())).to_pylist() == texts
+    assert [decode_binary(NUMERIC, encode_binary(NUMERIC, data)) for data in forms] == forms
+    assert [bytes(each) for each in binary_column(NUMERIC, pa.array(forms, pa.binary())).to_pylist()] == [
+        encode_binary(NUMERIC, data) for data in forms
+    ]
 
 
 @given(values=st.lists(st.tuples(numbers, st.integers(0, 2)), min_size=1, max_size=20))

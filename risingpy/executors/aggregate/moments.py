@@ -32,7 +32,8 @@ from risingpy.executors.aggregate.value_state import (
     merged_integers,
     signed_counts,
 )
-from risingpy.executors.expression.wide_kernels import LIMBS, WORDS, number_kinds, to_long_words
+from risingpy.executors.expression.wide_kernels import LIMBS
+from risingpy.executors.expression.wide_sum_kernels import WORDS, number_kinds, to_long_words
 from risingpy.types import SqlType
 from risingpy.types.wide_numeric import DECIMALS, column_of, numbers_of, rows_of
 

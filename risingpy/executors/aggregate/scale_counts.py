@@ -1,7 +1,7 @@
-"""How many values of each display scale a group has, and how many that are not finite: exact when values are taken back.
+"""How many values of each display scale a group has, and how many that are not finite: exact under deletions.
 
 A state is a record for each kind that has a count, ascending: kind u8, count i64 little-endian. The kinds are those of
-`wide_kernels.number_kinds`.
+`wide_sum_kernels.number_kinds`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.value_state import ValueState, present
-from risingpy.executors.expression.wide_kernels import INFINITE, KINDS, MINUS_INFINITE, NAN
+from risingpy.executors.expression.wide_sum_kernels import INFINITE, KINDS, MINUS_INFINITE, NAN
 from risingpy.storage.column_buffers import Bytes, Integers, whole
 from risingpy.types.wide_numeric import rows_of
 

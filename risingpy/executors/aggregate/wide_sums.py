@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.scale_counts import counted_kinds, merged_kinds, scales_and_specials
 from risingpy.executors.aggregate.value_state import ValueState, integers_of, merged_integers, present, signed_counts
-from risingpy.executors.expression.wide_kernels import BASE, LIMBS, add_limbs, add_wide_numbers, settle
+from risingpy.executors.expression.wide_kernels import BASE, LIMBS, settle
+from risingpy.executors.expression.wide_sum_kernels import add_limbs, add_wide_numbers
 from risingpy.types.wide_numeric import column_of, rows_of
 
 Integers = npt.NDArray[np.int64]

@@ -7,17 +7,20 @@ aggregation, or on the side of an outer join that may be missing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SqlError
+from risingpy.executors.expression.nodes import InputRef
 from risingpy.executors.expression.signatures import AGGREGATES
+from risingpy.frontend.binder.coercion import widened
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.plans import renamed, settled
 from risingpy.frontend.binder.set_operations import with_common_types
 from risingpy.frontend.binder.trees import begin_of, name_of
-from risingpy.optimizer.logical import LogicalPlan, Recursion, RecursiveScan
-from risingpy.types import SqlType
+from risingpy.optimizer.logical import LogicalPlan, Project, Recursion, RecursiveScan
+from risingpy.types import SqlType, TypeKind
 
 # Binds a query in which a name is a plan, or is not known.
 BindKnowing = Callable[[exp.Expr, str, LogicalPlan | None], LogicalPlan]
@@ -42,13 +45,22 @@ def with_column_names(plan: LogicalPlan, cte: exp.CTE, name: str) -> LogicalPlan
     return renamed(plan, names + [f.name for f in plan.schema[len(names) :]])
 
 
+def _with_any_decimals(start: LogicalPlan) -> LogicalPlan:
+    """The plan with numerics without declared digits as wide ones: the steps' may have other decimals."""
+    if all(f.type.kind is not TypeKind.NUMERIC or f.type.declared or f.type.is_wide for f in start.schema):
+        return start
+    columns = [InputRef(i, f.type) for i, f in enumerate(start.schema)]
+    wide = [c if c.type.kind is not TypeKind.NUMERIC or c.type.declared else widened(c) for c in columns]
+    return Project(start, tuple(wide), tuple(replace(f, type=e.type) for f, e in zip(start.schema, wide, strict=True)))
+
+
 def bound_recursion(cte: exp.CTE, name: str, context: BindContext, bind: BindKnowing) -> LogicalPlan:
     """The Recursion of a WITH item that reads itself."""
     tree = cte.this
     while isinstance(tree, exp.Subquery) and not any(tree.args.get(key) for key in _CLAUSES):
         tree = tree.this
     _check(tree, name)
-    start = with_column_names(settled(bind(tree.this, name, None), context.coercer), cte, name)
+    start = _with_any_decimals(with_column_names(settled(bind(tree.this, name, None), context.coercer), cte, name))
     step = settled(bind(tree.expression, name, RecursiveScan(name, start.schema)), context.coercer)
     (first, others), fields = with_common_types(context, "UNION", [tree.this, tree.expression], [start, step])
     for i, (given, overall) in enumerate(zip(start.schema, fields, strict=True), 1):

@@ -226,7 +226,10 @@ class _Calls:
         trimmed = keyed.column(Call("trim_scale", (keyed.reference(arg),), NUMERIC))
         total = self._add(replace(call, function="sum", args=(trimmed,), type=NUMERIC))
         bits = self._add(AggCall("scale_bits", (arg,), BIGINT, filter=call.filter))
-        scaled = lambda: Call("wide_with_scale", (total(), bits()), NUMERIC)  # noqa: E731
+
+        def scaled() -> Expr:
+            return Call("wide_with_scale", (total(), bits()), NUMERIC)
+
         if call.function == "sum":
             return scaled
         count = self._add(replace(call, function="count", args=(keyed.key(arg),), type=BIGINT))

@@ -91,7 +91,7 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
 
 
 def test_versions() -> None:
-    assert (FORMAT_VERSION, HASH_VERSION) == (4, 1)
+    assert (FORMAT_VERSION, HASH_VERSION) == (5, 2)
 
 
 @pytest.mark.parametrize(("type_", "value", "key", "stored"), GOLDEN)

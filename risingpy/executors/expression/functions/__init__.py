@@ -33,12 +33,14 @@ from risingpy.executors.expression.functions.series import SERIES
 from risingpy.executors.expression.functions.text import TEXT
 from risingpy.executors.expression.functions.waiting import WAITING
 from risingpy.executors.expression.functions.wide_numbers import WIDE_NUMBERS
+from risingpy.executors.expression.functions.wide_scales import WIDE_SCALES
 
 FUNCTIONS: dict[str, Function] = {
     **AGGREGATES,
     **MATHEMATICAL,
     **NUMERIC_ANALYSIS,
     **WIDE_NUMBERS,
+    **WIDE_SCALES,
     **TEXT,
     **REGULAR_EXPRESSIONS,
     **BYTE_STRINGS,

@@ -19,27 +19,15 @@ import pyarrow.compute as pc
 from risingpy.errors import DivisionByZero, FeatureNotSupported, InvalidParameterValue, NumericValueOutOfRange, SqlError
 from risingpy.executors.expression import wide_kernels as kernels
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.executors.expression.wide_kernels import (
-    CEILING,
-    FLOOR,
-    HALF_AWAY,
-    INFINITE,
-    LIMBS,
-    MINUS_INFINITE,
-    TRUNCATE,
-)
+from risingpy.executors.expression.wide_kernels import CEILING, FLOOR, HALF_AWAY, LIMBS, TRUNCATE
+from risingpy.executors.expression.wide_sum_kernels import INFINITE, MINUS_INFINITE, NAN
 from risingpy.storage.column_buffers import whole
 from risingpy.types import MAX_PRECISION, NUMERIC
 from risingpy.types.forms import parse_column
 from risingpy.types.wide_numeric import (
     DECIMALS,
-    WHOLE_DIGITS,
-    Numbers,
     column_of,
-    digits_of,
-    key_column,
     numbers_of,
-    rows_of,
     text_column,
     to_decimal,
 )
@@ -65,7 +53,7 @@ COMPUTED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Operand:
-    """A column as the kernels take it: magnitudes, the lowest limb first, signs and scales. See `Numbers` of `special`."""
+    """A column as the kernels take it: magnitudes, the lowest limb first, signs, scales; `special` as in `Numbers`."""
 
     limbs: Integers
     negative: Bytes
@@ -79,8 +67,8 @@ class _Operand:
     @property
     def is_zero(self) -> npt.NDArray[np.bool_]:
         """Which numbers are 0."""
-        zero: npt.NDArray[np.bool_] = ~self.limbs.reshape(-1, LIMBS).any(axis=1)
-        return zero if self.special is None else zero & (self.special == 0)
+        zero: npt.NDArray[np.bool_] = np.logical_not(self.limbs.reshape(-1, LIMBS).any(axis=1))
+        return zero if self.special is None else np.logical_and(zero, self.special == 0)
 
     def as_floats(self) -> Floats:
         """Something that has the same sign, and is NaN or infinite where the number is."""
@@ -215,56 +203,6 @@ def _to_decimals(mode: int) -> Compute:
     return lambda column, decimals: _rounded(column, decimals.to_numpy(zero_copy_only=False).astype(np.int64), mode)
 
 
-def _least_scales(numbers: Numbers) -> Bytes:
-    """As many decimals as there are without zeros at the end."""
-    fraction = digits_of(numbers.limbs)[:, WHOLE_DIGITS:] != 0
-    last = DECIMALS - fraction[:, ::-1].argmax(axis=1)
-    return np.where(fraction.any(axis=1), last, 0).astype(np.uint8)
-
-
-def _scale(column: pa.Array) -> pa.Array:
-    """As many decimals as are shown; NULL of what is not finite."""
-    numbers = numbers_of(column)
-    return pa.array(numbers.scales.astype(np.int32), mask=None if numbers.special is None else numbers.special != 0)
-
-
-def _min_scale(column: pa.Array) -> pa.Array:
-    numbers = numbers_of(column)
-    mask = None if numbers.special is None else numbers.special != 0
-    return pa.array(_least_scales(numbers).astype(np.int32), mask=mask)
-
-
-def _trim_scale(column: pa.Array) -> pa.Array:
-    numbers = numbers_of(column)
-    return column_of(numbers.limbs, numbers.negative, _least_scales(numbers), None, numbers.special)
-
-
-def _scale_bit(column: pa.Array) -> pa.Array:
-    """A bigint with the bit of the number's scale set: `bit_or` of them tells which scales equal numbers have."""
-    return pa.array(np.int64(1) << numbers_of(column).scales.astype(np.int64))
-
-
-def _of_key(keys: pa.Array, bits: pa.Array) -> pa.Array:
-    """The numbers of these keys, with the lowest scale whose bit is set."""
-    masks = bits.to_numpy(zero_copy_only=False).astype(np.int64)
-    lowest = np.log2((masks & -masks).astype(np.float64)).astype(np.uint8)
-    scales = pa.Array.from_buffers(pa.binary(1), len(keys), [None, pa.py_buffer(lowest)]).cast(pa.binary())
-    return pc.binary_join_element_wise(keys, scales, b"")
-
-
-def _of_bare_key(keys: pa.Array) -> pa.Array:
-    """The numbers of these keys, shown without zeros at the end."""
-    return _trim_scale(_of_key(keys, pa.repeat(pa.scalar(1), len(keys))))
-
-
-def _with_scale(column: pa.Array, bits: pa.Array) -> pa.Array:
-    """The numbers, with at least the highest scale whose bit is set."""
-    numbers = numbers_of(column)
-    highest = np.maximum(np.frexp(bits.to_numpy(zero_copy_only=False).astype(np.float64))[1] - 1, 0)
-    scales = np.maximum(numbers.scales, highest).astype(np.uint8)
-    return column_of(numbers.limbs, numbers.negative, scales, None, numbers.special)
-
-
 def of_numbers(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Integers and numerics of up to 38 digits as wide ones; NULLs stay."""
     column = whole(column)
@@ -329,34 +267,6 @@ def _rounded_text(column: pa.Array, decimals: pa.Array) -> pa.Array:
     return text_column(_to_decimals(HALF_AWAY)(column, decimals))
 
 
-def _extreme(better: Callable[[pa.Array, pa.Array], pa.Array]) -> Compute:
-    """Of each row's numbers that are not NULL the best; of equal ones the first."""
-
-    def compute(*columns: pa.Array) -> pa.Array:
-        best = columns[0]
-        for column in columns[1:]:
-            chosen = pc.or_kleene(best.is_null(), better(key_column(column), key_column(best)))
-            chosen = pc.and_(column.is_valid(), pc.fill_null(chosen, False))
-            best = pc.if_else(chosen, column, best)
-        return best
-
-    return compute
-
-
-def _nullif(left: pa.Array, right: pa.Array) -> pa.Array:
-    same = pc.fill_null(pc.equal(key_column(left), key_column(right)), False)
-    return pc.if_else(same, pa.scalar(None, left.type), left)
-
-
-def _json(column: pa.Array) -> pa.Array:
-    """The numbers as JSON has them: what is not finite is a text."""
-    texts = text_column(column)
-    special = numbers_of(column).special
-    if special is None:
-        return texts
-    return pc.if_else(pa.array(special != 0), pc.binary_join_element_wise('"', texts, '"', ""), texts)
-
-
 def _of_text(texts: pa.Array) -> pa.Array:
     return parse_column(NUMERIC, texts)
 
@@ -367,20 +277,13 @@ def _limb(column: pa.Array, numbers: pa.Array) -> pa.Array:
     return pa.array(limbs[np.arange(len(limbs)), numbers.to_numpy()])
 
 
-def _kind_bit(column: pa.Array) -> pa.Array:
-    """A bigint with the bit of the number's scale set, or of its being NaN or infinite."""
-    kinds = np.empty(len(column), np.uint8)
-    kernels.number_kinds(rows_of(column).reshape(-1), kinds)
-    return pa.array(np.int64(1) << kinds.astype(np.int64))
-
-
 def _of_limbs(*sums: pa.Array) -> pa.Array:
     """The numbers whose limbs, each any bigint, are these, the lowest first; then all summands' bits of kinds."""
     limbs = np.stack([each.to_numpy() for each in sums[:-1]], axis=1).reshape(-1)
     bits = sums[-1].to_numpy()
-    nan, plus, minus = ((bits >> kind & 1).astype(np.bool_) for kind in (kernels.NAN, INFINITE, MINUS_INFINITE))
+    nan, plus, minus = ((bits >> kind & 1).astype(np.bool_) for kind in (NAN, INFINITE, MINUS_INFINITE))
     special = np.where(nan | (plus & minus), np.nan, np.where(plus, np.inf, np.where(minus, -np.inf, 0.0)))
-    scales = np.frexp((bits & ((1 << kernels.NAN) - 1)).astype(np.float64))[1] - 1
+    scales = np.frexp((bits & ((1 << NAN) - 1)).astype(np.float64))[1] - 1
     negative, failed = np.empty((2, len(bits)), np.uint8)
     kernels.settle(limbs, negative, failed)
     return _written(limbs, negative, np.maximum(scales, 0).astype(np.uint8), failed, special)
@@ -431,14 +334,6 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "trunc": _integral(TRUNCATE),
     "round_to": _to_decimals(HALF_AWAY),
     "trunc_to": _to_decimals(TRUNCATE),
-    "scale": _scale,
-    "min_scale": _min_scale,
-    "trim_scale": _trim_scale,
-    "scale_bit": _scale_bit,
-    "kind_bit": _kind_bit,
-    "of_key": _of_key,
-    "of_bare_key": _of_bare_key,
-    "with_scale": _with_scale,
     "smallint_text": _to_integer_text("smallint"),
     "integer_text": _to_integer_text("integer"),
     "bigint_text": _to_integer_text("bigint"),
@@ -448,11 +343,7 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "of_numbers": of_numbers,
     "of_text": _of_text,
     "text": text_column,
-    "json": _json,
     "rounded_text": _rounded_text,
 }
 WIDE_NUMBERS: dict[str, Function] = {f"wide_{name}": Function(compute) for name, compute in _FUNCTIONS.items()}
-WIDE_NUMBERS["wide_greatest"] = Function(_extreme(pc.greater), takes_nulls=True)
-WIDE_NUMBERS["wide_nullif"] = Function(_nullif, takes_nulls=True)
-WIDE_NUMBERS["wide_least"] = Function(_extreme(pc.less), takes_nulls=True)
 assert DECIMALS == kernels.POINT * 9

@@ -1,0 +1,102 @@
+"""Sums of wide numerics (`types.wide_numeric`), compiled: limb by limb, and what kinds of numbers are summed up.
+
+Rows of limbs are as in `wide_kernels`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from risingpy.executors.expression.wide_kernels import BASE, LIMBS
+from risingpy.storage.kernels.compile import compiled, inlined
+
+Integers = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+BYTES = 42
+WORDS = 5  # int64 words that hold any magnitude and its sign
+KINDS = 49  # of numbers: of each scale, and three that are not finite
+NAN, INFINITE, MINUS_INFINITE = 46, 47, 48
+
+_IN = types.Array(types.int64, 1, "C", readonly=True)
+_SIGNS = types.Array(types.uint8, 1, "C", readonly=True)
+_CHANGES = types.Array(types.int8, 1, "C", readonly=True)
+_OUT = types.Array(types.int64, 1, "C")
+_FLAGS = types.Array(types.uint8, 1, "C")
+
+
+@compiled(_IN, _CHANGES, _IN, _OUT)
+def add_limbs(codes: Integers, signs: npt.NDArray[np.int8], limbs: Integers, sums: Integers) -> None:
+    """Adds signed limbs to the limbs of each row's group, a retracted row's taken away; nothing is carried.
+
+    A group may have 9 · 10^9 rows more than were retracted before its limbs must be settled.
+    """
+    for i in range(len(codes)):
+        first = LIMBS * codes[i]
+        if signs[i] > 0:
+            for k in range(LIMBS):
+                sums[first + k] += limbs[LIMBS * i + k]
+        else:
+            for k in range(LIMBS):
+                sums[first + k] -= limbs[LIMBS * i + k]
+
+
+@compiled(_IN, _CHANGES, _SIGNS, _OUT, _FLAGS)
+def add_wide_numbers(
+    codes: Integers, signs: npt.NDArray[np.int8], data: Bytes, sums: Integers, kinds: Bytes
+) -> None:
+    """As `add_limbs`, of wide numerics as they are stored, 42 bytes each; and their `number_kinds`."""
+    for i in range(len(codes)):
+        at = BYTES * i
+        kinds[i] = _kind(data, at)
+        if kinds[i] >= NAN:
+            continue
+        positive = data[at] != 0
+        first = LIMBS * codes[i]
+        at += 1
+        for k in range(LIMBS - 1, -1, -1):
+            word = np.int64(data[at]) << 24 | np.int64(data[at + 1]) << 16 | np.int64(data[at + 2]) << 8
+            word |= np.int64(data[at + 3])
+            if not positive:
+                word ^= 0xFFFFFFFF
+            sums[first + k] += word if positive == (signs[i] > 0) else -word
+            at += 4
+
+
+@inlined
+def _kind(data: Bytes, at: int) -> int:
+    if data[at] > 1:
+        return NAN if data[at] == 3 else INFINITE
+    # A limb of a negative number, inverted, begins with c4 or more.
+    return MINUS_INFINITE if data[at] == 0 and data[at + 1] == 0 else data[at + BYTES - 1]
+
+
+@compiled(_SIGNS, _FLAGS)
+def number_kinds(data: Bytes, kinds: Bytes) -> None:
+    """The scale of each number, or NAN, INFINITE or MINUS_INFINITE."""
+    for i in range(len(kinds)):
+        kinds[i] = _kind(data, BYTES * i)
+
+
+@compiled(_IN, _SIGNS, _OUT)
+def to_long_words(limbs: Integers, negative: Bytes, words: Integers) -> None:
+    """Numbers of 320 bits, five int64 each, the lowest first, in units of 10^-45."""
+    parts = np.zeros(2 * WORDS, np.int64)
+    for i in range(len(negative)):
+        parts[:] = 0
+        for j in range(LIMBS - 1, -1, -1):
+            carry = limbs[LIMBS * i + j]
+            for k in range(2 * WORDS):
+                total = parts[k] * BASE + carry
+                parts[k] = total & 0xFFFFFFFF
+                carry = total >> 32
+        if negative[i] != 0:
+            carry = 1
+            for k in range(2 * WORDS):
+                total = (parts[k] ^ 0xFFFFFFFF) + carry
+                parts[k] = total & 0xFFFFFFFF
+                carry = total >> 32
+        for k in range(WORDS):
+            words[WORDS * i + k] = parts[2 * k] | (parts[2 * k + 1] << 32)
