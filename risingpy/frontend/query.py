@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import duckdb
 import pyarrow as pa
 
-from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError, StalePlan, UndefinedTable
+from risingpy.errors import FeatureNotSupported, OutOfMemory, QueryCanceled, SqlError, StalePlan, UndefinedTable
 from risingpy.executors.expression.duckdb_connection import translate_error
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
@@ -172,7 +172,10 @@ class BatchRunner:
                 raise QueryCanceled("canceling statement due to user request") from error
             if _is_out_of_memory(error):
                 raise out_of_memory(_memory_detail(error), limits) from error
-            raise translate_error(_as_duckdb_error(error)) from error
+            translated = translate_error(_as_duckdb_error(error))
+            if isinstance(translated, OutOfMemory):
+                translated.hint = limits.hint
+            raise translated from error
 
     def _scan(
         self, scan: Scan, relation: Relation, snapshot: Snapshot, lookup: KeyLookup | None

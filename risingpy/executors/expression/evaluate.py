@@ -15,13 +15,14 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.errors import ExternalRoutineLimitExceeded, SqlError
+from risingpy.errors import ExternalRoutineLimitExceeded, OutOfMemory, SqlError
 from risingpy.executors.expression.arrow_functions import Evaluate, as_column, compile_arrow
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
 from risingpy.executors.expression.duckdb_functions import register_further
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.sql_text import intervals_apart
+from risingpy.memory import EPOCH_SHARE, share_of_memory
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
@@ -101,6 +102,7 @@ def thread_connection() -> duckdb.DuckDBPyConnection:
     """This thread's connection: made at the first need, kept."""
     if not hasattr(_local, "connection"):
         _local.connection, _local.further = connect(), 0
+        _local.connection.execute(f"SET memory_limit = '{share_of_memory(EPOCH_SHARE)}B'")
     connection: duckdb.DuckDBPyConnection = _local.connection
     return connection
 
@@ -184,5 +186,5 @@ def _raise_if_invalid(error: Exception) -> None:
         raise translate_error(error) from error
     # Of a function of ours, that is; chr(0) too is 54000, but raised by a cast.
     raised = translate_error(error) if isinstance(error, duckdb.InvalidInputException) else None
-    if isinstance(raised, ExternalRoutineLimitExceeded):
+    if isinstance(raised, ExternalRoutineLimitExceeded | OutOfMemory):
         raise raised from error

@@ -24,6 +24,11 @@ class StatementLimits:
     cancelled: threading.Event = field(default_factory=threading.Event)
     setting: str = "statement_memory"
 
+    @property
+    def hint(self) -> str:
+        """What a user can do who wants more."""
+        return f"Have less in memory at a time, or raise {self.setting}."
+
     def look(self) -> None:
         """Raises QueryCanceled if the statement was cancelled."""
         if self.cancelled.is_set():
@@ -37,11 +42,7 @@ class StatementLimits:
 
 def out_of_memory(detail: str, limits: StatementLimits) -> OutOfMemory:
     """The error of something that needs more than these limits allow."""
-    return OutOfMemory(
-        "out of memory",
-        detail=f"{detail}; the limit is {show_bytes(_rounded(limits.memory))}.",
-        hint=f"Have less in memory at a time, or raise {limits.setting}.",
-    )
+    return OutOfMemory(f"out of memory: {detail}; the limit is {show_bytes(_rounded(limits.memory))}", hint=limits.hint)
 
 
 class _Current(threading.local):
