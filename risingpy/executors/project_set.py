@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 from risingpy.executors.change_chunk import columns_of, consolidated, make_chunk, ops_of
 from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
-from risingpy.executors.expression.statement_limits import current_limits
+from risingpy.executors.expression.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
 from risingpy.types import DOUBLE, SqlType, TypeKind
 
 _SERIES = ("generate_series", "range")
-_BYTES_OF_ELEMENT = 48  # element, number, row and place, in all the arrays that they are in
 Integers = npt.NDArray[np.int64]
 
 
@@ -32,7 +31,7 @@ class ProjectSetExecutor:
 
     def _check_size(self, changes: pa.Table) -> None:
         """Raises OutOfMemory if the elements, each with its row beside it, would be more than the epoch's share."""
-        width = changes.nbytes / max(changes.num_rows, 1) + _BYTES_OF_ELEMENT
+        width = changes.nbytes / max(changes.num_rows, 1) + BYTES_OF_OUTPUT_ROW
         current_limits().check(int(self._sizes.total(changes) * width), "the rows of a set")
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:

@@ -65,6 +65,16 @@ class Transaction:
         """Whether this transaction has written anything yet."""
         return bool(self._changes)
 
+    @property
+    def written_rows(self) -> int:
+        """How many rows this transaction has written so far."""
+        return sum(change.chunk.num_rows for change in self._changes)
+
+    @property
+    def written_bytes(self) -> int:
+        """How large those are."""
+        return sum(change.chunk.nbytes for change in self._changes)
+
     def begin(self, *, read_only: bool = False) -> None:
         self.status = TransactionStatus.ACTIVE
         self.read_only = read_only

@@ -127,9 +127,9 @@ def _repeat(call: Call, args: list[str]) -> str:
 
 def _replaced(call: Call, args: list[str]) -> str:
     large = own_call("large_replace", args, VARCHAR)
-    small = f"replace(CASE WHEN strlen({args[0]}) * strlen({args[2]}) <= {_LARGE} THEN {args[0]} END, {args[1]}, {args[2]})"
-    is_large = f"strlen({args[0]}) * strlen({args[2]}) > {_LARGE}"
-    return f"CASE WHEN {is_large} THEN {large} ELSE {small} END"
+    is_small = f"strlen({args[0]}) * strlen({args[2]}) <= {_LARGE}"
+    small = f"replace(CASE WHEN {is_small} THEN {args[0]} END, {args[1]}, {args[2]})"
+    return f"CASE WHEN {is_small} THEN {small} ELSE {large} END"
 
 
 def _split_part(call: Call, args: list[str]) -> str:

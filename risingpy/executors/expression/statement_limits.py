@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from risingpy.errors import OutOfMemory, QueryCanceled
 from risingpy.memory import EPOCH_SHARE, share_of_memory, show_bytes
 
+# What becomes of a row that an operator gives, until it is in its table: keys, encoded rows, what undoes them.
+BYTES_OF_OUTPUT_ROW = 256
+
 
 @dataclass(frozen=True, slots=True)
 class StatementLimits:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, consolidated, make_chunk
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.statement_limits import current_limits
+from risingpy.executors.expression.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
 from risingpy.executors.join.pairs import ROWS_PER_PIECE
 from risingpy.executors.join.side import Changed, Rows
 from risingpy.types import SqlType
@@ -147,7 +147,7 @@ class JoinOutput:
         rows = len(columns[0]) if columns else 0
         marked = [pa.repeat(pa.scalar(mark, pa.int32()), rows)] if self.shape.marks_side else []
         piece = make_chunk(np.full(rows, op, np.int8), [*columns, *marked])
-        self._bytes += piece.nbytes
+        self._bytes += piece.nbytes + rows * BYTES_OF_OUTPUT_ROW
         current_limits().check(self._bytes, "what a join gives in one epoch")
         self.pieces.append(piece)
 
