@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from risingpy.executors.change_chunk import columns_of, consolidated, make_chunk, ops_of
 from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
-from risingpy.executors.expression.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
+from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
 from risingpy.types import DOUBLE, SqlType, TypeKind
 
 _SERIES = ("generate_series", "range")

@@ -18,7 +18,7 @@ from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.query_engines import Lease, QueryEngines
 from risingpy.executors.expression.sql_text import intervals_apart
-from risingpy.executors.expression.statement_limits import StatementLimits, out_of_memory, working_for
+from risingpy.executors.statement_limits import StatementLimits, out_of_memory, working_for
 from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.direct_rows import direct_lookup
 from risingpy.frontend.index_selection import find_index_lookups, use_indexes

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from risingpy.errors import FeatureNotSupported, InFailedTransaction, StalePlan, UndefinedObject
 from risingpy.executors.expression.nodes import Expr
-from risingpy.executors.expression.statement_limits import StatementLimits
+from risingpy.executors.statement_limits import StatementLimits
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, split_statements
 from risingpy.frontend.catalog.session_functions import VERSION_TEXT

@@ -52,6 +52,8 @@ class Transaction:
     implicit: bool = False  # several statements of one text, or up to the client's Sync
     read_only: bool = False
     last_lsn: int = 0
+    written_rows: int = 0  # so far, and how large they are
+    written_bytes: int = 0
     _changes: list[TableChange] = field(default_factory=list)
     _held: list[int] = field(default_factory=list)
     _savepoints: list[_Savepoint] = field(default_factory=list)
@@ -64,16 +66,6 @@ class Transaction:
     def has_changes(self) -> bool:
         """Whether this transaction has written anything yet."""
         return bool(self._changes)
-
-    @property
-    def written_rows(self) -> int:
-        """How many rows this transaction has written so far."""
-        return sum(change.chunk.num_rows for change in self._changes)
-
-    @property
-    def written_bytes(self) -> int:
-        """How large those are."""
-        return sum(change.chunk.nbytes for change in self._changes)
 
     def begin(self, *, read_only: bool = False) -> None:
         self.status = TransactionStatus.ACTIVE
@@ -89,6 +81,7 @@ class Transaction:
     def write(self, change: TableChange) -> None:
         """Adds rows to what the commit will log."""
         self._changes.append(change)
+        self._count(change, 1)
 
     def set_savepoint(self, name: str, restore: Callable[[], None]) -> None:
         """SAVEPOINT. `restore` is called when the transaction goes back to it."""
@@ -150,7 +143,12 @@ class Transaction:
         """The chunks that this transaction wrote to a table so far."""
         return [change.chunk for change in self._changes if change.table_id == table_id]
 
+    def _count(self, change: TableChange, sign: int) -> None:
+        self.written_rows += sign * change.chunk.num_rows
+        self.written_bytes += sign * change.chunk.nbytes
+
     def _end(self) -> None:
+        self.written_rows = self.written_bytes = 0
         self.status = TransactionStatus.IDLE
         self.implicit = False
         self.read_only = False
@@ -166,6 +164,8 @@ class Transaction:
     def _forget_since(self, savepoint: _Savepoint) -> None:
         forgotten = self._changes[savepoint.changes :]
         del self._changes[savepoint.changes :]
+        for change in forgotten:
+            self._count(change, -1)
         _discard_spills(forgotten)
         self._let_go(savepoint.held)
 

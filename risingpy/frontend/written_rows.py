@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.executors.expression.functions.identities import place_of
-from risingpy.executors.expression.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
+from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.dml_log import TableChange
 from risingpy.optimizer.catalog import Relation

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.executors.expression.statement_limits import current_limits
+from risingpy.executors.statement_limits import current_limits
 
 
 def _repeat(texts: pa.Array, times: pa.Array) -> pa.Array:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from risingpy.executors.expression.functions.calling import Compute, Function, fail_where, per_constant
 from risingpy.executors.expression.functions.dates_and_times import instants, micros_of, moved_in_zone
 from risingpy.executors.expression.functions.intervals import fields_of
-from risingpy.executors.expression.statement_limits import current_limits
+from risingpy.executors.statement_limits import current_limits
 from risingpy.types.time_zones import TimeZone, time_zone
 
 _BYTES = 64  # of a moment, in all the columns that it is made of

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from risingpy.errors import DivisionByZero, InvalidParameterValue, NumericValueOutOfRange, SqlError
 from risingpy.executors.expression import wide_kernels as kernels
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.executors.expression.statement_limits import current_limits
 from risingpy.executors.expression.wide_kernels import CEILING, FLOOR, HALF_AWAY, LIMBS, TRUNCATE
+from risingpy.executors.statement_limits import current_limits
 from risingpy.storage.column_buffers import whole
 from risingpy.types import MAX_PRECISION, NUMERIC
 from risingpy.types.forms import parse_column
