@@ -17,6 +17,7 @@ ENVIRONMENT_NAME = "RISINGPY_MEMORY"
 
 STATEMENT_SHARE = 1 / 8  # one statement, unless `statement_memory` says otherwise
 QUERIES_SHARE = 1 / 4  # all statements that run, together
+WRITTEN_SHARE = 1 / 4  # the rows that a transaction writes: one epoch takes them all
 EPOCH_SHARE = 1 / 8  # what an operator collects in an epoch, on a shard
 PROCESS_SHARE = 1 / 2  # the server's own process: past it, the statement that has worked longest is ended
 

@@ -41,7 +41,7 @@ from risingpy.executors.operator_tree import (
 )
 from risingpy.executors.operator_work import OperatorWork
 from risingpy.executors.project import ProjectExecutor, may_cancel
-from risingpy.executors.project_set import ProjectSetExecutor
+from risingpy.executors.project_set import ProjectSetExecutor, SeriesSizes
 from risingpy.executors.simple_agg import SimpleAggExecutor
 from risingpy.executors.union import UnionExecutor
 from risingpy.optimizer.fragments import nodes_of_fragment
@@ -256,10 +256,12 @@ def _row_operator(plan: Filter | Project, empty: pa.Table, numbers: _Numbers) ->
 
 
 def _project_set(plan: ProjectSet, empty: pa.Table, input: Operator) -> Operator:
-    evaluator, types = Evaluator(None, plan.lists), _types(plan)
-    return Operator(
-        lambda epoch: ProjectSetExecutor(evaluator=evaluator, types=types, outer=plan.outer), empty, (input,)
-    )
+    evaluator, sizes, types = Evaluator(None, plan.lists), SeriesSizes(plan.lists), _types(plan)
+
+    def execute(epoch: FragmentEpoch) -> ProjectSetExecutor:
+        return ProjectSetExecutor(evaluator=evaluator, sizes=sizes, types=types, outer=plan.outer)
+
+    return Operator(execute, empty, (input,))
 
 
 def _change_log(plan: ChangeLog, empty: pa.Table, input: Operator) -> Operator:

@@ -11,22 +11,32 @@ import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import columns_of, consolidated, make_chunk, ops_of
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.types import SqlType
+from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
+from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
+from risingpy.types import DOUBLE, SqlType, TypeKind
 
+_SERIES = ("generate_series", "range")
 Integers = npt.NDArray[np.int64]
 
 
 class ProjectSetExecutor:
     """`evaluator` computes the lists. Rows of elements that an update leaves as they were stay; `errors` counts."""
 
-    def __init__(self, *, evaluator: Evaluator, types: Sequence[SqlType], outer: bool) -> None:
+    def __init__(self, *, evaluator: Evaluator, sizes: SeriesSizes, types: Sequence[SqlType], outer: bool) -> None:
         self._evaluator = evaluator
+        self._sizes = sizes
         self._types = types
         self._outer = outer
         self.errors = 0
 
+    def _check_size(self, changes: pa.Table) -> None:
+        """Raises OutOfMemory if the elements, each with its row beside it, would be more than the epoch's share."""
+        width = changes.nbytes / max(changes.num_rows, 1) + BYTES_OF_OUTPUT_ROW
+        current_limits().check(int(self._sizes.total(changes) * width), "the rows of a set")
+
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         (changes,) = inputs
+        self._check_size(changes)
         computed, self.errors = self._evaluator.evaluate(changes)
         lists = columns_of(computed)
         lengths = [_lengths(each) for each in lists]
@@ -39,6 +49,32 @@ class ProjectSetExecutor:
         index = pa.array(rows)
         kept = [column.take(index) for column in columns_of(changes)]
         return consolidated(make_chunk(ops_of(changes)[rows], [*kept, numbers, *elements]), self._types)
+
+
+class SeriesSizes:
+    """How many elements the series among the lists have: of numbers, found out before any of them is made."""
+
+    def __init__(self, lists: Sequence[Expr]) -> None:
+        calls = [each for each in lists if isinstance(each, Call) and each.function in _SERIES]
+        self._bounds = [[*call.args, Literal(1, call.args[0].type)][:3] for call in calls if _counts(call)]
+        self._evaluator = Evaluator(None, [Cast(each, DOUBLE) for bounds in self._bounds for each in bounds])
+
+    def total(self, changes: pa.Table) -> float:
+        """The elements that all rows have, together; of a bound that fails or is NULL there are none."""
+        if not self._bounds:
+            return 0
+        computed, _ = self._evaluator.evaluate(changes)
+        values = [pc.fill_null(column, np.nan).to_numpy() for column in columns_of(computed)]
+        total = 0.0
+        for first, last, step in zip(values[::3], values[1::3], values[2::3], strict=True):
+            with np.errstate(all="ignore"):
+                lengths = np.floor((last - first) / step) + 1
+            total += float(np.where(np.isfinite(lengths) & (lengths > 0), lengths, 0).sum())
+        return total
+
+
+def _counts(series: Call) -> bool:
+    return all(arg.type.is_integer or arg.type.kind is TypeKind.NUMERIC for arg in series.args)
 
 
 def _lengths(lists: pa.ListArray) -> Integers:

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 import duckdb
 import pyarrow as pa
 
-from risingpy.errors import FeatureNotSupported, QueryCanceled, SqlError, StalePlan, UndefinedTable
+from risingpy.errors import FeatureNotSupported, OutOfMemory, QueryCanceled, SqlError, StalePlan, UndefinedTable
 from risingpy.executors.expression.duckdb_connection import translate_error
 from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.query_engines import Lease, QueryEngines
 from risingpy.executors.expression.sql_text import intervals_apart
-from risingpy.executors.expression.statement_limits import StatementLimits, out_of_memory, working_for
+from risingpy.executors.statement_limits import StatementLimits, out_of_memory, working_for
 from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.direct_rows import direct_lookup
 from risingpy.frontend.index_selection import find_index_lookups, use_indexes
@@ -173,7 +173,10 @@ class BatchRunner:
                 raise QueryCanceled("canceling statement due to user request") from error
             if _is_out_of_memory(error):
                 raise out_of_memory(_memory_detail(error), limits) from error
-            raise translate_error(_as_duckdb_error(error)) from error
+            translated = translate_error(_as_duckdb_error(error))
+            if isinstance(translated, OutOfMemory):
+                translated.hint = limits.hint
+            raise translated from error
 
     def _scan(
         self, scan: Scan, relation: Relation, snapshot: Snapshot, lookup: KeyLookup | None

@@ -22,7 +22,7 @@ from risingpy.errors import (
     UndefinedObject,
 )
 from risingpy.executors.expression.nodes import Expr
-from risingpy.executors.expression.statement_limits import StatementLimits
+from risingpy.executors.statement_limits import StatementLimits
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, split_statements
 from risingpy.frontend.catalog.session_functions import VERSION_TEXT

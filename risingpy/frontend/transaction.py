@@ -54,6 +54,8 @@ class Transaction:
     read_only: bool = False
     last_lsn: int = 0
     process_id: int = 0  # what messages call the session by
+    written_rows: int = 0  # so far, and how large they are
+    written_bytes: int = 0
     _changes: list[TableChange] = field(default_factory=list)
     _held: list[HeldTable] = field(default_factory=list)
     _savepoints: list[_Savepoint] = field(default_factory=list)
@@ -81,6 +83,7 @@ class Transaction:
     def write(self, change: TableChange) -> None:
         """Adds rows to what the commit will log."""
         self._changes.append(change)
+        self._count(change, 1)
 
     def set_savepoint(self, name: str, restore: Callable[[], None]) -> None:
         """SAVEPOINT. `restore` is called when the transaction goes back to it."""
@@ -151,7 +154,12 @@ class Transaction:
             )
         return [change.chunk for change in changes]
 
+    def _count(self, change: TableChange, sign: int) -> None:
+        self.written_rows += sign * change.chunk.num_rows
+        self.written_bytes += sign * change.chunk.nbytes
+
     def _end(self) -> None:
+        self.written_rows = self.written_bytes = 0
         self.status = TransactionStatus.IDLE
         self.implicit = False
         self.read_only = False
@@ -167,6 +175,8 @@ class Transaction:
     def _forget_since(self, savepoint: _Savepoint) -> None:
         forgotten = self._changes[savepoint.changes :]
         del self._changes[savepoint.changes :]
+        for change in forgotten:
+            self._count(change, -1)
         _discard_spills(forgotten)
         self._let_go(savepoint.held)
 

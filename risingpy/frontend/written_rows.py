@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.executors.expression.functions.identities import place_of
+from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
+from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.dml_log import TableChange
 from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.logical import Field
@@ -100,6 +102,12 @@ def write_rewritten(session: ClientSession, relation: Relation, old: pa.Table, n
     _write(session, relation, make_chunk(ops, columns))
 
 
+def check_written(rows: int, size: int) -> None:
+    """Raises OutOfMemory if the epoch that takes so many rows of `size` bytes, all at once, would need too much."""
+    limits = StatementLimits(share_of_memory(WRITTEN_SHARE), setting="the server's --memory")
+    limits.check(rows * BYTES_OF_OUTPUT_ROW + size, "an epoch with all the rows that the transaction writes")
+
+
 def check_writable(session: ClientSession, verb: str) -> None:
     """Raises 25006 in a READ ONLY transaction."""
     if session.transaction.read_only:
@@ -109,6 +117,7 @@ def check_writable(session: ClientSession, verb: str) -> None:
 def _write(session: ClientSession, relation: Relation, chunk: pa.Table, spill: Spill | None = None) -> None:
     if not chunk.num_rows:
         return
+    check_written(session.transaction.written_rows + chunk.num_rows, session.transaction.written_bytes + chunk.nbytes)
     session.transaction.write(TableChange(relation.relation_id, relation.version, chunk, spill))
     if not session.transaction.is_open:
         session.commit()

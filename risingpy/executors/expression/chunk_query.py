@@ -9,13 +9,14 @@ from typing import TypeAlias
 import duckdb
 import pyarrow as pa
 
-from risingpy.errors import ExternalRoutineLimitExceeded, SqlError
+from risingpy.errors import ExternalRoutineLimitExceeded, OutOfMemory, SqlError
 from risingpy.executors.expression.arrow_functions import Evaluate, as_column
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
 from risingpy.executors.expression.duckdb_functions import register_further
 from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.sql_text import intervals_apart
+from risingpy.memory import EPOCH_SHARE, share_of_memory
 from risingpy.types import SqlType
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
@@ -29,6 +30,7 @@ _INVALID = (
     duckdb.OutOfMemoryException,
     duckdb.FatalException,
 )
+_LIMITS = (ExternalRoutineLimitExceeded, OutOfMemory)  # no row alone is to blame
 _local = threading.local()
 
 
@@ -36,6 +38,7 @@ def thread_connection() -> duckdb.DuckDBPyConnection:
     """This thread's connection: made at the first need, kept."""
     if not hasattr(_local, "connection"):
         _local.connection, _local.further = connect(), 0
+        _local.connection.execute(f"SET memory_limit = '{share_of_memory(EPOCH_SHARE)}B'")
     connection: duckdb.DuckDBPyConnection = _local.connection
     return connection
 
@@ -65,7 +68,7 @@ def by_arrow(evaluate: Evaluate | None, expr: Expr, chunk: pa.Table) -> Column |
         return None
     try:
         return as_column(evaluate(chunk.columns[1:]), chunk.num_rows, expr.type)
-    except ExternalRoutineLimitExceeded:
+    except _LIMITS:
         raise
     except FAILURES:
         return None
@@ -77,5 +80,5 @@ def raise_if_invalid(error: Exception) -> None:
         raise translate_error(error) from error
     # Of a function of ours, that is; chr(0) too is 54000, but raised by a cast.
     raised = translate_error(error) if isinstance(error, duckdb.InvalidInputException) else None
-    if isinstance(raised, ExternalRoutineLimitExceeded):
+    if isinstance(raised, _LIMITS):
         raise raised from error

@@ -18,6 +18,7 @@ from risingpy.errors import (
     InvalidParameterValue,
     InvalidTextRepresentation,
     NumericValueOutOfRange,
+    OutOfMemory,
     QueryCanceled,
     SqlError,
     UndefinedFunction,
@@ -67,6 +68,8 @@ _KINDS: tuple[type[SqlError], ...] = (
     UndefinedFunction,
     UndefinedObject,
     UndefinedTable,
+    OutOfMemory,
+    QueryCanceled,
 )
 
 
@@ -93,6 +96,8 @@ def translate_error(error: duckdb.Error) -> SqlError:
             return _out_of_range(text, _OPERANDS)
         case duckdb.ConversionException():
             return _out_of_range(text, _TARGET)
+        case duckdb.OutOfMemoryException():
+            return OutOfMemory(f"out of memory: {_first_line(text)}")
         case duckdb.InterruptException():
             return QueryCanceled("canceling statement due to user request")
         case duckdb.InvalidInputException():

@@ -24,7 +24,7 @@ from risingpy.executors.expression import functions, numeric_arithmetic
 from risingpy.executors.expression.nested_texts import NESTED_TEXTS
 from risingpy.executors.expression.sql_casts import parse_function
 from risingpy.executors.expression.sql_text import ERROR_MARK, OWN_RESULTS, further_results, own_function
-from risingpy.executors.expression.statement_limits import look
+from risingpy.executors.statement_limits import look
 from risingpy.storage.column_buffers import whole
 from risingpy.types import (
     BYTEA,

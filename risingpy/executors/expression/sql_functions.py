@@ -31,7 +31,7 @@ TEMPLATES: dict[str, str] = {
     "numeric_key": "array_slice({0}, 1, 41)",
     # text
     "concat_op": "({0} || {1})", "concat_bytes": "({0} || {1})",
-    "lower": "lower({0})", "replace": "replace({0}, {1}, {2})",
+    "lower": "lower({0})",
     "translate": "translate({0}, {1}, {2})", "starts_with": "starts_with({0}, {1})",
     "left": "left({0}, {1})", "md5": "md5({0})",
     "length": "CAST(length({0}) AS INTEGER)", "length_bytes": "CAST(octet_length({0}) AS INTEGER)",

@@ -15,6 +15,7 @@ from risingpy.types import BOOLEAN, INTEGER, NUMERIC, SqlType, TypeKind
 
 Compile = Callable[[Call, list[str]], str]
 
+_ELEMENT_BYTES = 90  # what DuckDB takes for each while it makes a list of them
 _MOST_ELEMENTS = 134_217_727  # of an array, as in PostgreSQL
 
 
@@ -270,8 +271,9 @@ def _subscripts(call: Call, args: list[str]) -> str:
 def _fill(call: Call, args: list[str]) -> str:
     """array_fill: the value as often as the dimensions say; empty if one of them is 0."""
     filled, sizes = args
+    fits = own_call("fits", [f"CAST(list_product({sizes}) AS BIGINT) * {_ELEMENT_BYTES}"], BOOLEAN)
     for place in range(call.type.depth, 0, -1):
-        filled = f"list_transform(range({sizes}[{place}]), lambda place{place}: {filled})"
+        filled = f"list_transform(range(CASE WHEN {fits} THEN {sizes}[{place}] END), lambda place{place}: {filled})"
     unknown = raised("22004", "'dimension values cannot be null'", call.type)
     missing = raised("22004", "'dimension array or low bound array cannot be null'", call.type)
     too_large = raised("54000", f"'array size exceeds the maximum allowed ({_MOST_ELEMENTS})'", call.type)

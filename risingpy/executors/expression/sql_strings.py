@@ -12,6 +12,9 @@ from risingpy.types import INTEGER, VARCHAR, TypeKind
 _ESCAPE = "\\"
 _PRIVATE = "chr(57344)"  # a character for private use
 _MAX_BYTES = 2**30 - 1  # of a value, in PostgreSQL too
+# Bytes of a result: 2,048 of them, which DuckDB makes at once, are no danger. What is larger must not even be an
+# argument of DuckDB's functions, since of constants it computes every branch of a CASE beforehand.
+_LARGE = 16_384
 _TOO_LONG = raised("54000", quoted("requested length too large"), VARCHAR)
 
 
@@ -104,7 +107,9 @@ def _pad(function: str) -> Callable[[Call, list[str]], str]:
         # DuckDB's functions refuse an empty fill.
         return (
             f"CASE WHEN {has_null} THEN NULL WHEN {length} > {_MAX_BYTES} THEN {_TOO_LONG}"
-            f" WHEN {fill} = '' THEN left({text}, greatest({length}, 0)) ELSE {function}({text}, {length}, {fill}) END"
+            f" WHEN {fill} = '' THEN left({text}, greatest({length}, 0))"
+            f" WHEN {length} > {_LARGE} THEN {own_call('large_' + function, [text, length, fill], VARCHAR)}"
+            f" ELSE {function}({text}, least({length}, {_LARGE}), {fill}) END"
         )
 
     return compile_pad
@@ -112,8 +117,19 @@ def _pad(function: str) -> Callable[[Call, list[str]], str]:
 
 def _repeat(call: Call, args: list[str]) -> str:
     text, times = args
-    too_long = f"CAST(length({text}) AS BIGINT) * {times} > {_MAX_BYTES}"
-    return f"CASE WHEN {too_long} THEN {_TOO_LONG} ELSE repeat({text}, {times}) END"
+    size = f"CAST(strlen({text}) AS BIGINT) * {times}"
+    large = own_call("large_repeat", [text, times], VARCHAR)
+    return (
+        f"CASE WHEN {size} > {_MAX_BYTES} THEN {_TOO_LONG} WHEN {size} > {_LARGE} THEN {large}"
+        f" ELSE repeat({text}, CASE WHEN {size} <= {_LARGE} THEN {times} END) END"
+    )
+
+
+def _replaced(call: Call, args: list[str]) -> str:
+    large = own_call("large_replace", args, VARCHAR)
+    is_small = f"strlen({args[0]}) * strlen({args[2]}) <= {_LARGE}"
+    small = f"replace(CASE WHEN {is_small} THEN {args[0]} END, {args[1]}, {args[2]})"
+    return f"CASE WHEN {is_small} THEN {small} ELSE {large} END"
 
 
 def _split_part(call: Call, args: list[str]) -> str:
@@ -214,6 +230,7 @@ STRINGS: dict[str, Callable[[Call, list[str]], str]] = {
     "initcap": _initcap,
     "right": _right,
     "repeat": _repeat,
+    "replace": _replaced,
     "lpad": _pad("lpad"),
     "rpad": _pad("rpad"),
     "split_part": _split_part,

@@ -14,6 +14,7 @@ from risingpy.executors.change_chunk import DELETE, INSERT, consolidated, make_c
 from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.join.pairs import ROWS_PER_PIECE
 from risingpy.executors.join.side import Changed, Rows
+from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
 from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]
@@ -67,6 +68,7 @@ class JoinOutput:
     shape: JoinShape
     pieces: list[pa.Table] = field(default_factory=list)
     errors: int = 0
+    _bytes: int = 0
     _has_lone_rows: bool = False
     _has_empty_partners: bool = False
 
@@ -144,7 +146,10 @@ class JoinOutput:
     def _give(self, op: int, columns: Sequence[pa.Array], mark: int) -> None:
         rows = len(columns[0]) if columns else 0
         marked = [pa.repeat(pa.scalar(mark, pa.int32()), rows)] if self.shape.marks_side else []
-        self.pieces.append(make_chunk(np.full(rows, op, np.int8), [*columns, *marked]))
+        piece = make_chunk(np.full(rows, op, np.int8), [*columns, *marked])
+        self._bytes += piece.nbytes + rows * BYTES_OF_OUTPUT_ROW
+        current_limits().check(self._bytes, "what a join gives in one epoch")
+        self.pieces.append(piece)
 
     def _give_pairs(self, op: int, columns: Sequence[pa.Array]) -> None:
         self._give(op, columns, mark=0)

@@ -13,22 +13,30 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 _LENGTH = struct.Struct("<I")
+_LONGEST_HEADER = 64 << 20  # a definition is in it, with its body
 Header = dict[str, Any]
 Read = Callable[[int], bytes]
 
 
 def write_message(stream: BinaryIO, header: Header, batches: Sequence[pa.RecordBatch]) -> None:
-    parts = [_encoded(batch) for batch in batches]
-    text = json.dumps({**header, "sizes": [part.size for part in parts]}).encode()
-    stream.write(_LENGTH.pack(len(text)) + text)
-    for part in parts:
+    for part in message_parts(header, batches):
         stream.write(part)
     stream.flush()
 
 
+def message_parts(header: Header, batches: Sequence[pa.RecordBatch]) -> list[bytes | pa.Buffer]:
+    """A message in the pieces that are to be written."""
+    parts = [_encoded(batch) for batch in batches]
+    text = json.dumps({**header, "sizes": [part.size for part in parts]}).encode()
+    return [_LENGTH.pack(len(text)) + text, *parts]
+
+
 def read_message(read: Read) -> tuple[Header, list[pa.RecordBatch]]:
-    """`read(n)` gives exactly n bytes, or raises EOFError."""
-    header: Header = json.loads(read(_LENGTH.unpack(read(_LENGTH.size))[0]))
+    """`read(n)` gives exactly n bytes, or raises EOFError. Raises ValueError for what is no message."""
+    (length,) = _LENGTH.unpack(read(_LENGTH.size))
+    if length > _LONGEST_HEADER:
+        raise ValueError("no message begins so")
+    header: Header = json.loads(read(length))
     return header, [_decoded(read(size)) for size in header["sizes"]]
 
 

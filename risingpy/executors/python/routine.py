@@ -18,7 +18,7 @@ from risingpy.executors.python.conversion import python_values, sql_column
 from risingpy.executors.python.definition import PythonFunction, RoutineKind, definition_of
 
 _WRONG_VALUE = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ArithmeticError, TypeError, ValueError)
-_LONGEST_ROW = 1000  # characters of a row that an error shows
+_LONGEST_ROW = 1000  # characters of a row, and of another error's text, that an error shows
 
 
 class TookTooLong(BaseException):
@@ -55,7 +55,7 @@ def namespace_of(definition: PythonFunction) -> dict[str, Any]:
     except Exception as error:
         line = getattr(error, "lineno", None) or _line_of(error, definition.name)
         where = "" if line is None else f", line {line}"
-        message = f"function {definition.name}{where}: {type(error).__name__}: {error}"
+        message = f"function {definition.name}{where}: {_told(error)}"
         raise RoutineError(message, "definition") from error
     return namespace
 
@@ -87,6 +87,8 @@ def _by_rows(
         values.extend(calls)  # keeps what came before an error
     except BaseException as error:
         raise failure(definition, error, called_with(arguments, len(values))) from None
+    if len(values) < rows:  # which `extend` takes for the end of all rows
+        raise failure(definition, StopIteration(), called_with(arguments, len(values)))
     type_ = definition.result
     if definition.kind is RoutineKind.TABLE:
         return _as_lists(definition, values, arguments)
@@ -123,7 +125,7 @@ def converted(
                 convert([value])
             except _WRONG_VALUE as error:
                 shown = f"{called_with(arguments, row)} gave a value that is no {definition.result}"
-                raise RoutineError(f"function {definition.name}{shown}: {error}") from None
+                raise RoutineError(f"function {definition.name}{shown}: {_cut(str(error))}") from None
         raise
 
 
@@ -140,7 +142,7 @@ def _by_batches(
         array = value if isinstance(value, pa.Array) else pa.array(value)
         array = array.cast(definition.result.arrow)
     except _WRONG_VALUE as error:
-        message = f"function {definition.name} gave a value that is no array of {definition.result}: {error}"
+        message = f"function {definition.name} gave a value that is no array of {definition.result}: {_cut(str(error))}"
         raise RoutineError(message) from None
     if len(array) != rows:
         raise RoutineError(f"function {definition.name} gave {len(array)} rows for {rows}")
@@ -158,15 +160,29 @@ def failure(definition: PythonFunction, error: BaseException, row: str) -> Routi
         return RoutineError(f"{where}: took more than {error.args[0]:g} seconds", "limit")
     if isinstance(error, MemoryError):
         return RoutineError(f"{where}: out of memory", "limit")
-    return RoutineError(f"{where}: {type(error).__name__}: {error}")
+    return RoutineError(f"{where}: {_told(error)}")
+
+
+def _told(error: BaseException) -> str:
+    """An error's kind and text, which its author may have made of any length, or so that asking for it fails."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception as other:
+        text = f"{type(error).__name__}, whose text fails with {type(other).__name__}"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_ROW else text[:_LONGEST_ROW] + "…"
 
 
 def called_with(arguments: Sequence[Sequence[Any]], row: int) -> str:
     """The arguments of a row, as errors show them."""
     if not arguments:
         return ""
-    shown = ", ".join(repr(argument[row]) for argument in arguments)
-    return f", called with ({shown if len(shown) <= _LONGEST_ROW else shown[:_LONGEST_ROW] + '…'})"
+    given = [argument[row] for argument in arguments]
+    shown = ", ".join(repr(_cut(value) if isinstance(value, str) else value) for value in given)
+    return f", called with ({_cut(shown)})"
 
 
 def _file_name(name: str) -> str:

@@ -5,8 +5,11 @@ A worker ends by itself when this process does: its input ends.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -14,7 +17,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -26,13 +28,19 @@ from risingpy.errors import (
     SqlError,
 )
 from risingpy.executors.python.definition import definition_of
-from risingpy.executors.python.messages import Header, read_message, write_message
+from risingpy.executors.python.messages import Header, message_parts, read_message
+from risingpy.executors.python.printed import PrintedText
+from risingpy.executors.statement_limits import look
+from risingpy.memory import STATEMENT_SHARE, share_of_memory
 
 TIME_LIMIT_SECONDS = 30.0  # for one call: at most ROWS_PER_CALL rows, or the changes of an aggregate in an epoch
-MEMORY_LIMIT_BYTES = 1 << 30  # of a worker, beyond what Python and Arrow take
+MEMORY_LIMIT_BYTES = 1 << 30  # of a worker at most, beyond what Python and Arrow take
 ROWS_PER_CALL = 65_536  # so that neither limit depends on the size of an epoch
 
 _GRACE_SECONDS = 2.0  # code in C that does not return is killed so long after the limit
+_LOOKS_EVERY_SECONDS = 0.05  # whether the statement was cancelled
+_PIECE = 1 << 20
+_MOST_BUSY = 4  # each may take MEMORY_LIMIT_BYTES
 _MOST_IDLE = 4  # as many shards as usually run at once
 # One arena and one thread: address space counts against the limit, and tasks share the machine.
 _ENVIRONMENT = {
@@ -49,51 +57,90 @@ _ERRORS: dict[str, type[SqlError]] = {
 
 
 class _Worker:
-    """A process and its pipes."""
+    """A process, in a process group of its own, and its pipes."""
 
     def __init__(self) -> None:
         root = str(Path(risingpy.__file__).parents[1])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        memory = min(MEMORY_LIMIT_BYTES, share_of_memory(STATEMENT_SHARE))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "risingpy.executors.python.worker", str(MEMORY_LIMIT_BYTES)],
+            [sys.executable, "-m", "risingpy.executors.python.worker", str(memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             bufsize=0,
             env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": path},
+            start_new_session=True,
         )
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
-        self._answers = self._process.stdout.fileno()
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin is not None and stdout is not None and stderr is not None
+        self._pipes = (stdin, stdout)
+        os.set_blocking(stdin.fileno(), False)
+        self._printed = PrintedText(stderr)
+        self._calls = 0
 
     def call(
-        self, header: Header, batches: Sequence[pa.RecordBatch], seconds: float
+        self, header: Header, batches: Sequence[pa.RecordBatch], name: str, seconds: float
     ) -> tuple[Header, list[pa.RecordBatch]]:
-        """The answer. Raises EOFError if the process is gone, TimeoutError if it does not answer."""
+        """The answer. `name` is the function's, for what it prints.
+
+        Raises EOFError if the process is gone, TimeoutError if it does not answer, ValueError if what it says is no
+        answer, QueryCanceled if the statement is cancelled meanwhile.
+        """
         deadline = time.monotonic() + seconds + _GRACE_SECONDS
+        self._calls += 1
+        self._printed.function = name
+        requests, answers = (pipe.fileno() for pipe in self._pipes)
 
         def read(size: int) -> bytes:
             data = bytearray()
             while len(data) < size:
-                if not select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                    raise TimeoutError
-                piece = os.read(self._answers, size - len(data))
+                _wait([answers], [], deadline)
+                piece = os.read(answers, min(size - len(data), _PIECE))
                 if not piece:
                     raise EOFError
                 data += piece
             return bytes(data)
 
-        try:
-            write_message(self._requests, header, batches)
-        except BrokenPipeError:
-            raise EOFError from None
-        return read_message(read)
+        for part in message_parts({**header, "call": self._calls}, batches):
+            _send(requests, part, deadline)
+        answer, columns = read_message(read)
+        # A process that the function has forked answers too, or answers an earlier call.
+        if answer.get("call") != self._calls:
+            raise ValueError("another call's answer")
+        return answer, columns
 
     def end(self) -> None:
-        self._process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # what the function has started, too
         self._process.wait()
-        self._requests.close()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        for pipe in self._pipes:
+            pipe.close()
+        self._printed.end()
+
+
+def _wait(reading: list[int], writing: list[int], deadline: float) -> None:
+    """Until one of them is ready. Raises TimeoutError at the deadline, QueryCanceled at a cancel."""
+    while True:
+        look()
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        ready = select.select(reading, writing, [], min(left, _LOOKS_EVERY_SECONDS))
+        if ready[0] or ready[1]:
+            return
+
+
+def _send(descriptor: int, data: bytes | pa.Buffer, deadline: float) -> None:
+    rest = memoryview(data)
+    while rest:
+        _wait([], [descriptor], deadline)
+        try:
+            rest = rest[os.write(descriptor, rest[:_PIECE]) :]
+        except BlockingIOError:
+            continue
+        except BrokenPipeError:
+            raise EOFError from None
 
 
 @dataclass(slots=True)
@@ -103,6 +150,7 @@ class _Pool:
     owner: int = field(default_factory=os.getpid)
     idle: list[_Worker] = field(default_factory=list)
     guard: threading.Lock = field(default_factory=threading.Lock)
+    turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_MOST_BUSY))
 
 
 _pool = _Pool()
@@ -113,6 +161,20 @@ def call_worker(
 ) -> tuple[Header, list[pa.RecordBatch]]:
     """What a worker answers; see `worker`. Raises ExternalRoutineError, its limits, or InvalidFunctionDefinition."""
     pool = _own_pool()
+    while not pool.turns.acquire(timeout=_LOOKS_EVERY_SECONDS):
+        look()
+    try:
+        answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant)
+    finally:
+        pool.turns.release()
+    if "error" in answer:
+        raise _ERRORS[answer["kind"]](answer["error"])
+    return answer, columns
+
+
+def _call_idle(
+    pool: _Pool, do: str, definition: str, batches: Sequence[pa.RecordBatch], *, tolerant: bool
+) -> tuple[Header, list[pa.RecordBatch]]:
     with pool.guard:
         worker = pool.idle.pop() if pool.idle else None
     worker = worker or _Worker()
@@ -121,18 +183,19 @@ def call_worker(
     name = definition_of(definition).name
     healthy = False
     try:
-        answer, columns = worker.call(header, batches, seconds)
-        healthy = True
+        answer, columns = worker.call(header, batches, name, seconds)
+        healthy = not answer.get("worn")
     except TimeoutError:
         message = f"function {name} took more than {seconds:g} seconds, and was killed"
         raise ExternalRoutineLimitExceeded(message) from None
     except EOFError:
         message = f"function {name} ended its process, or was killed"
         raise ExternalRoutineLimitExceeded(message) from None
+    except (ValueError, KeyError, TypeError, struct.error, pa.ArrowException, MemoryError):
+        message = f"function {name} broke into what its process says to the server, and was killed"
+        raise ExternalRoutineLimitExceeded(message) from None
     finally:
         _give_back(pool, worker, healthy=healthy)
-    if "error" in answer:
-        raise _ERRORS[answer["kind"]](answer["error"])
     return answer, columns
 
 

@@ -21,7 +21,14 @@ from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.select import result_fields
 from risingpy.frontend.wire.copy_options import make_copy_options
 from risingpy.frontend.wire.session_protocol import CopyIn, CopyOptions, CopyOut, Field, Result
-from risingpy.frontend.written_rows import check_writable, inserted, inserts, write_inserted, write_spilled
+from risingpy.frontend.written_rows import (
+    check_writable,
+    check_written,
+    inserted,
+    inserts,
+    write_inserted,
+    write_spilled,
+)
 from risingpy.optimizer import logical
 from risingpy.optimizer.rules import optimize
 from risingpy.storage.log_segment import LogRecord
@@ -66,11 +73,14 @@ class _TableSink:
         self._session = session
         self._target = target
         self._batches: list[pa.RecordBatch] = []
-        self._kept_bytes = 0
+        self._kept_bytes = self._rows = self._bytes = 0
         self._spill: Spill | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._batches.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        check_written(self._rows, self._bytes)
         self._kept_bytes += batch.nbytes
         if self._kept_bytes > KEPT_BYTES:
             self._spill_kept()

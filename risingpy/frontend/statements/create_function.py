@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
 from risingpy.executors.expression.nodes import InputRef
 from risingpy.executors.python import call_worker
+from risingpy.executors.statement_limits import working_for
 from risingpy.frontend.binder.context import make_context
 from risingpy.frontend.binder.database_names import check_databases
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -117,8 +118,9 @@ def _checked(session: ClientSession, function: FunctionDesc, statement: CreateFu
             if function.batch:  # Arrow has no type for wide numerics
                 types = tuple(map(narrow, function.argument_types))
                 function = replace(function, argument_types=types, result=narrow(function.result))
-            answer, _ = call_worker("check", definition_text(function))
-            return replace(function, retracts=answer["retracts"])
+            with working_for(session.limits()):
+                answer, _ = call_worker("check", definition_text(function))
+            return replace(function, retracts=bool(answer["retracts"]))
         if function.kind is not FunctionKind.SCALAR:
             raise FeatureNotSupported(f"a {function.kind.value} in SQL is not supported", hint="Say LANGUAGE python.")
         if function.batch:

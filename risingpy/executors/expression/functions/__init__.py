@@ -22,6 +22,7 @@ from risingpy.executors.expression.functions.jsonb_changes import JSONB_CHANGES
 from risingpy.executors.expression.functions.jsonb_paths import JSONB_PATHS
 from risingpy.executors.expression.functions.jsonb_records import JSONB_RECORDS
 from risingpy.executors.expression.functions.large_integers import LARGE_INTEGERS
+from risingpy.executors.expression.functions.large_texts import LARGE_TEXTS
 from risingpy.executors.expression.functions.mathematical import MATHEMATICAL
 from risingpy.executors.expression.functions.networks import NETWORKS
 from risingpy.executors.expression.functions.number_input import NUMBER_INPUT
@@ -42,6 +43,7 @@ FUNCTIONS: dict[str, Function] = {
     **WIDE_NUMBERS,
     **WIDE_SCALES,
     **TEXT,
+    **LARGE_TEXTS,
     **REGULAR_EXPRESSIONS,
     **BYTE_STRINGS,
     **CRYPTOGRAPHY,

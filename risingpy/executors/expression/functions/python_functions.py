@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from risingpy.errors import ExternalRoutineError
 from risingpy.executors.expression.functions.calling import Function, call
 from risingpy.executors.python import RoutineKind, call_worker
 from risingpy.executors.python.definition import definition_of
@@ -54,7 +55,11 @@ def compute(definition: str, columns: Sequence[pa.Array], rows: int) -> pa.Array
 
 def _piece(definition: str, columns: Sequence[pa.Array]) -> pa.Array:
     batch = pa.record_batch(list(columns), names=[f"a{k}" for k in range(len(columns))])
-    return call_worker("call", definition, [batch])[1][0].column(0)
+    value = call_worker("call", definition, [batch])[1][0].column(0)
+    if len(value) != batch.num_rows:
+        name = definition_of(definition).name
+        raise ExternalRoutineError(f"function {name} gave {len(value)} values for {batch.num_rows} rows")
+    return value
 
 
 def _from_duckdb(keys: pa.Array, *columns: pa.Array) -> pa.Array:

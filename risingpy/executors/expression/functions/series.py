@@ -12,8 +12,10 @@ import pyarrow as pa
 from risingpy.executors.expression.functions.calling import Compute, Function, fail_where, per_constant
 from risingpy.executors.expression.functions.dates_and_times import instants, micros_of, moved_in_zone
 from risingpy.executors.expression.functions.intervals import fields_of
+from risingpy.executors.statement_limits import current_limits
 from risingpy.types.time_zones import TimeZone, time_zone
 
+_BYTES = 64  # of a moment, in all the columns that it is made of
 _DAY = 86_400_000_000
 Micros = npt.NDArray[np.int64]
 Part = tuple[Micros, Micros]  # instants, behind the rows that they belong to
@@ -85,6 +87,7 @@ def _series_at(zone_name: str) -> Compute:
 def _multiples(rows: Micros, first: Micros, last: Micros, size: Micros) -> Part:
     """For each of the rows the numbers from `first` to `last` by `size`."""
     counts = np.maximum((last[rows] - first[rows]) // size[rows] + 1, 0)
+    current_limits().check(int(counts.sum()) * _BYTES, "the series")
     owners = np.repeat(rows, counts)
     places = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
     return owners, first[owners] + places * size[owners]

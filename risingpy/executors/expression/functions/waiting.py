@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from risingpy.executors.expression.functions.calling import Compute, Function
-from risingpy.executors.expression.statement_limits import current_limits
+from risingpy.executors.statement_limits import current_limits
 
 _MICROSECONDS = 1_000_000
 _DAY = 86_400.0

@@ -21,6 +21,7 @@ from risingpy.executors.expression import wide_kernels as kernels
 from risingpy.executors.expression.functions.calling import Compute, Function
 from risingpy.executors.expression.wide_kernels import CEILING, FLOOR, HALF_AWAY, LIMBS, TRUNCATE
 from risingpy.executors.expression.wide_sum_kernels import INFINITE, MINUS_INFINITE, NAN
+from risingpy.executors.statement_limits import current_limits
 from risingpy.storage.column_buffers import whole
 from risingpy.types import MAX_PRECISION, NUMERIC
 from risingpy.types.forms import parse_column
@@ -33,6 +34,7 @@ from risingpy.types.wide_numeric import (
 )
 
 _EXACT = Context(prec=200)
+_TERM_BYTES = 500  # of a number, in all the columns that it is made of
 _MOST_TERMS = 2**31 - 1  # of an Arrow list
 
 Integers = npt.NDArray[np.int64]
@@ -311,6 +313,7 @@ def _series(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
     rows = zip(*(map(to_decimal, column.to_pylist()) for column in (start, stop, step)), strict=True)
     counts = np.array([_terms(*row) for row in rows])
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    current_limits().check(int(offsets[-1]) * _TERM_BYTES, "the series")
     owners = pa.array(np.repeat(np.arange(len(counts)), counts))
     places = of_numbers(pa.array(np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)))
     starts = start.take(owners)

@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from risingpy.errors import OutOfMemory, QueryCanceled
 from risingpy.memory import EPOCH_SHARE, share_of_memory, show_bytes
 
+# What becomes of a row that an operator gives, until it is in its table: keys, encoded rows, what undoes them.
+BYTES_OF_OUTPUT_ROW = 256
+
 
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
@@ -23,6 +26,11 @@ class StatementLimits:
     memory: int
     cancelled: threading.Event = field(default_factory=threading.Event)
     setting: str = "statement_memory"
+
+    @property
+    def hint(self) -> str:
+        """What a user can do who wants more."""
+        return f"Have less in memory at a time, or raise {self.setting}."
 
     def look(self) -> None:
         """Raises QueryCanceled if the statement was cancelled."""
@@ -37,11 +45,7 @@ class StatementLimits:
 
 def out_of_memory(detail: str, limits: StatementLimits) -> OutOfMemory:
     """The error of something that needs more than these limits allow."""
-    return OutOfMemory(
-        "out of memory",
-        detail=f"{detail}; the limit is {show_bytes(_rounded(limits.memory))}.",
-        hint=f"Have less in memory at a time, or raise {limits.setting}.",
-    )
+    return OutOfMemory(f"out of memory: {detail}; the limit is {show_bytes(_rounded(limits.memory))}", hint=limits.hint)
 
 
 class _Current(threading.local):

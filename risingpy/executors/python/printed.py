@@ -1,0 +1,59 @@
+"""What users' functions print: logged with their names, and not without bound.
+
+A thread for each worker reads it: a worker must not wait for the log. Within PERIOD_SECONDS so many bytes of it are
+logged as LOGGED_BYTES, of one worker; of the others only how many there were.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from typing import IO
+
+LOG = logging.getLogger(__name__)
+
+LOGGED_BYTES = 4096
+PERIOD_SECONDS = 10.0
+_PIECE = 1 << 16
+
+
+class PrintedText:
+    """Reads a worker's output until it ends. `function`: the name of what it runs."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self.function = ""
+        self._pipe = pipe
+        self._left = LOGGED_BYTES
+        self._dropped = 0
+        self._since = time.monotonic()
+        self._thread = threading.Thread(target=self._read, name="printed", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """The worker has ended."""
+        self._thread.join(1.0)  # something it has started may still have the pipe
+
+    def _read(self) -> None:
+        with self._pipe:
+            while data := os.read(self._pipe.fileno(), _PIECE):
+                self._take(data)
+        self._tell_dropped()
+
+    def _take(self, data: bytes) -> None:
+        now = time.monotonic()
+        if now - self._since > PERIOD_SECONDS:
+            self._tell_dropped()
+            self._left, self._since = LOGGED_BYTES, now
+        logged = data[: self._left]
+        self._left -= len(logged)
+        self._dropped += len(data) - len(logged)
+        if logged:
+            text = logged.decode(errors="replace").rstrip("\n")
+            LOG.warning("function %s prints: %s", self.function, text.replace("\n", "\n    "))
+
+    def _tell_dropped(self) -> None:
+        if self._dropped:
+            LOG.warning("function %s printed %d bytes more", self.function, self._dropped)
+            self._dropped = 0
