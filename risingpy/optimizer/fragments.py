@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer.graph import ExchangeSource, Fragment, Job, StreamGraph
 from risingpy.optimizer.plan import (
     ChangeLog,
@@ -40,8 +39,6 @@ from risingpy.optimizer.state_tables import state_tables
 from risingpy.optimizer.stream import StreamJobPlan
 from risingpy.optimizer.watermarks import awaited
 from risingpy.storage.table_schema import TableSchema
-
-MAX_INPUTS = 32  # a payload's port has five bits for the input of its fragment, and as many for upstream tables
 
 
 def cut(job_id: int, planned: StreamJobPlan, graph: StreamGraph, allocate: Callable[[], int]) -> Job:
@@ -133,11 +130,6 @@ class _Cutter:
         feeding = [self._feeding(each) for each in exchanges]
         read = [node for node in nodes if isinstance(node, TableScan | TemporalJoin)]
         upstream = tuple(dict.fromkeys(node.upstream.table_id for node in read))
-        if max(len(exchanges), len(upstream)) > MAX_INPUTS:
-            raise FeatureNotSupported(
-                f"more than {MAX_INPUTS} inputs of one UNION ALL in a materialized view are not supported",
-                hint="Create views of parts of the UNION ALL, and a view of their union.",
-            )
         stages = [self.table_stages[table] for table in upstream]
         for fragment, each in zip(feeding, exchanges, strict=True):
             stages.append(fragment.stage + (0 if isinstance(each, Share) else 1))

@@ -54,9 +54,10 @@ class TableCodec:
         self._distribution = tuple(self._key.index(column) for column in schema.distribution)
         key_types = tuple(self.types[column] for column in self._key)
         self._key_shape = schema.key, key_types, self._distribution
-        self.has_long_keys = any(
-            datum_width(self.types[column].arrow) == 0 for column in self._key
-        )
+        widths = [datum_width(self.types[column].arrow) for column in self._key]
+        # Many columns of fixed width make a long key too, as the joins of a hundred tables have it. A part of a key is
+        # never wider than twice its datum and two bytes.
+        self.has_long_keys = 0 in widths or PREFIX_BYTES + sum(2 * width + 2 for width in widths) >= MAX_KEY_BYTES
 
     def leading_keys(self, column: pa.Array) -> pa.BinaryArray:
         """What keys of vnode 0 with these values in the first key column start with."""
