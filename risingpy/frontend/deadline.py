@@ -26,6 +26,7 @@ class Deadline:
         self._timer: threading.Timer | None = None
         self._started = 0.0
         self._expired = False
+        self._guard = threading.Lock()
 
     def __enter__(self) -> Deadline:
         if self._limited:
@@ -40,8 +41,9 @@ class Deadline:
     ) -> None:
         if self._timer is None:
             return
-        self._timer.cancel()
-        self._timer = None
+        with self._guard:  # from here on it cancels nothing: the next statement may run already
+            self._timer.cancel()
+            self._timer = None
         self._left -= time.monotonic() - self._started
         if self._expired and isinstance(error, QueryCanceled):
             raise QueryCanceled("canceling statement due to statement timeout") from None
@@ -64,5 +66,7 @@ class Deadline:
                 close()
 
     def _expire(self) -> None:
-        self._expired = True
-        self._cancel()
+        with self._guard:
+            if self._timer is threading.current_thread():
+                self._expired = True
+                self._cancel()

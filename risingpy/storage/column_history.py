@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -42,7 +43,18 @@ def read_column(values: pa.BinaryArray, column: TableColumn, cast: Cast) -> pa.A
     if not old_rows:
         return stored
     before = _before(values.filter(absent), column, history, cast)
-    return pc.replace_with_mask(stored, absent, before)
+    return _replaced(stored, absent, before)
+
+
+def _replaced(stored: pa.Array, absent: pa.Array, before: pa.Array) -> pa.Array:
+    """`stored` with the values of `before`, in their order, where `absent` is true."""
+    if not pa.types.is_nested(stored.type):
+        return pc.replace_with_mask(stored, absent, before)
+    # Arrow replaces no nested values: they are taken from both columns, one after the other.
+    mask = absent.to_numpy(zero_copy_only=False)
+    places = np.arange(len(stored))
+    places[mask] = len(stored) + np.arange(len(before))
+    return pa.concat_arrays([stored, before.cast(stored.type)]).take(pa.array(places))
 
 
 def _before(rows: pa.BinaryArray, column: TableColumn, history: ColumnHistory, cast: Cast) -> pa.Array:
