@@ -187,9 +187,12 @@ _last_routes: list[_Routes] = []  # of the graph that ran last: comparing or has
 
 
 def _routes_of(graph: StreamGraph) -> _Routes:
-    if not _last_routes or _last_routes[0].graph is not graph:
-        _last_routes[:] = [_make_routes(graph)]
-    return _last_routes[0]
+    for known in tuple(_last_routes):  # a copy: another database of this process may put its own there meanwhile
+        if known.graph is graph:
+            return known
+    routes = _make_routes(graph)
+    _last_routes[:] = [routes]
+    return routes
 
 
 def _make_routes(graph: StreamGraph) -> _Routes:

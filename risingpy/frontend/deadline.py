@@ -72,6 +72,6 @@ class Deadline:
 
     def _expire(self) -> None:
         with self._guard:
-            if self._timer is not None:
+            if self._timer is threading.current_thread():
                 self._expired = True
                 self._cancel()

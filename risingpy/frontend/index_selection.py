@@ -50,14 +50,16 @@ def find_index_lookups(plan: LogicalPlan, catalog: Catalog, relations: Container
 
 def _indexes(catalog: Catalog) -> dict[int, list[Relation]]:
     """The indexes that can be used, by what they index."""
-    if not _last or _last[0][0] is not catalog:
-        found: dict[int, list[Relation]] = {}
-        for relation in catalog.relations.values():
-            if relation.kind is RelationKind.INDEX and relation.status is JobStatus.CREATED:
-                assert relation.index is not None
-                found.setdefault(relation.index.relation_id, []).append(relation)
-        _last[:] = [(catalog, found)]
-    return _last[0][1]
+    for known, indexes in tuple(_last):  # a copy: another session may put those of its catalog there meanwhile
+        if known is catalog:
+            return indexes
+    found: dict[int, list[Relation]] = {}
+    for relation in catalog.relations.values():
+        if relation.kind is RelationKind.INDEX and relation.status is JobStatus.CREATED:
+            assert relation.index is not None
+            found.setdefault(relation.index.relation_id, []).append(relation)
+    _last[:] = [(catalog, found)]
+    return found
 
 
 def _best(filter_: Filter, scan: Scan, candidates: Sequence[Relation], catalog: Catalog) -> LogicalPlan:

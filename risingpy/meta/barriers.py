@@ -40,7 +40,6 @@ RETRIES = 20  # of an epoch whose engine failed, some three minutes, before the 
 FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles
 LONGEST_PAUSE_SECONDS = 10.0
 WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement looks whether it was cancelled
-
 COMPACTION_PAUSE_SECONDS = 0.2  # without other work, before an epoch for the compaction alone
 
 
@@ -177,9 +176,14 @@ class BarrierLoop:
     def _loop(self) -> None:
         failures = 0
         while True:
-            self._passing_time.look(self._state.jobs, self._state.graph_version, self._view)
+            state = self._state
+            self._passing_time.follow(state.jobs, state.graph_version, state.committed.epoch)
+            if self._passing_time.is_to_look(unix_milliseconds()) and not self._has_work():
+                self._passing_time.look(self._view)  # without the lock: whoever opens a view need not wait
             with self._changed:
                 while not self._stopping and not self._has_work():
+                    if self._passing_time.is_to_look(unix_milliseconds()):
+                        break
                     due = self._cut_old_views()
                     if not self._state.compactions:
                         self._changed.wait(self._seconds_to_sleep(due))

@@ -3,6 +3,10 @@
 A database without such filters, or without rows that wait at one, has no such moment, and sleeps. The moment follows
 from the committed state: of each filter, the row that is nearest to its bound, and the first time at which the bound
 will have passed it. A bound that may fall (`now() - interval '1 month'`) is looked at again every quarter of an hour.
+
+To find it takes a look into the table of every filter, some milliseconds each. Epochs that only time asks for are a
+second apart, so nobody needs to know it earlier: the loop looks when nothing has happened for a second, and while
+epochs follow each other it does not look at all (each of them moves the bounds anyway).
 """
 
 from __future__ import annotations
@@ -31,33 +35,45 @@ Bounds = Callable[[Sequence[int]], list[int | None]]  # of times in milliseconds
 
 
 class PassingTime:
-    """Knows the next moment, and finds it anew for each committed epoch. Used by the barrier loop's thread."""
+    """Knows the next moment after a committed epoch, once it has looked. Used by the barrier loop's thread."""
 
     def __init__(self) -> None:
-        self._seen: tuple[int, int] | None = None
-        self._jobs: Mapping[int, Job] = {}
+        self._graph_version: int | None = None
+        self._epoch = 0
         self._filters: list[_TimeFilter] = []
-        self.next: int | None = None  # in milliseconds since 1970; None: never
+        self._look_at: int | None = None  # when to look; None: it has been done
+        self.next: int | None = None  # in milliseconds since 1970; None: never, or not known yet
 
-    def look(self, jobs: Mapping[int, Job], graph_version: int, view: ReadView) -> None:
-        """Finds the next moment after the view's epoch."""
-        if self._seen == (graph_version, view.epoch):
+    def follow(self, jobs: Mapping[int, Job], graph_version: int, epoch: int) -> None:
+        """Takes notice of the committed epoch, and of the jobs: what was found for the one before counts no more."""
+        if (self._graph_version, self._epoch) == (graph_version, epoch):
             return
-        if self._seen is None or self._seen[0] != graph_version:
+        if self._graph_version != graph_version:
             self._filters = [each for job in jobs.values() for each in _filters_of(job)]
-        self._seen = graph_version, view.epoch
+        self._graph_version, self._epoch = graph_version, epoch
+        self._look_at = milliseconds(epoch) + PAUSE_MILLISECONDS if self._filters else None
+        self.next = None
+
+    def is_to_look(self, now: int) -> bool:
+        """Whether the next moment should be looked for now."""
+        return self._look_at is not None and self._look_at <= now
+
+    def look(self, view: ReadView) -> None:
+        """Finds the next moment after the view's epoch, which is the one that was followed last."""
         now = milliseconds(view.epoch)
         moments = [each.next_moment(view, now) for each in self._filters]
         first = min((moment for moment in moments if moment is not None), default=None)
         self.next = None if first is None else max(first, now + PAUSE_MILLISECONDS)
+        self._look_at = None
 
     def has_come(self, now: int) -> bool:
         """Whether the next moment lies at or before `now`."""
         return self.next is not None and self.next <= now
 
     def seconds_left(self, now: int) -> float | None:
-        """From `now` to the next moment; None if there is none."""
-        return None if self.next is None else max(0, self.next - now) / 1000
+        """From `now` to the next moment, or to the look that will find it; None if there is none."""
+        waits_for = self.next if self._look_at is None else self._look_at
+        return None if waits_for is None else max(0, waits_for - now) / 1000
 
 
 def _filters_of(job: Job) -> Iterator[_TimeFilter]:

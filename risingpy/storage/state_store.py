@@ -33,6 +33,7 @@ class StateStore:
             for shard in range(shards)
         ]
         self._views: WeakSet[ReadView] = WeakSet()
+        self._views_guard = threading.Lock()  # the loop opens views while sessions look at them
 
     def recover(self, committed_epoch: int) -> None:
         """Takes every shard back to the committed epoch. Before anything else reads or writes.
@@ -58,12 +59,15 @@ class StateStore:
                 snapshot.close()
             raise
         view = ReadView(epoch, snapshots, self._cast)
-        self._views.add(view)
+        with self._views_guard:
+            self._views.add(view)
         return view
 
     def views(self) -> list[ReadView]:
         """The views that somebody holds, the oldest first."""
-        return sorted((view for view in self._views if view.is_held), key=lambda view: view.epoch)
+        with self._views_guard:
+            views = list(self._views)
+        return sorted((view for view in views if view.is_held), key=lambda view: view.epoch)
 
     def cut_views(self, seconds: float) -> float | None:
         """Ends the views that have been outdated for longer; returns in how many seconds the next is due, if any is."""

@@ -15,6 +15,7 @@ from risingpy.meta.epoch_runner import EpochFailed
 from risingpy.meta.epochs import milliseconds
 from risingpy.meta.passing_time import PassingTime, first_time
 from risingpy.optimizer.now import QUARTER_MILLISECONDS
+from risingpy.storage.state_store import ReadView
 from tests.meta.conftest import Client, Server
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, ts TIMESTAMPTZ)"
@@ -55,6 +56,37 @@ def test_without_rows_that_wait_nothing_runs(server: Server) -> None:
     before = len(server.runner.ran)
     time.sleep(1.5)
     assert len(server.runner.ran) == before
+
+
+def test_while_epochs_follow_each_other_nobody_looks_for_the_next_moment(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look costs some milliseconds for each filter, in the thread that runs the epochs."""
+    looks = 0
+    original = PassingTime.look
+
+    def counted(self: PassingTime, view: ReadView) -> None:
+        nonlocal looks
+        looks += 1
+        original(self, view)
+
+    client = server.client()
+    client.run(TABLE)
+    client.run(RECENT)
+    client.run("FLUSH")
+    time.sleep(1.2)
+    monkeypatch.setattr(PassingTime, "look", counted)
+    began, before = time.monotonic(), server.database.committed_epoch
+    for number in range(40):
+        client.run(f"INSERT INTO t VALUES ({number}, now() + interval '1 hour'); FLUSH")
+    busy = time.monotonic() - began
+    assert server.database.committed_epoch > before
+    assert looks <= busy  # one a second at most, and only where there was a pause
+    time.sleep(1.5)
+    after = looks
+    assert 1 <= after <= busy + 1
+    time.sleep(1.5)
+    assert looks == after  # known, and nothing changes
 
 
 def test_after_a_restart_the_time_that_has_passed_is_made_up_for(server: Server) -> None:
@@ -146,7 +178,8 @@ def test_a_bound_that_may_fall_is_looked_at_every_quarter_of_an_hour(server: Ser
     client.run("CREATE MATERIALIZED VIEW month AS SELECT id FROM t WHERE ts > now() - interval '1 month'")
     client.run("INSERT INTO t VALUES (1, '9000-01-01'), (2, '2000-01-01'); FLUSH")
     passing, state, view = PassingTime(), server.database.state, server.database.snapshot().view
-    passing.look(state.jobs, state.graph_version, view)
+    passing.follow(state.jobs, state.graph_version, view.epoch)
+    passing.look(view)
     view.release()
     began = milliseconds(view.epoch)
     assert passing.next is not None

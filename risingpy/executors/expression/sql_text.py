@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -54,6 +55,7 @@ OWN_RESULTS = (
 )
 # fmt: on
 _further_results: dict[SqlType, str] = {}  # those that users' functions have
+_further_guard = threading.Lock()  # two threads must not give two types the same name
 
 
 def own_function(result: SqlType) -> str:
@@ -67,7 +69,8 @@ def own_function(result: SqlType) -> str:
         plain = array_of(plain)
     if plain in OWN_RESULTS:
         return f"rpy_{plain.leaf.kind.name.lower()}" + "_array" * plain.depth
-    return _further_results.setdefault(result, f"rpy_result_{len(_further_results)}")
+    with _further_guard:
+        return _further_results.setdefault(result, f"rpy_result_{len(_further_results)}")
 
 
 def further_results(known: int) -> list[tuple[str, SqlType]]:

@@ -1,0 +1,149 @@
+"""What threads share: sessions look at the catalog, read, write and alter at once, and switch as often as they can."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risingpy.errors import InternalError, SqlError
+from risingpy.executors.expression import sql_text
+from risingpy.frontend import index_selection
+from risingpy.storage.state_store import StateStore
+from risingpy.types import BIGINT, SqlType, array_of
+
+SECONDS = 5.0
+SYSTEM = (
+    "SELECT * FROM rw_catalog.rw_read_views",
+    "SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid",
+    "SELECT * FROM information_schema.tables",
+    "SELECT * FROM rw_catalog.rw_table_stats",
+    "SELECT * FROM rw_catalog.rw_compactions",
+    "SELECT * FROM rw_catalog.rw_state_store",
+    "SELECT * FROM pg_indexes",
+    "SHOW PARAMETERS",
+    "SELECT * FROM pg_proc LIMIT 5",
+)
+READS = (
+    "SELECT * FROM kv WHERE v = 7",
+    "SELECT count(*), sum(v) FROM kv",
+    "SELECT k, count(*) FROM kv GROUP BY k ORDER BY 2 DESC LIMIT 3",
+    "SELECT * FROM kv WHERE k = 3",
+    "SELECT * FROM sums WHERE k % 2 = 0",
+    "SELECT row(k, v)::struct<a int, b varchar> FROM kv LIMIT 2",
+)
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads switch after every few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def run_together(bodies: list[Callable[[], None]], seconds: float) -> list[BaseException]:
+    """Calls each body again and again, in a thread of its own; returns what is no error of a client's."""
+    end, defects = time.monotonic() + seconds, []
+
+    def run(body: Callable[[], None]) -> None:
+        while time.monotonic() < end and not defects:
+            try:
+                body()
+            except SqlError as error:
+                if isinstance(error, InternalError) or error.sqlstate.startswith("XX"):
+                    defects.append(error)
+            except BaseException as error:
+                defects.append(error)
+
+    threads = [threading.Thread(target=run, args=(body,)) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return defects
+
+
+def test_sessions_that_do_everything_at_once(client: Any, connect: Callable[[], Any], restless: None) -> None:
+    client.run("CREATE TABLE kv (k int PRIMARY KEY, v int)")
+    client.run("CREATE INDEX by_v ON kv (v)")
+    client.run("CREATE MATERIALIZED VIEW sums AS SELECT k, sum(v) AS s FROM kv GROUP BY k")
+    client.run("INSERT INTO kv SELECT i, i % 10 FROM generate_series(1, 100) i")
+    client.run("FLUSH")
+    chance, numbers = random.Random(1), iter(range(10_000))
+
+    def session(choices: Callable[[], str]) -> Callable[[], None]:
+        mine = connect()
+        return lambda: mine.run(choices())
+
+    def schema_change() -> str:
+        number = next(numbers)
+        return chance.choice(
+            [
+                f"CREATE TABLE x{number} (a int); DROP TABLE x{number}",
+                f"CREATE INDEX i{number} ON kv (v, k); DROP INDEX i{number}",
+                f"ALTER TABLE kv ADD COLUMN c{number} int DEFAULT 1; ALTER TABLE kv DROP COLUMN c{number}",
+            ]
+        )
+
+    bodies = [session(lambda: chance.choice(SYSTEM)) for _ in range(3)]
+    bodies += [session(lambda: chance.choice(READS)) for _ in range(2)]
+    bodies += [session(lambda: f"INSERT INTO kv (k, v) VALUES ({chance.randrange(100)}, {chance.randrange(10)})")]
+    bodies += [session(schema_change)]
+    assert run_together(bodies, SECONDS) == []
+
+
+def test_views_are_looked_at_while_epochs_open_and_end_them(tmp_path: Path, restless: None) -> None:
+    store = StateStore(tmp_path, 0)  # no shards: nothing is on the disk
+    numbers = iter(range(1_000_000))
+
+    def open_and_end() -> None:
+        view = store.open_read_view(next(numbers))
+        view.release()
+
+    def look() -> None:
+        store.views()
+        store.cut_views(60)
+
+    assert run_together([open_and_end, open_and_end, look, look, look], 1.5) == []
+
+
+def test_a_catalogs_indexes_are_its_own(restless: None) -> None:
+    """Sessions on snapshots of different catalogs share one place that keeps what was asked for last."""
+
+    class Catalog:
+        def __init__(self) -> None:
+            self.relations: dict[int, Any] = {}
+
+    owners: dict[int, tuple[object, Catalog]] = {}  # by the identity of an answer, which is held
+
+    def ask(catalog: Any) -> None:
+        found = index_selection._indexes(catalog)
+        assert owners.setdefault(id(found), (found, catalog))[1] is catalog
+
+    assert run_together([partial(ask, Catalog()) for _ in range(3)], 1.0) == []
+
+
+def test_two_types_never_get_one_name_in_duckdb(restless: None) -> None:
+    depths = iter(range(4, 100_000))
+    guard = threading.Lock()
+
+    def name_one() -> None:
+        with guard:
+            depth = next(depths)
+        type_: SqlType = array_of(BIGINT)
+        for _ in range(depth % 40):
+            type_ = array_of(type_)
+        sql_text.own_function(type_)
+
+    assert run_together([name_one] * 6, 0.5) == []
+    names = list(sql_text._further_results.values())
+    assert len(names) == len(set(names))
