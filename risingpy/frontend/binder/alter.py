@@ -24,8 +24,8 @@ from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.ddl import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.expressions import ExpressionBinder
-from risingpy.frontend.binder.from_clause import scan
 from risingpy.frontend.binder.fields_by_name import with_fields_of
+from risingpy.frontend.binder.from_clause import scan
 from risingpy.frontend.binder.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.identity import checked_type, identity_of
 from risingpy.frontend.binder.plans import project
