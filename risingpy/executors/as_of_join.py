@@ -1,8 +1,8 @@
 """AsOfJoin: each left row with the nearest right row of its key.
 
 Of every key that changes on either side, the right rows are read, and of those that change on the right, the left rows.
-All are sorted by key and value, once with the right rows as they were and once as they are: the nearest right row of a
-left row is then the last one before it, or the first one behind. Left rows whose partner changes come out.
+All are sorted by key and value, once with the right rows as they were and once as they are: the nearest right rows of a
+left row are then the last ones before it, or the first ones after it. Left rows whose partner changes come out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _NONE = -1  # a left row without a partner
 
 
 class AsOfJoinExecutor:
-    """`left_column comparison right_column` is the inequality, both of `value_type`. `right_types` are all columns'."""
+    """`left_column comparison right_column` is the inequality, both of `value_type`. `right_types` are all columns'.
+
+    Of right rows with equal values, the first by the columns `ties`, then by the stream key, is the nearest.
+    """
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class AsOfJoinExecutor:
         right_column: int,
         value_type: SqlType,
         right_types: Sequence[SqlType],
+        ties: Sequence[int],
         is_outer: bool,
         empty: pa.Table,
     ) -> None:
@@ -46,6 +50,7 @@ class AsOfJoinExecutor:
         self._right_column = right_column
         self._value_type = value_type
         self._right_types = right_types
+        self._ties = ties
         self._is_outer = is_outer
         self._empty = empty
         self._pieces: list[pa.Table] = []
@@ -99,19 +104,35 @@ class AsOfJoinExecutor:
         found = found[asking]
         there = (found >= 0) & (found < len(order))
         asking, found = asking[there], found[there]
-        answers, asked = theirs[order[found]], own[order[asking] - len(theirs)]
+        in_order = theirs[order[is_partner]]
+        chosen = (np.cumsum(is_partner) - 1)[found]  # among the partners in order
+        answers = in_order[self._firsts(partners.take(in_order))[chosen]]
+        asked = own[order[asking] - len(theirs)]
         same = partners.codes[answers] == rows.codes[asked]
         nearest[asked[same]] = answers[same]
         return nearest
 
     def _sort_keys(self, rows: Rows, column: int, is_later: bool, side: JoinedSide | None) -> pa.BinaryArray:
-        """Key number, value, and what comes first of equal values; of a side's rows, then what tells them apart."""
+        """Key number, value, and what comes first of equal values; of the right rows, then what decides among them."""
         values = canonical_column(rows.columns[column], self._value_type)
         columns = [pa.array(rows.codes), values, pa.repeat(pa.scalar(int(is_later), pa.int16()), len(rows))]
-        keys = encoded_rows(columns, [BIGINT, self._value_type, SMALLINT], len(rows))
+        types = [BIGINT, self._value_type, SMALLINT]
         if side is None:
-            return keys
+            return encoded_rows(columns, types, len(rows))
+        for i in self._ties:
+            columns.append(canonical_column(rows.columns[i], self._right_types[i]))
+            types.append(self._right_types[i])
+        keys = encoded_rows(columns, types, len(rows))
         return pc.binary_join_element_wise(keys, side.identities(rows), pa.scalar(b"", pa.binary()))
+
+    def _firsts(self, rows: Rows) -> Integers:
+        """Of right rows in order, the position of the first that has each row's key and value."""
+        values = canonical_column(rows.columns[self._right_column], self._value_type)
+        keys = encoded_rows([pa.array(rows.codes), values], [BIGINT, self._value_type], len(rows))
+        begins = np.ones(len(rows), np.bool_)
+        begins[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
+        firsts: Integers = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), 0))
+        return firsts
 
     def _give(self, op: int, rows: Rows, partners: Rows | None, nearest: Integers) -> None:
         if not self._is_outer:

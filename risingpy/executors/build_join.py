@@ -52,6 +52,7 @@ def as_of_join(plan: AsOfJoin, empty: pa.Table) -> Callable[[EpochTransaction], 
         right_column=plan.right_column,
         value_type=right_types[plan.right_column],
         right_types=right_types,
+        ties=plan.ties,
         is_outer=plan.is_outer,
         empty=empty,
     )

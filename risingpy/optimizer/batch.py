@@ -17,6 +17,7 @@ from risingpy.errors import FeatureNotSupported, InternalError, SqlError
 from risingpy.executors.expression.duckdb_sql import Selected, compile_expression
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.window_sql import window_sql
+from risingpy.optimizer.as_of_ties import ties_decided
 from risingpy.optimizer.batch_aggregates import aggregate_sql
 from risingpy.optimizer.batch_series import has_series, series_sql
 from risingpy.optimizer.logical import (
@@ -230,7 +231,7 @@ class _Writer:
         condition = "" if plan.kind is JoinKind.CROSS else " ON TRUE"
         if plan.condition is not None:
             condition = f" ON {_expression(plan.condition, column)}"
-        left, right = self.write(plan.left), self.write(plan.right)
+        left, right = self.write(plan.left), self._right_side(plan)
         tables = f"({left}) AS l {_JOIN_WORDS[plan.kind]} ({right}) AS r{condition}"
         return f"SELECT {_listed(map(column, range(len(plan.schema))))} FROM {tables}"
 
@@ -238,6 +239,17 @@ class _Writer:
 def _listed(columns: Iterable[str]) -> str:
     """The columns, called c0, c1, …"""
     return ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns)) or _NO_COLUMNS
+
+
+    def _right_side(self, plan: Join) -> str:
+        """The right side; of an ASOF join without the rows that are as near as another one and not the first."""
+        nearest = ties_decided(plan)
+        if nearest is None:
+            return self.write(plan.right)
+        where = "" if nearest.condition is None else f" WHERE {_expression(nearest.condition)}"
+        alike = ", ".join(_expression(expr) for expr in nearest.alike)
+        window = f"PARTITION BY {alike}{_order_by(nearest.order)}"
+        return f"SELECT * FROM {self._input(plan.right)}{where} QUALIFY row_number() OVER ({window}) = 1"
 
 
 def _order_by(keys: Sequence[SortKey]) -> str:

@@ -74,7 +74,7 @@ def _join_with_all_columns(join: Join) -> LogicalPlan:
     widths, first = (len(join.left.schema), len(join.right.schema)), len(left.schema)
     moved = {i: i if i < widths[0] else first + i - widths[0] for i in range(sum(widths))}
     condition = None if join.condition is None else remapped(join.condition, moved)
-    wide = Join(left, right, join.kind, condition, (*left.schema, *right.schema))
+    wide = Join(left, right, join.kind, condition, (*left.schema, *right.schema), join.ties)
     own = [moved[i] for i in range(sum(widths))]
     order = [*own, *(i for i in range(len(wide.schema)) if i not in own)]
     references = column_references(wide)

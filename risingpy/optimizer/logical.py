@@ -165,13 +165,17 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Joins on `condition` (over left columns, then right columns); None for CROSS."""
+    """Joins on `condition` (over left columns, then right columns); None for CROSS.
+
+    Of right rows that are equally near, an ASOF join takes the first by `ties`, columns of the right side.
+    """
 
     left: LogicalPlan
     right: LogicalPlan
     kind: JoinKind
     condition: Expr | None
     schema: Schema
+    ties: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,8 @@ class AsOfJoin:
     """Joins each left row with the nearest right row of its key, by one inequality.
 
     `left_column comparison right_column`, one of < <= > >=, must be true, and among the right rows for which it is, the
-    one is taken whose column is nearest; of several with equal values, the last by the stream key for > and >=, the
-    first for < and <=. Without one, the left row comes with NULLs if `is_outer`, else not at all.
+    one is taken whose column is nearest; of several with equal values, the first by the columns `ties`, then by the
+    stream key. Without one, the left row comes with NULLs if `is_outer`, else not at all.
     Stream key: the left input's and the join key. State: a table per side, as a HashJoin's.
     """
 
@@ -106,6 +106,7 @@ class AsOfJoin:
     comparison: str
     right_column: ColumnIndex
     properties: Properties
+    ties: tuple[ColumnIndex, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,7 @@ def _plan_as_of(
             nearest.comparison,
             right_column,
             underived((*left.properties.schema, *right.properties.schema)),
+            join.ties,
         )
     )
     return _in_order(planned, join, widths)

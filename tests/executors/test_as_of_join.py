@@ -46,7 +46,7 @@ def expected(kind: JoinKind, function: str, left: Relation, right: Relation) -> 
 
 
 def nearest_of(row: Row, others: Sequence[Row], function: str) -> Row | None:
-    """By the book: the largest value from below, or the smallest from above; among equals the last id, or the first."""
+    """By the book: the largest value from below, or the smallest from above; among equals the first id."""
     fits = {
         "lt": lambda a, b: a < b,
         "le": lambda a, b: a <= b,
@@ -60,8 +60,8 @@ def nearest_of(row: Row, others: Sequence[Row], function: str) -> Row | None:
         and row[KEY] == other[KEY]
         and fits(row[VALUE], other[VALUE])
     ]
-    best = max if function in ("gt", "ge") else min
-    return best(matching, key=lambda other: (other[VALUE], other[ID]), default=None)  # type: ignore[type-var]
+    sign = -1 if function in ("gt", "ge") else 1
+    return min(matching, key=lambda other: (sign * other[VALUE], other[ID]), default=None)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("kind", [JoinKind.ASOF, JoinKind.ASOF_LEFT], ids=lambda kind: kind.value)

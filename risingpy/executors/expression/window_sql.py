@@ -28,8 +28,7 @@ from risingpy.types import NARROW_NUMERIC, SqlType, TypeKind
 
 Column = Callable[[int], str]
 
-# DuckDB's own extremes pass over a NULL result, and its approximation is none of ours: this one is exact.
-_DUCKDB_NAMES = {"arg_min": "arg_min_null", "arg_max": "arg_max_null", "approx_count_distinct": "count"}
+_DUCKDB_NAMES = {"approx_count_distinct": "count"}  # DuckDB's approximation is none of ours: this one is exact
 _POSITIVE_ARGUMENT = {"ntile": (0, "22014"), "nth_value": (1, "22016")}  # which argument, and the SQLSTATE
 
 

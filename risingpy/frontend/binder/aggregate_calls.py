@@ -249,11 +249,10 @@ def _wholly_ordered(call: AggregateCall) -> AggregateCall:
 
 
 def _first_by(call: AggregateCall, *, descending: bool) -> AggregateCall:
-    """arg_min(x, y) is the first x in the order of those y that are not NULL."""
+    """arg_min(x, y ORDER BY z) is the first x in the order of y, z, of the rows where neither x nor y is NULL."""
     value, compared = call.args
-    present: Expr = Call("is_not_null", (compared,), BOOLEAN)
-    condition = present if call.filter is None else Call("and", (call.filter, present), BOOLEAN)
-    order = (OrderKey(compared, descending, nulls_first=False),)
+    condition = _present(call)
+    order = (OrderKey(compared, descending, nulls_first=False), *call.order_by)
     return replace(call, function="first_value", args=(value,), filter=condition, order_by=order, distinct=False)
 
 
@@ -261,11 +260,16 @@ def pair_count(call: AggregateCall, position: int) -> AggregateCall:
     """regr_count: how many rows have neither argument NULL."""
     if call.distinct:
         raise FeatureNotSupported("regr_count(DISTINCT …) is not supported", position=position)
+    return replace(call, function="count", args=(), filter=_present(call), order_by=())
+
+
+def _present(call: AggregateCall) -> Expr | None:
+    """The call's condition, and that none of its arguments is NULL."""
     condition = call.filter
     for arg in call.args:
         present: Expr = Call("is_not_null", (arg,), BOOLEAN)
         condition = present if condition is None else Call("and", (condition, present), BOOLEAN)
-    return replace(call, function="count", args=(), filter=condition, order_by=())
+    return condition
 
 
 def bind_grouping(binder: ExpressionBinder, args: Sequence[Operand], position: int) -> Expr:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.optimizer.join_condition import equi_key, inequality
-from risingpy.optimizer.logical import JoinKind
+from risingpy.optimizer.logical import Aggregate, Filter, JoinKind, LogicalPlan, Project, Scan
 from risingpy.optimizer.rewrite import columns_read, conjuncts
 
 
@@ -27,6 +27,33 @@ def check_as_of_condition(condition: Expr, left_width: int, kind: JoinKind, posi
             raise as_of_condition_error(position)
     if nearest != 1 or not equal:
         raise as_of_condition_error(position)
+
+
+def tie_columns(right: LogicalPlan) -> tuple[int, ...]:
+    """By which columns of the right side the first of equally near rows is found: its key, else all.
+
+    RisingWave takes the first by the key too. Rows that agree in all their columns cannot be told apart.
+    """
+    key = _key(right)
+    if key is not None:
+        return key
+    return tuple(i for i, field in enumerate(right.schema) if field.type.is_orderable)
+
+
+def _key(plan: LogicalPlan) -> tuple[int, ...] | None:
+    """Columns that tell the plan's rows apart; None if they are not among its columns."""
+    match plan:
+        case Scan():
+            return plan.key or None
+        case Filter():
+            return _key(plan.input)
+        case Aggregate(group_key=(_, *_)):
+            return tuple(range(len(plan.group_key)))
+        case Project():
+            below = _key(plan.input)
+            places = {expr.index: i for i, expr in enumerate(plan.expressions) if isinstance(expr, InputRef)}
+            return tuple(places[i] for i in below) if below is not None and set(below) <= places.keys() else None
+    return None
 
 
 def as_of_condition_error(position: int | None) -> FeatureNotSupported:

@@ -19,7 +19,7 @@ from risingpy.errors import (
     UndefinedTable,
 )
 from risingpy.executors.expression.nodes import Call, Expr
-from risingpy.frontend.binder.as_of import as_of_condition_error, check_as_of_condition
+from risingpy.frontend.binder.as_of import as_of_condition_error, check_as_of_condition, tie_columns
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import BindContext, Outer
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -217,7 +217,7 @@ class FromBinder:
             raise as_of_condition_error(position_of(join))
         condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
         check_as_of_condition(condition, len(left[0].schema), kind, position_of(join))
-        return _joined(left[0], right[0], kind, condition), scope
+        return replace(_joined(left[0], right[0], kind, condition), ties=tie_columns(right[0])), scope
 
     def _function(self, left: Item | None, tree: exp.Expr, *, outer: bool = False) -> Item:
         """The rows of a function's call, for each row of `left`; in scope are the call's columns only."""

@@ -192,13 +192,15 @@ def _prune_aggregate(plan: Aggregate, needed: Needed) -> LogicalPlan:
 def _prune_join(plan: Join, needed: Needed) -> LogicalPlan:
     split = len(plan.left.schema)
     read = set(needed) | (set() if plan.condition is None else columns_read(plan.condition))
+    read |= {split + i for i in plan.ties}
     left = _sorted(i for i in read if i < split)
     right = _sorted(i - split for i in read if i >= split)
     below = _sorted(read)
     condition = None if plan.condition is None else remapped(plan.condition, _positions(below))
     inputs = _prune(plan.left, left), _prune(plan.right, right)
     kept = below[: len(left)] if plan.kind in (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI) else below
-    pruned = Join(*inputs, plan.kind, condition, _pick(plan.schema, kept))
+    ties = tuple(right.index(i) for i in plan.ties)
+    pruned = Join(*inputs, plan.kind, condition, _pick(plan.schema, kept), ties)
     return _exactly(pruned, kept, needed)
 
 

@@ -160,5 +160,6 @@ def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:
         kind = JoinKind.INNER
     elif kind is JoinKind.INNER and not condition:
         kind = JoinKind.CROSS
-    joined = Join(_push(plan.left, left), _push(plan.right, right), kind, conjunction(condition), plan.schema)
+    sides = _push(plan.left, left), _push(plan.right, right)
+    joined = Join(*sides, kind, conjunction(condition), plan.schema, plan.ties)
     return _filtered(joined, above)

@@ -184,7 +184,7 @@ def _joined(plan: Join, left: PulledUp, right: PulledUp, parts: Sequence[Expr]) 
         kind = JoinKind.CROSS if plain is None else JoinKind.INNER
     one_sided = kind in _SEMI
     schema = left.plan.schema if one_sided else left.plan.schema + right.plan.schema
-    joined = Join(left.plan, right.plan, kind, plain, schema)
+    joined = Join(left.plan, right.plan, kind, plain, schema, plan.ties)
     first = list(range(split)) if one_sided else [positions[i] for i in range(len(plan.schema))]
     order = first + [i for i in range(len(schema)) if i not in first]
     result = Project(joined, tuple(InputRef(i, schema[i].type) for i in order), _pick(schema, order))

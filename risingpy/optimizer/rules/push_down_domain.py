@@ -195,7 +195,7 @@ class Domain:
             schema = left.schema if plan.kind in _ONE_SIDED else left.schema + plan.right.schema
             condition = None if plan.condition is None else self._moved(plan.condition, width)
             one_kind = JoinKind.CROSS if condition is None and inner else plan.kind
-            return Join(left, plan.right, one_kind, condition, schema)
+            return Join(left, plan.right, one_kind, condition, schema, plan.ties)
         right = self.pushed(plan.right)
         conditions = same_values(0, width + split, self.plan.schema)
         if plan.condition is not None:
@@ -204,7 +204,8 @@ class Domain:
         condition = conjunction(conditions)
         if kind in _ONE_SIDED:
             return Join(left, right, kind, condition, left.schema)
-        joined = Join(left, right, kind, condition, left.schema + right.schema)
+        ties = tuple(width + i for i in plan.ties)
+        joined = Join(left, right, kind, condition, left.schema + right.schema, ties)
         return self._without_second(joined, split)
 
     def _across(self, condition: Expr, split: int) -> Expr:

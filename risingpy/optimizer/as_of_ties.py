@@ -1,0 +1,42 @@
+"""The right rows of an ASOF join among which none is as near as another: DuckDB takes any of those that are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.executors.expression.nodes import Expr, InputRef
+from risingpy.optimizer.join_condition import equi_key, inequality
+from risingpy.optimizer.logical import Join, SortKey
+from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, shifted
+
+
+@dataclass(frozen=True, slots=True)
+class TiesDecided:
+    """Of the right rows that satisfy `condition` and agree in `alike`, the first by `order` is left.
+
+    All are over the right columns.
+    """
+
+    condition: Expr | None
+    alike: tuple[Expr, ...]
+    order: tuple[SortKey, ...]
+
+
+def ties_decided(join: Join) -> TiesDecided | None:
+    """What a join must leave out of its right side first; None if no two rows can be equally near."""
+    if not join.ties or join.condition is None:
+        return None
+    split = len(join.left.schema)
+    alike: list[Expr] = []
+    own: list[Expr] = []
+    for part in conjuncts(join.condition):
+        read = columns_read(part)
+        key = equi_key(part, split) or inequality(part, split)
+        if key is not None:
+            alike.append(key.right)
+        elif read and min(read) >= split:
+            own.append(shifted(part, -split))
+    if set(join.ties) <= {expr.index for expr in alike if isinstance(expr, InputRef)}:
+        return None
+    order = tuple(SortKey(i, descending=False, nulls_first=False) for i in join.ties)
+    return TiesDecided(conjunction(own), tuple(alike), order)
