@@ -93,7 +93,8 @@ def text_of(value: str, type_: SqlType) -> str:
         case TypeKind.STRUCT:
             pairs = zip(type_.names, type_.items, strict=True)
             fields = (part_text(f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs)
-            return f"CASE WHEN {value} IS NOT NULL THEN rpy_text_of_row([{', '.join(fields)}]) END"
+            text = f"rpy_text_of_row([{', '.join(fields)}])" if type_.items else "'()'"
+            return f"CASE WHEN {value} IS NOT NULL THEN {text} END"
         case TypeKind.MAP:
             sides = zip(("key", "value"), type_.items, strict=True)
             parts = [f"coalesce({text_of(f'entry.{side}', t)}, 'NULL')" for side, t in sides]

@@ -41,7 +41,7 @@ def _slice(call: Call, args: list[str]) -> str:
 
 
 def _row(call: Call, args: list[str]) -> str:
-    return f"CAST(row({', '.join(args)}) AS {call.type.duckdb})"
+    return f"CAST(row({', '.join(args) or 'NULL'}) AS {call.type.duckdb})"
 
 
 def _field(call: Call, args: list[str]) -> str:

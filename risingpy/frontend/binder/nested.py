@@ -76,6 +76,8 @@ def bound_row(binder: ExpressionBinder, items: Sequence[Operand]) -> Expr:
     """`ROW(items)`, whose fields are f1, f2, …"""
     exprs = [item.expr for item in items]  # literals stay unknown until something says what they are
     names = [f"f{k}" for k in range(1, len(exprs) + 1)]
+    if not exprs:  # of which there is no value in Arrow: `types.sql_type.NO_FIELD`
+        return Call("row", (), struct_of([], []))
     return _constructed("row", exprs, struct_of(names, [expr.type for expr in exprs]))
 
 
