@@ -147,6 +147,11 @@ def _items_cast(value: str, source: SqlType, target: SqlType) -> str:
             names = zip(source.names, source.items, target.items, strict=True)
             fields = ", ".join(cast(f"struct_extract({value}, {quoted(name)})", a, b) for name, a, b in names)
             return f"CASE WHEN {value} IS NOT NULL THEN CAST(row({fields}) AS {target.duckdb}) END"
+        case TypeKind.MAP:
+            sides = zip(("key", "value"), source.items, target.items, strict=True)
+            pair = ", ".join(cast(f"entry.{side}", a, b) for side, a, b in sides)
+            entries = f"list_transform(map_entries({value}), lambda entry: row({pair}))"
+            return f"CAST(map_from_entries({entries}) AS {target.duckdb})"
     return f"CAST({value} AS {target.duckdb})"
 
 

@@ -1,7 +1,7 @@
 """jsonb values made of values of other types, as DuckDB SQL: what to_jsonb and its kind give.
 
 Numbers and booleans are themselves, NaN and infinities texts; timestamps have a T between date and time; arrays become
-arrays, structs objects; everything else is its text in quotes.
+arrays, structs and maps objects; everything else is its text in quotes.
 """
 
 from __future__ import annotations
@@ -33,6 +33,12 @@ def json_of(value: str, type_: SqlType) -> str:
             pairs = zip(type_.names, type_.items, strict=True)
             fields = {name: (f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs}
             return f"CASE WHEN {value} IS NOT NULL THEN {_object(fields)} END"
+        case TypeKind.MAP:
+            key, item = type_.items
+            entries = f"map_entries({value})"
+            names = f"list_transform({entries}, lambda entry: {text_of('entry.key', key)})"
+            values = f"list_transform({entries}, lambda entry: {json_or_null('entry.value', item)})"
+            return own_call("jsonb_object_of", [names, values], JSONB)
         case TypeKind.REAL | TypeKind.DOUBLE:
             shown = text_of(value, type_)
             text = own_call("jsonb_quote", [shown], VARCHAR)
