@@ -16,6 +16,8 @@ import pyarrow as pa
 
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS
 
+NO_FIELD = "no_field"  # of ROW(): DuckDB and Arrow between them know no struct without a field
+
 
 class TypeKind(Enum):
     """The families of types; the value is the name PostgreSQL prints."""
@@ -114,7 +116,8 @@ class SqlType:
             case TypeKind.ARRAY:
                 return pa.list_(self.element.arrow)
             case TypeKind.STRUCT:
-                return pa.struct([pa.field(n, t.arrow) for n, t in zip(self.names, self.items, strict=True)])
+                fields = [pa.field(n, t.arrow) for n, t in zip(self.names, self.items, strict=True)]
+                return pa.struct(fields or [pa.field(NO_FIELD, pa.bool_())])
             case TypeKind.MAP:
                 return pa.map_(self.items[0].arrow, self.items[1].arrow)
         return _ARROW[self.kind]
@@ -128,8 +131,8 @@ class SqlType:
             case TypeKind.ARRAY:
                 return f"{self.element.duckdb}[]"
             case TypeKind.STRUCT:
-                fields = ", ".join(f"{_quoted(n)} {t.duckdb}" for n, t in zip(self.names, self.items, strict=True))
-                return f"STRUCT({fields})"
+                fields = [f"{_quoted(n)} {t.duckdb}" for n, t in zip(self.names, self.items, strict=True)]
+                return f"STRUCT({', '.join(fields) or f'{NO_FIELD} BOOLEAN'})"
             case TypeKind.MAP:
                 return f"MAP({self.items[0].duckdb}, {self.items[1].duckdb})"
         return _DUCKDB[self.kind]

@@ -224,12 +224,12 @@ def _gamma(call: Call, args: list[str]) -> str:
 
 
 def _lgamma(call: Call, args: list[str]) -> str:
-    """The logarithm of the absolute value of the gamma function."""
+    """The logarithm of the absolute value of the gamma function; at its poles an overflow, as in PostgreSQL 18."""
     (x,) = args
-    infinite = f"isinf({x}) OR ({x} <= 0 AND {x} = floor({x}))"
-    value = f"CASE WHEN isnan({x}) THEN {x} WHEN {infinite} THEN CAST('Infinity' AS DOUBLE) ELSE lgamma({x}) END"
-    applies = f"isfinite({x}) AND {x} > 0"
-    return _in_range(value, applies, may_be_zero="TRUE")
+    pole = f"isfinite({x}) AND {x} <= 0 AND {x} = floor({x})"
+    value = f"CASE WHEN isnan({x}) THEN {x} WHEN isinf({x}) THEN CAST('Infinity' AS DOUBLE) ELSE lgamma({x}) END"
+    within = _in_range(value, f"isfinite({x}) AND {x} > 0", may_be_zero="TRUE")
+    return _guarded("22003", [(pole, "value out of range: overflow")], within)
 
 
 def _degrees(call: Call, args: list[str]) -> str:

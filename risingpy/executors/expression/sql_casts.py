@@ -96,7 +96,8 @@ def text_of(value: str, type_: SqlType) -> str:
         case TypeKind.STRUCT:
             pairs = zip(type_.names, type_.items, strict=True)
             fields = (part_text(f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs)
-            return f"CASE WHEN {value} IS NOT NULL THEN rpy_text_of_row([{', '.join(fields)}]) END"
+            text = f"rpy_text_of_row([{', '.join(fields)}])" if type_.items else "'()'"
+            return f"CASE WHEN {value} IS NOT NULL THEN {text} END"
         case TypeKind.MAP:
             sides = zip(("key", "value"), type_.items, strict=True)
             parts = [f"coalesce({text_of(f'entry.{side}', t)}, 'NULL')" for side, t in sides]
@@ -147,10 +148,12 @@ def _items_cast(value: str, source: SqlType, target: SqlType) -> str:
             names = zip(source.names, source.items, target.items, strict=True)
             fields = ", ".join(cast(f"struct_extract({value}, {quoted(name)})", a, b) for name, a, b in names)
             return f"CASE WHEN {value} IS NOT NULL THEN CAST(row({fields}) AS {target.duckdb}) END"
-    sides = zip(("key", "value"), source.items, target.items, strict=True)
-    entry = ", ".join(f"{side}: {cast(f'entry.{side}', a, b)}" for side, a, b in sides)
-    entries = f"list_transform(map_entries({value}), lambda entry: {{{entry}}})"
-    return f"CAST(map_from_entries({entries}) AS {target.duckdb})"
+        case TypeKind.MAP:
+            sides = zip(("key", "value"), source.items, target.items, strict=True)
+            pair = ", ".join(cast(f"entry.{side}", a, b) for side, a, b in sides)
+            entries = f"list_transform(map_entries({value}), lambda entry: row({pair}))"
+            return f"CAST(map_from_entries({entries}) AS {target.duckdb})"
+    return f"CAST({value} AS {target.duckdb})"
 
 
 def _parsed(value: str, target: SqlType) -> str:

@@ -1,7 +1,7 @@
 """jsonb values made of values of other types, as DuckDB SQL: what to_jsonb and its kind give.
 
 Numbers and booleans are themselves, NaN and infinities texts; timestamps have a T between date and time; arrays become
-arrays, structs objects; everything else is its text in quotes.
+arrays, structs and maps objects; everything else is its text in quotes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from risingpy.errors import InvalidParameterValue
 from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.executors.expression.sql_casts import text_of
-from risingpy.executors.expression.sql_text import own_call, quoted
+from risingpy.executors.expression.sql_text import own_call, quoted, raised
 from risingpy.types import BOOLEAN, JSONB, VARCHAR, SqlType, TypeKind
 from risingpy.types.jsonb import key_order, quote
 
@@ -33,6 +33,12 @@ def json_of(value: str, type_: SqlType) -> str:
             pairs = zip(type_.names, type_.items, strict=True)
             fields = {name: (f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs}
             return f"CASE WHEN {value} IS NOT NULL THEN {_object(fields)} END"
+        case TypeKind.MAP:
+            key, item = type_.items
+            entries = f"map_entries({value})"
+            names = f"list_transform({entries}, lambda entry: {text_of('entry.key', key)})"
+            values = f"list_transform({entries}, lambda entry: {json_or_null('entry.value', item)})"
+            return own_call("jsonb_object_of", [names, values], JSONB)
         case TypeKind.REAL | TypeKind.DOUBLE:
             shown = text_of(value, type_)
             text = own_call("jsonb_quote", [shown], VARCHAR)
@@ -81,13 +87,21 @@ def _build_object(call: Call, args: list[str]) -> str:
     keys = call.args[::2]
     if len(call.args) % 2:
         raise InvalidParameterValue("argument list must have even number of elements")
-    if all(isinstance(key, Literal) and isinstance(key.value, str) for key in keys):
+    if all(isinstance(key, Literal) and isinstance(key.value, str) and key.type != JSONB for key in keys):
         pairs = zip(keys, args[1::2], call.args[1::2], strict=True)
         return _object({str(key.value): (arg, each.type) for key, arg, each in pairs if isinstance(key, Literal)})
-    names = [text_of(arg, each.type) for arg, each in zip(args[::2], keys, strict=True)]
+    names = [_key_text(arg, each.type) for arg, each in zip(args[::2], keys, strict=True)]
     values = [json_or_null(arg, each.type) for arg, each in zip(args[1::2], call.args[1::2], strict=True)]
     lists = [f"[{', '.join(names)}]", f"[{', '.join(values)}]"]
     return own_call("jsonb_object_of", lists, JSONB)
+
+
+def _key_text(value: str, type_: SqlType) -> str:
+    """A key as text: an error where it is no scalar, NULL (which `functions` refuse) of NULL."""
+    if type_.kind is TypeKind.JSONB or type_.is_nested:
+        message = "key value must be scalar, not array, composite, or json"
+        return f"CASE WHEN {value} IS NOT NULL THEN {raised('22023', quoted(message), VARCHAR)} END"
+    return text_of(value, type_)
 
 
 def _compared(function: str) -> Callable[[Call, list[str]], str]:
@@ -121,7 +135,7 @@ def _object_of_pairs(call: Call, args: list[str]) -> str:
     """jsonb_object_agg: of the array of a group's pairs, which are rows."""
     pair = call.args[0].type.element
     key, value = (f"struct_extract(pair, {quoted(name)})" for name in pair.names)
-    lists = [text_of(key, pair.items[0]), json_or_null(value, pair.items[1])]
+    lists = [_key_text(key, pair.items[0]), json_or_null(value, pair.items[1])]
     return own_call("jsonb_object_of_pairs", [f"list_transform({args[0]}, lambda pair: {x})" for x in lists], JSONB)
 
 

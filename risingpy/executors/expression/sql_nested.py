@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.executors.expression.nodes import Call, InputRef, Literal
+import pyarrow as pa
+
+from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.executors.expression.sql_casts import cast, part_text
 from risingpy.executors.expression.sql_text import own_call, quoted, raised
 from risingpy.types import BOOLEAN, INTEGER, NUMERIC, SqlType, TypeKind
@@ -42,7 +44,7 @@ def _slice(call: Call, args: list[str]) -> str:
 
 
 def _row(call: Call, args: list[str]) -> str:
-    return f"CAST(row({', '.join(args)}) AS {call.type.duckdb})"
+    return f"CAST(row({', '.join(args) or 'NULL'}) AS {call.type.duckdb})"
 
 
 def _field(call: Call, args: list[str]) -> str:
@@ -244,6 +246,8 @@ def _generate_series(call: Call, args: list[str]) -> str:
     start, stop = args[:2]
     if element.kind in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ):
         step = args[2]
+        if not _has_one_sign(call.args[2]):
+            return own_call("generate_series_by_steps", args, call.type)
         failure = raised("22023", "'step size cannot equal zero'", call.type)
         zero = f"{step} = to_microseconds(CAST(0 AS BIGINT))"
         series = f"CASE WHEN {zero} THEN {failure} ELSE generate_series({start}, {stop}, {step}) END"
@@ -259,6 +263,14 @@ def _generate_series(call: Call, args: list[str]) -> str:
     series = f"CAST({function}({', '.join(wide)}) AS {call.type.duckdb})"
     known = f"{start} IS NOT NULL AND {stop} IS NOT NULL AND {step} IS NOT NULL"
     return f"CASE WHEN {step} = 0 THEN {failure} WHEN {known} THEN {series} END"
+
+
+def _has_one_sign(step: Expr) -> bool:
+    """Whether a step's months, days and time lead the same way, as DuckDB needs it; False of one that is computed."""
+    if not isinstance(step, Literal) or not isinstance(step.value, pa.MonthDayNano):
+        return isinstance(step, Literal) and step.value is None
+    parts = (step.value.months, step.value.days, step.value.nanoseconds)
+    return min(parts) >= 0 or max(parts) <= 0
 
 
 def _subscripts(call: Call, args: list[str]) -> str:

@@ -145,5 +145,5 @@ def _nested_literal(value: object, type_: SqlType) -> str:
     assert isinstance(value, tuple | list)
     if type_.kind is TypeKind.STRUCT:
         fields = ", ".join(literal(item, item_type) for item, item_type in zip(value, type_.items, strict=True))
-        return f"CAST(row({fields}) AS {type_.duckdb})"
+        return f"CAST(row({fields or 'NULL'}) AS {type_.duckdb})"
     return f"CAST([{', '.join(literal(item, type_.element) for item in value)}] AS {type_.duckdb})"

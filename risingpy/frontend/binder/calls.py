@@ -35,6 +35,14 @@ _NEGATIONS = {"!~~": "~~", "!~~*": "~~*", "!~": "~", "!~*": "~*"}
 _TAKE_WIDE = COMPUTED | {"plus", "eq", "ne", "lt", "le", "gt", "ge", "generate_series"}
 _COMPARED = frozenset({"in", "is_distinct_from", "is_not_distinct_from"})  # of whose arguments nothing is shown
 
+# Which PostgreSQL declares with anycompatible: literals alone are texts to them.
+_OF_COMPATIBLE_TYPES = frozenset(
+    (
+        *("array_append", "array_cat", "array_position", "array_positions", "array_prepend", "array_remove"),
+        *("array_replace", "width_bucket"),
+    )
+)
+
 
 class Calls:
     """Builds calls; every argument of a call it returns has exactly the signature's type."""
@@ -67,6 +75,7 @@ class Calls:
             signature = resolve(signatures, [a.type for a in args], operator=False)
         except NoMatch as no_match:
             raise no_function(shown or name, args, position, ambiguous=no_match.ambiguous) from None
+        _check_polymorphic(signature, args)
         try:
             return self.apply(signature, args)
         except DatatypeMismatch:  # an array and an element that have no common type
@@ -83,6 +92,18 @@ class Calls:
         if signature.args[:1] == (BOOLEAN,):
             args = [Operand(self.boolean(arg, what), arg.position) for arg in args]
         return self.apply(signature, args, what)
+
+    def null_test(self, value: Operand, *, negated: bool) -> Expr:
+        """IS [NOT] NULL: of a row, whether all its fields are, or none is; of one without fields, both."""
+        name = "IS_NOT_NULL" if negated else "IS_NULL"
+        if value.type.kind is not TypeKind.STRUCT:
+            return self.form(name, [value], "IS NULL")
+        result: Expr = Literal(True, BOOLEAN)
+        for k, (field, type_) in enumerate(zip(value.type.names, value.type.items, strict=True)):
+            part = Call("field", (value.expr, Literal(field, VARCHAR)), type_)
+            test = self.form(name, [Operand(part, value.position)], "IS NULL")
+            result = Call("and", (result, test), BOOLEAN) if k else test
+        return result
 
     def comparable(self, args: Sequence[Operand], position: int) -> list[Operand]:
         """Two operands as `=` would compare them."""
@@ -162,6 +183,18 @@ class Calls:
         if TypeKind.JSONB in [a.type.kind for a in args] and Category.UNKNOWN in kinds:
             return args
         return [Operand(self._coercer.coerce(a, VARCHAR, Context.EXPLICIT), a.position) for a in args]
+
+
+def _check_polymorphic(signature: Signature, args: Sequence[Operand]) -> None:
+    """Of literals alone, which have no type yet, a function of any array or any element can make none."""
+    if signature.name in _OF_COMPATIBLE_TYPES:
+        return
+    undetermined = [Polymorphic.ARRAY, Polymorphic.ELEMENT]
+    undetermined += [Polymorphic.EVERY] if signature.name == "to_jsonb" else []
+    wanted = [*signature.args, *signature.args[-1:] * (len(args) - len(signature.args))]
+    given = [arg.type.kind for arg, want in zip(args, wanted, strict=True) if want in undetermined]
+    if given and all(kind is TypeKind.UNKNOWN for kind in given):
+        raise DatatypeMismatch("could not determine polymorphic type because input has type unknown")
 
 
 def _check_jsonpath(path: Expr, where: Operand) -> None:

@@ -263,7 +263,7 @@ class ExpressionBinder:
         if isinstance(tree.expression, exp.Null):
             if (test := NULL_TESTS.get(type(tree.this))) and (tested := test(self, tree, negated)):
                 return tested
-            return self.calls.form("IS_NOT_NULL" if negated else "IS_NULL", [self.bind(tree.this)], "IS NULL")
+            return self.calls.null_test(self.bind(tree.this), negated=negated)
         word = tree.expression.sql().upper()
         if word.startswith("JSON"):
             return self._is_json(tree, word, negated=negated)

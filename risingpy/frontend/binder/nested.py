@@ -43,13 +43,18 @@ def _constructed(function: str, exprs: Sequence[Expr], result: SqlType) -> Expr:
 
 
 def _cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
-    """A cast; of ARRAY[…], of its items. A jsonpath is a text, as in RisingWave; the cast checks it."""
+    """A cast; of ARRAY[…], of its items. A jsonpath is a text, as in RisingWave; the cast checks it.
+
+    MAP {} has a type only here.
+    """
     if internal_name(str(tree.args["to"].meta[TYPE_TEXT])) == "jsonpath":
         return binder.calls.function("jsonpath", [binder.bind(tree.this)], position_of(tree))
-    if isinstance(tree.this, exp.Array):
+    if isinstance(tree.this, exp.Array | MapConstructor):
         to = tree.args["to"]
         target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to))
-        if target.kind is TypeKind.ARRAY:
+        if target.kind is TypeKind.MAP and not tree.this.expressions:
+            return Call("map", (), target)
+        if target.kind is TypeKind.ARRAY and isinstance(tree.this, exp.Array):
             return _array_cast(binder, tree.this, target)
     return binder.cast(tree)
 
@@ -76,6 +81,8 @@ def bound_row(binder: ExpressionBinder, items: Sequence[Operand]) -> Expr:
     """`ROW(items)`, whose fields are f1, f2, …"""
     exprs = [item.expr for item in items]  # literals stay unknown until something says what they are
     names = [f"f{k}" for k in range(1, len(exprs) + 1)]
+    if not exprs:  # of which there is no value in Arrow: `types.sql_type.NO_FIELD`
+        return Call("row", (), struct_of([], []))
     return _constructed("row", exprs, struct_of(names, [expr.type for expr in exprs]))
 
 

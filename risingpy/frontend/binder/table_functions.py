@@ -34,8 +34,8 @@ ROW_NUMBER = "projected_row_id"
 
 # Functions of several columns, each of which is a list: the columns' names and functions.
 _COLUMNS = {
-    "jsonb_each": (("key", "jsonb_object_keys"), ("value", "jsonb_object_values")),
-    "jsonb_each_text": (("key", "jsonb_object_keys"), ("value", "jsonb_object_texts")),
+    "jsonb_each": (("key", "jsonb_each_keys"), ("value", "jsonb_each_values")),
+    "jsonb_each_text": (("key", "jsonb_each_text_keys"), ("value", "jsonb_each_text_values")),
 }
 # Functions whose only column has a name of its own, and those that are a set of an array function's elements.
 _COLUMN_NAME = {"jsonb_array_elements": "value", "jsonb_array_elements_text": "value"}

@@ -37,7 +37,38 @@ _DIGEST = (
     " WHERE rp_text = COALESCE(rp_key('regclass', CAST($1 AS VARCHAR)), CAST($1 AS VARCHAR)))"
 )
 _SIZE = "(SELECT {} FROM rp_statistics WHERE rp_oid = $1)"
+
+
+def _size_pretty() -> str:
+    """In the largest unit of which there are at least ten, rounded to the nearest."""
+    size, branches = "CAST($1 AS HUGEINT)", ["WHEN ABS({0}) < 10240 THEN CAST({0} AS VARCHAR) || ' bytes'"]
+    for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB"), start=1):
+        half = f"({{0}} / {1024**power // 2})"  # towards zero, as everywhere here
+        halves = f"TRUNC({half})"
+        rounded = f"CAST(TRUNC(({halves} + SIGN({{0}})) / 2) AS HUGEINT)"
+        condition = f"WHEN ABS({halves}) < 20479 THEN" if unit != "PB" else "ELSE"
+        branches.append(f"{condition} CAST({rounded} AS VARCHAR) || ' {unit}'")
+    return f"CASE {' '.join(branches)} END".replace("{0}", size)
+
+
 _FORK = "CASE WHEN $2 IN ('fsm', 'vm', 'init') THEN 0 WHEN COALESCE($2, 'main') = 'main' THEN"
+
+# With lengths, precisions and scales; a character without a length is called bpchar if one could be told.
+_TYPMOD = "CAST($2 AS INTEGER)"
+_LENGTH = f"'(' || ({_TYPMOD} - 4) || ')'"
+_NUMERIC = f"'(' || (({_TYPMOD} - 4) // 65536) || ',' || (({_TYPMOD} - 4) % 65536) || ')'"
+_IN_TIME = f"REGEXP_REPLACE(rp_display, '^(timestamp|time)', '\\1(' || {_TYPMOD} || ')')"
+_FORMAT_TYPE = (
+    "CASE WHEN $1 IS NULL THEN NULL WHEN CAST($1 AS UINTEGER) = 0 THEN '-' ELSE COALESCE((SELECT"
+    f" CASE WHEN rp_oid IN (1042, 1014) AND {_TYPMOD} = -1 THEN REPLACE(rp_display, 'character', 'bpchar')"
+    f" WHEN {_TYPMOD} IS NULL OR {_TYPMOD} < 0 THEN rp_display"
+    f" WHEN rp_oid IN (1114, 1184, 1083, 1115, 1185, 1183) THEN {_IN_TIME}"
+    f" WHEN {_TYPMOD} >= 4 AND rp_oid IN (1700, 1231) THEN REPLACE(rp_display, 'numeric', 'numeric' || {_NUMERIC})"
+    f" WHEN {_TYPMOD} <= 4 THEN rp_display"
+    f" WHEN rp_oid IN (1042, 1043) THEN rp_display || {_LENGTH}"
+    f" WHEN rp_oid IN (1014, 1015) THEN REPLACE(rp_display, '[]', {_LENGTH} || '[]') ELSE rp_display END"
+    " FROM rp_types WHERE rp_oid = CAST($1 AS UINTEGER)), '???') END"
+)
 
 _SQL = {
     **dict.fromkeys(_TRUE.split(), "TRUE"),
@@ -56,21 +87,18 @@ _SQL = {
     "pg_get_expr": "CAST($1 AS VARCHAR)",
     "pg_get_viewdef": "(SELECT rp_definition FROM rp_objects WHERE rp_oid = $1)",
     "pg_get_constraintdef": "(SELECT rp_definition FROM rp_objects WHERE rp_oid = $1)",
-    "pg_get_indexdef": "CASE WHEN COALESCE($2, 0) = 0 THEN (SELECT rp_definition FROM rp_objects WHERE rp_oid = $1) "
-    "ELSE (SELECT rp_column FROM rp_columns WHERE rp_owner = $1 AND rp_number = $2) END",
+    "pg_get_indexdef": "CASE WHEN COALESCE(CAST($2 AS INTEGER), 0) = 0"
+    " THEN (SELECT rp_definition FROM rp_objects WHERE rp_oid = $1)"
+    " ELSE (SELECT rp_column FROM rp_columns WHERE rp_owner = $1 AND rp_number = CAST($2 AS INTEGER)) END",
     "pg_get_function_result": "(SELECT rp_result FROM rp_functions WHERE rp_oid = $1)",
     "pg_get_function_arguments": "(SELECT rp_arguments FROM rp_functions WHERE rp_oid = $1)",
     "pg_get_functiondef": "(SELECT rp_definition FROM rp_functions WHERE rp_oid = $1)",
     "pg_get_function_identity_arguments": "(SELECT rp_arguments FROM rp_functions WHERE rp_oid = $1)",
-    "format_type": "CASE WHEN $1 IS NULL THEN NULL ELSE COALESCE((SELECT CASE "
-    "WHEN COALESCE($2, -1) < 4 THEN rp_display "
-    "WHEN $1 = 1700 THEN 'numeric(' || (($2 - 4) // 65536) || ',' || (($2 - 4) % 65536) || ')' "
-    "WHEN $1 IN (1042, 1043) THEN rp_display || '(' || ($2 - 4) || ')' ELSE rp_display END "
-    "FROM rp_types WHERE rp_oid = $1), '???') END",
+    "format_type": _FORMAT_TYPE,
     "pg_encoding_to_char": "'UTF8'",
     "pg_char_to_encoding": "6",
     "pg_client_encoding": "'UTF8'",
-    "pg_size_pretty": "CAST($1 AS VARCHAR) || ' bytes'",
+    "pg_size_pretty": _size_pretty(),
     "pg_my_temp_schema": "CAST(0 AS UINTEGER)",
     "txid_current": "CAST(0 AS BIGINT)",
     "quote_ident": "CASE WHEN REGEXP_FULL_MATCH($1, '[a-z_][a-z0-9_]*') THEN $1 "

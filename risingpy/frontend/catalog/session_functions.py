@@ -15,6 +15,7 @@ from risingpy.frontend.catalog.functions import SETTING, instantiate
 
 SERVER_VERSION = "13.14.0"
 VERSION_TEXT = f"PostgreSQL {SERVER_VERSION}-RisingPy-0.1.0"
+_CHOSEN = "CASE WHEN CAST($1 AS BOOLEAN) THEN $2 WHEN NOT CAST($1 AS BOOLEAN) THEN $3 END"
 
 
 class SessionFacts(Protocol):
@@ -79,8 +80,8 @@ def evaluate(name: str, arguments: Sequence[exp.Expr], session: SessionFacts, *,
         case "current_schema":
             return _text(session.search_path[0] if session.search_path else None)
         case "current_schemas":
-            implicit = ("pg_catalog", "rw_catalog") if _is_true(arguments) else ()
-            return exp.Array(expressions=[exp.Literal.string(s) for s in (*implicit, *session.search_path)])
+            both = (_names(("pg_catalog", "rw_catalog", *session.search_path)), _names(session.search_path))
+            return exp.paren(instantiate(_CHOSEN, [*arguments[:1], *both])) if arguments else both[1]
         case "current_database" | "current_catalog":
             return exp.Literal.string(session.database_name)
         case "pg_backend_pid":
@@ -121,6 +122,11 @@ def _constant(node: exp.Expr) -> str | None:
 
 def _is_true(arguments: Sequence[exp.Expr]) -> bool:
     return bool(arguments) and isinstance(arguments[0], exp.Boolean) and bool(arguments[0].this)
+
+
+def _names(names: Sequence[str]) -> exp.Expr:
+    array = exp.Array(expressions=[exp.Literal.string(name) for name in names])
+    return exp.cast(array, exp.DataType.build("VARCHAR[]", dialect="duckdb"))
 
 
 def _text(value: str | None) -> exp.Expr:

@@ -188,7 +188,7 @@ def _interval_part(m: Moments, lower: str, piece: Piece) -> pa.Array | None:
         case "j":
             return _number(julian_day(*fields), 0, piece)
         case "iyyy" | "iyy" | "iy" | "i":
-            return _year(m, len(lower), piece, iso_week_and_year(*fields)[1])
+            return _year(m, len(lower), piece, iso_week_and_year(*fields)[1].astype(np.int64))
     return None
 
 

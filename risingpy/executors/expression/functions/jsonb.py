@@ -211,7 +211,7 @@ def _equal(left: pa.Array, right: pa.Array) -> pa.Array:
 
 
 def _listed(kind: str, of: str, shape: Callable[[Parts], pa.Array], message: str) -> Function:
-    """The elements of arrays, or the keys or values of objects, as lists."""
+    """The elements of arrays, or the keys or values of objects, as lists; `message` is about what has none."""
 
     def compute(values: pa.Array) -> pa.Array:
         parts = parts_of(values)
@@ -236,6 +236,7 @@ def _listed(kind: str, of: str, shape: Callable[[Parts], pa.Array], message: str
 
 
 _NO_ELEMENTS, _NO_KEYS = "cannot extract elements from {}", "cannot call jsonb_object_keys on {}"
+_EACH, _EACH_TEXT = "cannot call jsonb_each on a non-object", "cannot call jsonb_each_text on a non-object"
 
 JSONB: dict[str, Function] = {
     "jsonb_object_field": _looking(field, as_text=False),
@@ -258,6 +259,8 @@ JSONB: dict[str, Function] = {
     "jsonb_array_elements": _listed("array", "values", Parts.json, _NO_ELEMENTS),
     "jsonb_array_elements_text": _listed("array", "values", Parts.plain, _NO_ELEMENTS),
     "jsonb_object_keys": _listed("object", "keys", Parts.plain, _NO_KEYS),
-    "jsonb_object_values": _listed("object", "values", Parts.json, _NO_KEYS),
-    "jsonb_object_texts": _listed("object", "values", Parts.plain, _NO_KEYS),
+    "jsonb_each_keys": _listed("object", "keys", Parts.plain, _EACH),
+    "jsonb_each_values": _listed("object", "values", Parts.json, _EACH),
+    "jsonb_each_text_keys": _listed("object", "keys", Parts.plain, _EACH_TEXT),
+    "jsonb_each_text_values": _listed("object", "values", Parts.plain, _EACH_TEXT),
 }

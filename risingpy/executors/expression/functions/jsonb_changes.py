@@ -110,7 +110,9 @@ def _delete_element(value: Json, index: int) -> Json:
 def _delete_path(value: Json, path: tuple[str | None, ...]) -> Json:
     if not isinstance(value, dict | list):
         raise InvalidParameterValue("cannot delete path in scalar")
-    return _changed(value, path, 0, lambda container, step: container.pop(step, None)) if path else value
+    if not path or not value:  # what is empty is not even compared with the path
+        return value
+    return _changed(value, path, 0, lambda container, step: container.pop(step, None))
 
 
 def _changed(value: Json, path: tuple[str | None, ...], level: int, change: Callable[..., object]) -> Json:
