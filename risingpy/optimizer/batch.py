@@ -235,12 +235,6 @@ class _Writer:
         tables = f"({left}) AS l {_JOIN_WORDS[plan.kind]} ({right}) AS r{condition}"
         return f"SELECT {_listed(map(column, range(len(plan.schema))))} FROM {tables}"
 
-
-def _listed(columns: Iterable[str]) -> str:
-    """The columns, called c0, c1, …"""
-    return ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns)) or _NO_COLUMNS
-
-
     def _right_side(self, plan: Join) -> str:
         """The right side; of an ASOF join without the rows that are as near as another one and not the first."""
         nearest = ties_decided(plan)
@@ -250,6 +244,11 @@ def _listed(columns: Iterable[str]) -> str:
         alike = ", ".join(_expression(expr) for expr in nearest.alike)
         window = f"PARTITION BY {alike}{_order_by(nearest.order)}"
         return f"SELECT * FROM {self._input(plan.right)}{where} QUALIFY row_number() OVER ({window}) = 1"
+
+
+def _listed(columns: Iterable[str]) -> str:
+    """The columns, called c0, c1, …"""
+    return ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns)) or _NO_COLUMNS
 
 
 def _order_by(keys: Sequence[SortKey]) -> str:

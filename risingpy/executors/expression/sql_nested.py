@@ -270,7 +270,7 @@ def _has_one_sign(step: Expr) -> bool:
     if not isinstance(step, Literal) or not isinstance(step.value, pa.MonthDayNano):
         return isinstance(step, Literal) and step.value is None
     parts = (step.value.months, step.value.days, step.value.nanoseconds)
-    return min(parts) >= 0 or max(parts) <= 0
+    return bool(min(parts) >= 0 or max(parts) <= 0)
 
 
 def _subscripts(call: Call, args: list[str]) -> str:
