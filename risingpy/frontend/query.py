@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
@@ -36,12 +37,20 @@ from risingpy.storage.storage_table import StorageTable
 
 ROWS_PER_BATCH = 65_536
 ROWS_PER_TEXT_BATCH = 8_192
+INTERRUPT_AGAIN_SECONDS = 0.05
 _TOO_LARGE = "Invalid Input Error: Arrow Appender"
 _ERRORS: dict[str, type[duckdb.Error]] = {
     "Conversion Error": duckdb.ConversionException,
     "Out of Range Error": duckdb.OutOfRangeException,
     "Invalid Input Error": duckdb.InvalidInputException,
 }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """DuckDB runs a query or makes its next rows, for a cursor whose rows are not just waiting."""
+
+    cursor: duckdb.DuckDBPyConnection
 
 
 class BatchRunner:
@@ -52,14 +61,25 @@ class BatchRunner:
         self._transaction = transaction
         self._engines = engines
         self._limits = limits
-        self._working: list[duckdb.DuckDBPyConnection] = []  # those whose rows are not just waiting
+        self._working: list[_Work] = []
         self._guard = threading.Lock()  # no cursor is closed while another thread interrupts it
 
     def interrupt(self) -> None:
         """Ends what runs; it raises QueryCanceled if the session's `cancelled` is set. Open cursors can go on."""
         with self._guard:
-            for cursor in self._working:
-                cursor.interrupt()
+            working = tuple(self._working)
+        self._interrupt(working)
+
+    def _interrupt(self, working: Sequence[_Work]) -> None:
+        """Once more while they work: DuckDB forgets an interrupt that comes before it has begun to run."""
+        with self._guard:
+            left = tuple(work for work in working if work in self._working)
+            for work in left:
+                work.cursor.interrupt()
+        if left:
+            again = threading.Timer(INTERRUPT_AGAIN_SECONDS, self._interrupt, (left,))
+            again.daemon = True
+            again.start()
 
     def run(
         self, plan: LogicalPlan, parameters: Parameters, take_snapshot: Callable[[], Snapshot]
@@ -143,14 +163,16 @@ class BatchRunner:
 
     @contextmanager
     def _work(self, cursor: duckdb.DuckDBPyConnection, limits: StatementLimits) -> Iterator[None]:
+        work = _Work(cursor)
         with self._guard:
-            self._working.append(cursor)
+            self._working.append(work)
         try:
+            limits.look()  # a cancel that came earlier has found nothing to interrupt
             with working_for(limits):
                 yield
         finally:
             with self._guard:
-                self._working.remove(cursor)
+                self._working.remove(work)
 
     @contextmanager
     def _lease(self, relations: dict[str, pa.Table | pa.RecordBatchReader]) -> Iterator[tuple[Lease, StatementLimits]]:
