@@ -47,9 +47,9 @@ PIPELINE: tuple[Rule, ...] = (
     over_window_to_top_n,
     project_merge,
     join_reorder,
+    numeric_keys,
     prune_common_subplans,
     drop_single_row,
-    numeric_keys,
     project_merge,
     filter_merge,
 )
