@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from buenavista.postgres import BuenaVistaHandler, BVContext, ClientCommand
 
-from risingpy.errors import InternalError, ProtocolViolation, QueryCanceled, SqlError
+from risingpy.errors import InternalError, OutOfMemory, ProtocolViolation, QueryCanceled, SqlError, as_out_of_range
 from risingpy.frontend.wire import messages
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.extended_query import ExtendedQuery
@@ -318,5 +318,10 @@ def as_sql_error(error: Exception) -> SqlError:
     """What the client is told of an exception; one that is no SqlError is a defect, and is logged."""
     if isinstance(error, SqlError):
         return error
+    if isinstance(error, MemoryError):
+        return OutOfMemory("out of memory", hint="Have less in memory at a time.")
+    number = as_out_of_range(error)
+    if number is not None:
+        return number
     _log.error("a statement failed with an internal error", exc_info=error)
     return InternalError(f"internal error: {type(error).__name__}: {error}")
