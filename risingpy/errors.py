@@ -8,6 +8,7 @@ PostgreSQL has one (https://www.postgresql.org/docs/15/errcodes-appendix.html).
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable
 from typing import Any
 
@@ -170,6 +171,19 @@ class NumericValueOutOfRange(SqlError):
     """A number does not fit its type."""
 
     sqlstate = "22003"
+
+
+def as_out_of_range(error: Exception) -> NumericValueOutOfRange | None:
+    """The error of a number in a user's text that Python refuses for its digits, or for its exponent; else None.
+
+    Python reads whole numbers of 4,300 digits at most, so that a long text does not keep the interpreter for seconds.
+    No type has values of so many digits: wherever such a number stands, it is out of range.
+    """
+    if isinstance(error, ValueError) and str(error).startswith("Exceeds the limit"):
+        return NumericValueOutOfRange("value out of range: a number with more digits than any type has")
+    if isinstance(error, decimal.InvalidOperation | decimal.Overflow):
+        return NumericValueOutOfRange("value overflows numeric format")
+    return None
 
 
 class DivisionByZero(SqlError):

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from buenavista.postgres import BuenaVistaHandler, BVContext, ClientCommand
 
-from risingpy.errors import InternalError, ProtocolViolation, SqlError
+from risingpy.errors import InternalError, OutOfMemory, ProtocolViolation, SqlError, as_out_of_range
 from risingpy.frontend.wire import messages
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.extended_query import ExtendedQuery
@@ -338,5 +338,10 @@ def as_sql_error(error: Exception) -> SqlError:
     """What the client is told of an exception; one that is no SqlError is a defect, and is logged."""
     if isinstance(error, SqlError):
         return error
+    if isinstance(error, MemoryError):
+        return OutOfMemory("out of memory", hint="Have less in memory at a time.")
+    number = as_out_of_range(error)
+    if number is not None:
+        return number
     _log.error("a statement failed with an internal error", exc_info=error)
     return InternalError(f"internal error: {type(error).__name__}: {error}")

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.errors import InternalError, SqlError
+from risingpy.errors import InternalError, SqlError, as_out_of_range
 
 Compute = Callable[..., pa.Array]
 
@@ -37,7 +37,7 @@ def call(function: Function, columns: Sequence[pa.Array], result: pa.DataType) -
             value = function.compute(*columns)
             return value if value.type == result else value.cast(result)
         except (ValueError, ArithmeticError) as error:
-            raise InternalError(str(error)) from error
+            raise as_out_of_range(error) or InternalError(str(error)) from error
     valid = reduce(pc.and_, [pc.is_valid(column) for column in columns if column.null_count])
     kept = call(function, [column.filter(valid) for column in columns], result)
     return scattered(kept, valid)
