@@ -53,7 +53,8 @@ _VERSION_TYPES = frozenset(
         *(TypeKind.DATE, TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.VARCHAR),
     }
 )
-_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "_row_id")
+ROW_ID = "_row_id"
+_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", ROW_ID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,10 @@ def bind_view(
         raise SyntaxError_(f"{what} specifies more column names than columns", position=statement.name.position)
     names = [column.name for column in statement.column_names]
     names += [field.name for field in query.fields[len(names) :]]
+    if isinstance(statement, CreateMaterializedView):  # it is stored like a table: a plain view takes any name
+        for name in names:
+            if name != ROW_ID:  # which a query may select
+                check_column_name(ColumnName(name, statement.query.position))
     for i, name in enumerate(names):
         if name in names[:i]:
             raise DuplicateColumn(f'column "{name}" specified more than once', position=statement.query.position)

@@ -11,20 +11,28 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from risingpy.errors import (
-    AmbiguousColumn,
+    DuplicateColumn,
     FeatureNotSupported,
     SqlError,
     SyntaxError_,
-    UndefinedColumn,
     UndefinedTable,
 )
-from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.frontend.binder.as_of import as_of_condition_error, check_as_of_condition, tie_columns
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import BindContext, Outer
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.plans import ONE_ROW, renamed
-from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable, mapped, relation_scope
+from risingpy.frontend.binder.scope import (
+    UNNAMED,
+    Scope,
+    ScopeColumn,
+    ScopeTable,
+    check_names,
+    common_column,
+    mapped,
+    relation_scope,
+)
 from risingpy.frontend.binder.table_functions import expanded, function_of
 from risingpy.frontend.binder.temporal import temporal_kind, without_version
 from risingpy.frontend.binder.time_windows import bind_time_window
@@ -37,7 +45,6 @@ from risingpy.types import BOOLEAN
 
 Item: TypeAlias = tuple[LogicalPlan, Scope]
 
-_UNNAMED = ""  # of a subquery without an alias: no name in SQL is empty
 _JOIN_PARTS = ("this", "on", "using", "method", "side", "kind")
 _JOIN_KINDS = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
 
@@ -69,9 +76,10 @@ class FromBinder:
         items = [self._item(first)]
         for join in joins:
             lateral = isinstance(join.this, exp.Lateral) or function_of(join.this) is not None
-            if lateral:  # it may read all that stands before it
+            temporal = join.this.args.get("version") is not None
+            if lateral or temporal:  # a row that comes, of all that stands before it, looks it up, or is read by it
                 items = [reduce(_cross, items)]
-            if join.meta.get(COMMA_JOIN) and not lateral:
+            if join.meta.get(COMMA_JOIN) and not lateral and not temporal:
                 items.append(self._item(join.this))
             else:
                 items[-1] = self._join(items[-1], join)
@@ -102,7 +110,13 @@ class FromBinder:
         if tree.args.get("rows_from"):
             raise SyntaxError_("ROWS FROM takes calls of functions", position=position_of(tree))
         refuse_unknown(
-            tree, ("this", "db", "catalog", "alias", "joins"), {"sample": "TABLESAMPLE", "when": "FOR … AS OF"}
+            tree,
+            ("this", "db", "catalog", "alias", "joins"),
+            {
+                "sample": "TABLESAMPLE",
+                "when": "FOR … AS OF",
+                "version": "FOR SYSTEM_TIME AS OF anywhere but on the right of a JOIN",
+            },
         )
         name, schema = name_of(tree.this), name_of(tree.args.get("db")) or None
         alias = tree.args.get("alias")
@@ -113,9 +127,10 @@ class FromBinder:
             relation = find_relation(self._context, name, schema, position_of(tree))
             self._context.dependencies.append(relation.relation_id)
             plan, owner = self._relation(relation), relation.schema_name
-        shown = name_of(alias.this) if alias is not None and alias.this is not None else name
+        has_alias = alias is not None and alias.this is not None
+        shown = name_of(alias.this) if alias is not None and has_alias else name
         plan = _with_aliases(plan, shown, alias)
-        return plan, relation_scope(shown, owner if shown == name else None, plan.schema, relation=name)
+        return plan, relation_scope(shown, None if has_alias else owner, plan.schema, relation=name)
 
     def _time_window(self, tree: exp.Table, name: str) -> Item:
         """TUMBLE(t, …) or HOP(t, …), called as the relation if it has no alias."""
@@ -153,7 +168,7 @@ class FromBinder:
             )
             return plan, Scope((ScopeTable(name_of(alias.this), None, columns),), columns)
         # As in PostgreSQL since 16, and in RisingWave: without an alias there is only no name for its columns.
-        shown = _UNNAMED if alias is None or alias.this is None else name_of(alias.this)
+        shown = UNNAMED if alias is None or alias.this is None else name_of(alias.this)
         query: exp.Expr = tree
         if isinstance(tree, exp.Subquery) and not any(tree.args.get(k) for k in ("order", "limit", "offset", "with_")):
             query = tree.this
@@ -192,16 +207,16 @@ class FromBinder:
             return self._join_lateral(left, join, side, word)
         version = join.this.args.get("version")
         right = self._item(without_version(join.this) if version is not None else join.this)
-        if word == "CROSS" and version is None:
-            return _cross(left, right)
         kind = _JOIN_KINDS[side]
         if version is not None:
             kind = temporal_kind(kind, version, position_of(join.this))
+        if word == "CROSS" or join.meta.get(COMMA_JOIN):
+            return _unconditional(left, right, kind)
         if method == "NATURAL":
             names = {c.name for c in right[1].columns if not c.hidden}
             using = [c.name for c in left[1].columns if not c.hidden and c.name in names]
             if not using:
-                return _cross(left, right)
+                return _unconditional(left, right, kind)
             return self._join_using(left, right, kind, using, position_of(join))
         if join.args.get("using"):
             using = [name_of(column) for column in join.args["using"]]
@@ -232,7 +247,7 @@ class FromBinder:
         if outer and not (isinstance(on, exp.Boolean) and on.this):
             return self._join_lateral(left, _as_lateral(join), side, "")
         plan, own = self._function(left, join.this, outer=outer)
-        _check_names(left[1], own)
+        check_names(left[1], own)
         scope = Scope(left[1].tables + own.tables, left[1].columns + own.columns)
         if on is not None and not outer:
             condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(on, "JOIN/ON")
@@ -266,9 +281,12 @@ class FromBinder:
         binder = ExpressionBinder(self._context, both, "JOIN conditions")
         condition: Expr | None = None
         merged: list[ScopeColumn] = []
-        for name in names:
-            a = _common_column(left[1], name, "left")
-            b = _common_column(moved, name, "right")
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                message = f'column name "{name}" appears more than once in USING clause'
+                raise DuplicateColumn(message)
+            a = common_column(left[1], name, "left")
+            b = common_column(moved, name, "right")
             pair = [Operand(a.expr, position), Operand(b.expr, position)]
             equal = binder.calls.operator("=", pair, position)
             condition = equal if condition is None else Call("and", (condition, equal), BOOLEAN)
@@ -347,35 +365,23 @@ def _renamed_scan(plan: Scan, names: Sequence[str]) -> Scan:
 
 def _side_by_side(left: Item, right: Item) -> Scope:
     moved = mapped(right[1], lambda e: shifted(e, len(left[0].schema)))
-    _check_names(left[1], moved)
+    check_names(left[1], moved)
     return Scope(left[1].tables + moved.tables, left[1].columns + moved.columns)
-
-
-def _check_names(left: Scope, right: Scope) -> None:
-    for table in right.tables:
-        named = table.alias != _UNNAMED
-        if named and any(t.alias == table.alias and t.schema == table.schema for t in left.tables):
-            message = f'table name "{table.alias}" specified more than once'
-            raise SqlError(message, sqlstate="42712")
 
 
 def _cross(left: Item, right: Item) -> Item:
     return _joined(left[0], right[0], JoinKind.CROSS, None), _side_by_side(left, right)
 
 
+def _unconditional(left: Item, right: Item, kind: JoinKind) -> Item:
+    """CROSS JOIN, a comma, and NATURAL JOIN without common columns; an outer one still gives every row."""
+    if kind is JoinKind.INNER:
+        return _cross(left, right)
+    return _joined(left[0], right[0], kind, Literal(True, BOOLEAN)), _side_by_side(left, right)
+
+
 def _joined(left: LogicalPlan, right: LogicalPlan, kind: JoinKind, condition: Expr | None) -> Join:
     return Join(left, right, kind, condition, left.schema + right.schema)
-
-
-def _common_column(scope: Scope, name: str, side: str) -> ScopeColumn:
-    found = [c for c in scope.columns if c.name == name]
-    if not found:
-        message = f'column "{name}" specified in USING clause does not exist in {side} table'
-        raise UndefinedColumn(message)
-    if len(found) > 1:
-        message = f'common column name "{name}" appears more than once in {side} table'
-        raise AmbiguousColumn(message)
-    return found[0]
 
 
 def _merged(binder: ExpressionBinder, kind: JoinKind, pair: list[Operand]) -> Expr:

@@ -9,6 +9,8 @@ from risingpy.errors import AmbiguousColumn, FeatureNotSupported, SqlError, Unde
 from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.optimizer.logical import Field
 
+UNNAMED = ""  # the alias of a subquery without one: no name in SQL is empty
+
 
 @dataclass(frozen=True, slots=True)
 class ScopeColumn:
@@ -110,6 +112,30 @@ def mapped(scope: Scope, change: Callable[[Expr], Expr]) -> Scope:
         for table in scope.tables
     )
     return Scope(tables, columns(scope.columns))
+
+
+def check_names(left: Scope, right: Scope) -> None:
+    """PostgreSQL's rule: only relations of several schemas, both under their own names, may share a name."""
+    for table in right.tables:
+        named = table.alias != UNNAMED
+        if named and any(t.alias == table.alias and not _in_two_schemas(t, table) for t in left.tables):
+            message = f'table name "{table.alias}" specified more than once'
+            raise SqlError(message, sqlstate="42712")
+
+
+def _in_two_schemas(a: ScopeTable, b: ScopeTable) -> bool:
+    return a.schema is not None and b.schema is not None and a.schema != b.schema
+
+
+def common_column(scope: Scope, name: str, side: str) -> ScopeColumn:
+    found = [c for c in scope.columns if c.name == name]
+    if not found:
+        message = f'column "{name}" specified in USING clause does not exist in {side} table'
+        raise UndefinedColumn(message)
+    if len(found) > 1:
+        message = f'common column name "{name}" appears more than once in {side} table'
+        raise AmbiguousColumn(message)
+    return found[0]
 
 
 def _distance(a: str, b: str) -> int:

@@ -18,6 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 from risingpy.errors import Check, FeatureNotSupported, unchecked
 from risingpy.frontend.parser.expression_parser import ExpressionParser
 
+_STRINGS = (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING)
 _LINE_END = re.compile(r"[\n\r]")
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 COMMA_JOIN = "comma"  # meta key of a Join written as a comma
@@ -168,6 +169,22 @@ class QueryParser(ExpressionParser):
         elif join.args.get("kind") != "CROSS" and not any(join.args.get(key) for key in ("on", "using", "method")):
             self.raise_error("ON or USING expected")
         return join
+
+    def _parse_using_identifiers(self) -> list[exp.Expr]:
+        """Bare names: sqlglot would take any expression."""
+        names: list[exp.Expr] = []
+        for opening in ("(", ","):
+            while self._match_text_seq(opening):
+                name = None if self._curr.token_type in _STRINGS else self._parse_id_var(any_token=False)
+                if name is None:
+                    self.raise_error("column name expected")
+                    raise AssertionError("raise_error returns never")
+                names.append(name)
+                if opening == "(":
+                    break
+        if not names or not self._match(TokenType.R_PAREN):
+            self.raise_error("closing parenthesis expected")
+        return names
 
     def _parse_group(self, *args: Any, **kwargs: Any) -> exp.Group | None:
         group = super()._parse_group(*args, **kwargs)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from risingpy.frontend.parser.ast import CreateIndex, Expression, IndexElement
+from sqlglot import exp
+
+from risingpy.frontend.parser.ast import CreateIndex, Expression, IndexElement, ObjectName
 from risingpy.frontend.parser.cursor import Cursor
 
 
@@ -11,7 +13,10 @@ def parse_create_index(cursor: Cursor) -> CreateIndex:
     if cursor.word == "CONCURRENTLY":
         cursor.unsupported("CREATE INDEX CONCURRENTLY")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = None if cursor.word == "ON" and not if_not_exists else cursor.object_name()
+    name = None
+    if cursor.word != "ON" or if_not_exists:  # no schema: an index is in that of what it indexes
+        found = cursor.name()
+        name = ObjectName(found.name, None, found.position)
     cursor.expect("ON")
     cursor.accept("ONLY")
     table = cursor.object_name()
@@ -30,6 +35,8 @@ def parse_create_index(cursor: Cursor) -> CreateIndex:
 
 def _parse_element(cursor: Cursor) -> IndexElement:
     expression = cursor.expression()
+    if isinstance(expression.tree, exp.Column) and expression.tree.args.get("table") is not None:
+        cursor.fail()  # a column's name, or an expression, which PostgreSQL wants in parentheses unless it is a call
     descending = cursor.accept("DESC")
     if not descending:
         cursor.accept("ASC")

@@ -9,7 +9,7 @@ from typing import TypeVar
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from risingpy.errors import Check, StatementTooComplex, SyntaxError_, unchecked
+from risingpy.errors import Check, SqlError, StatementTooComplex, SyntaxError_, unchecked
 from risingpy.frontend.parser.ast import Expression, ParsedStatement, Query
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.dialect import UnexpectedToken
@@ -86,13 +86,22 @@ def _guarded(
     if not tokens:
         raise SyntaxError_("syntax error at end of input", position=len(sql) + 1)
     cursor = Cursor(tokens, sql, check)
+    nameless = next((t for t in tokens if not t.text and t.token_type is TokenType.IDENTIFIER), None)
     try:
         result = read(cursor)
         cursor.finish()
     except UnexpectedToken as error:
-        raise _syntax_error(error.token or following, tokens[-1], sql) from None
+        unexpected = error.token or following
+        if nameless is None or (unexpected is not None and unexpected.start < nameless.start):
+            raise _syntax_error(unexpected, tokens[-1], sql) from None
+    except SqlError:
+        if nameless is None:
+            raise
     except RecursionError:
         raise StatementTooComplex from None
+    if nameless is not None:
+        position = nameless.start + 1
+        raise SyntaxError_('zero-length delimited identifier at or near """"', position=position)
     return result
 
 

@@ -141,7 +141,7 @@ def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:
             left.append(part)
         elif read and min(read) >= split and plan.kind in _CONDITION_RIGHT:
             right.append(shifted(part, -split))
-        elif not read and plan.kind in _INNER:
+        elif not read and plan.kind in _INNER | {JoinKind.TEMPORAL}:
             above.append(part)
         else:
             condition.append(part)
@@ -151,7 +151,7 @@ def _push_into_join(plan: Join, predicates: Sequence[Expr]) -> LogicalPlan:
             left.append(predicate)
         elif read and min(read) >= split and plan.kind in _FILTERS_RIGHT:
             right.append(shifted(predicate, -split))
-        elif read and plan.kind in _INNER:
+        elif read and plan.kind in _INNER | {JoinKind.TEMPORAL}:
             condition.append(predicate)
         else:
             above.append(predicate)

@@ -132,3 +132,28 @@ SELECT 1 NOT LIKE 'a'
 SELECT 'a' !~ true
 SELECT some (ARRAY[1])
 SELECT tumble(1)
+with t(id, c) as (select 1, 2) select * from public.t, t
+with t(id, c) as (select 1, 2) select * from t, public.t
+select * from public.t, (select 1) as t
+select * from (select 1) as t, t
+select * from t as u, u
+select * from t, generate_series(1, 2) as t
+select * from t, lateral (select 1) as t
+select "" from t
+select 1 as ""
+select * from t as ""
+select * from ""
+select 1 from "".t
+select ""()
+select a from t where "t"."" = 1
+select + from "" where 1
+with "" as (select 1) select 1
+select * from t join u using (t.a)
+select * from t join u using (a, u.a)
+select * from t join u using ()
+select * from t join u using (a + 1)
+select * from t join u using (1)
+select * from t join u using ('a')
+select * from t join u using (a.*)
+select * from t join u using (*)
+select * from t join u using ((a))
