@@ -20,8 +20,9 @@ import pytest
 
 from risingpy.server_process import HOST, ServerProcess
 from tests.crash.test_worker_death import workers
+from tests.idleness import assert_server_falls_idle
 
-STACK = re.compile(r"Traceback|^\s+at [\w.$]+\(|^\s*File \"|\bException\b|Error\b|nanobind|leaked", re.MULTILINE)
+STACK = re.compile(r"Traceback|^\s+at [\w.$]+|^\s*File \"|^[\w.$]*(Exception|Error)\b|nanobind|leaked", re.MULTILINE)
 
 
 def stop(server: ServerProcess, number: int) -> str:
@@ -60,18 +61,27 @@ def live_through_it(server: ServerProcess) -> None:
         assert connection.execute("SELECT sum(n) FROM m").fetchone() == (1101,)
         # Enough for the wide query: its source, its stages.
         connection.execute("CREATE MATERIALIZED VIEW pairs AS SELECT a.g FROM t a JOIN t b USING (g) WHERE a.id = b.id")
+        deep = "SELECT n, count(*) AS n2 FROM (SELECT n, count(*) AS n1 FROM m GROUP BY n) GROUP BY n"
+        connection.execute(f"CREATE MATERIALIZED VIEW deep AS {deep}")
         connection.execute("DROP MATERIALIZED VIEW pairs")
         connection.execute("FLUSH")
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-@pytest.mark.parametrize("engine", ["spark", "spark-shuffled"])
+@pytest.mark.parametrize(
+    ("engine", "number"),
+    [
+        pytest.param("spark", signal.SIGTERM, id="spark-SIGTERM"),
+        pytest.param("spark", signal.SIGINT, id="spark-SIGINT", marks=pytest.mark.slow),
+        pytest.param("spark-shuffled", signal.SIGINT, id="shuffled-SIGINT", marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_survived_leaves_no_stack_trace(tmp_path: Path, engine: str, number: signal.Signals) -> None:
     server = ServerProcess(tmp_path / "data", engine=engine, log_level="info")
     try:
         server.wait_for_spark()
         live_through_it(server)
+        assert_server_falls_idle(server)  # with a table dropped, and more stages than shards before that
         said = stop(server, number)
     finally:
         server.kill()

@@ -93,7 +93,7 @@ def sorted_out(record: list[str], *, ending: bool) -> tuple[int, str] | None:
     if ending and not is_ours:
         return logging.DEBUG, text
     if has_trace and not is_ours and _WORKER_GONE.search(text):
-        return logging.WARNING, f"a process of Spark's ended before it was done, its work is done again: {record[0]}"
+        return logging.WARNING, f"a process of Spark's ended before it was done, its work is done again: {_message(record[0])}"
     return _level(record[0], has_trace=has_trace), text
 
 
@@ -117,6 +117,11 @@ def _level(first: str, *, has_trace: bool) -> int:
     if found:
         return _LEVELS.get(found[1], logging.ERROR)
     return logging.ERROR if has_trace else logging.INFO
+
+
+def _message(first: str) -> str:
+    """A line of Log4j's without its time and level."""
+    return _OF_LOG4J.sub("", first)
 
 
 def _belongs(line: str, record: list[str]) -> bool:
