@@ -19,6 +19,7 @@ import psycopg
 import pytest
 
 from risingpy.server_process import HOST, ServerProcess
+from risingpy.storage import fault_points
 from tests.crash.test_worker_death import workers
 from tests.idleness import assert_server_falls_idle
 
@@ -86,3 +87,21 @@ def test_what_is_survived_leaves_no_stack_trace(tmp_path: Path, engine: str, num
     finally:
         server.kill()
     assert not STACK.search(said), said
+
+
+@pytest.mark.timeout(600)
+def test_a_defect_is_told_with_its_traceback(tmp_path: Path) -> None:
+    """An error that no code of ours expects, in a task of Spark's; the epoch is tried again, and succeeds."""
+    environ = {**os.environ, fault_points.VARIABLE: "shard.commit=eio@1"}
+    server = ServerProcess(tmp_path / "data", environ=environ)
+    try:
+        server.wait_for_spark()
+        with server.connect() as connection:
+            connection.execute("CREATE TABLE t (id BIGINT PRIMARY KEY)")
+            connection.execute("INSERT INTO t VALUES (1)")
+            connection.execute("FLUSH")
+        said = stop(server, signal.SIGTERM)
+    finally:
+        server.kill()
+    assert "Traceback (most recent call last):" in said
+    assert re.search(r'File ".*/risingpy/executors/.*", line', said)

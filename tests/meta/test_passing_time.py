@@ -30,6 +30,7 @@ def eventually(client: Client, query: str, rows: list[tuple[object, ...]], secon
     assert found == rows
 
 
+@pytest.mark.on_spark
 def test_rows_go_and_come_as_time_passes(server: Server) -> None:
     client = server.client()
     client.run(TABLE)

@@ -93,7 +93,8 @@ def sorted_out(record: list[str], *, ending: bool) -> tuple[int, str] | None:
     if ending and not is_ours:
         return logging.DEBUG, text
     if has_trace and not is_ours and _WORKER_GONE.search(text):
-        return logging.WARNING, f"a process of Spark's ended before it was done, its work is done again: {_message(record[0])}"
+        what = _message(record[0])
+        return logging.WARNING, f"a process of Spark's ended before it was done, its work is done again: {what}"
     return _level(record[0], has_trace=has_trace), text
 
 
