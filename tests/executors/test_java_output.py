@@ -30,6 +30,18 @@ Traceback (most recent call last):
   File "/x/site-packages/pyspark/python/lib/pyspark.zip/pyspark/daemon.py", line 95, in worker
 BrokenPipeError: [Errno 32] Broken pipe
 """
+TOO_LATE = """\
+Traceback (most recent call last):
+  File "/x/pyspark.zip/pyspark/util.py", line 822, in local_connect_and_auth
+FileNotFoundError: [Errno 2] No such file or directory
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "<frozen runpy>", line 198, in _run_module_as_main
+  File "/x/pyspark.zip/pyspark/util.py", line 828, in local_connect_and_auth
+pyspark.errors.exceptions.base.PySparkRuntimeError: [CANNOT_OPEN_SOCKET] Can not open socket: tried to connect to /tmp/x
+"""
 FLUSH = f"PySpark daemon failed to flush the output to the worker process:\n{HUNG_UP}"
 CHAINED_HANG_UP = f"{HUNG_UP}\nDuring handling of the above exception, another exception occurred:\n\n{HUNG_UP}"
 DEFECT_OF_OURS = """\
@@ -63,6 +75,9 @@ def test_what_is_survived_has_no_trace() -> None:
     assert level == logging.WARNING
     assert text.endswith("its work is done again: Utils: Aborting task")
     assert "\n" not in text and "Exception" not in text
+    refused = "org.apache.spark.SparkException: Python worker failed to connect back."
+    gave_up = KILLED_SOURCE.replace("java.io.EOFException", refused)
+    assert [level for level, _ in told(gave_up)] == [logging.WARNING]
     ((level, text),) = told(KILLED_SOURCE)
     assert level == logging.WARNING and "\n" not in text
     elsewhere = KILLED_SOURCE.replace("python", "something")  # a file that is cut is a defect
@@ -71,6 +86,7 @@ def test_what_is_survived_has_no_trace() -> None:
 
 def test_whoever_hangs_up_is_no_defect() -> None:
     assert told(HUNG_UP) == told(FLUSH) == told(CHAINED_HANG_UP) == told(HUNG_UP, HUNG_UP, FLUSH) == []
+    assert told(TOO_LATE) == []
 
 
 def test_a_defect_is_told_as_it_was_printed() -> None:

@@ -273,7 +273,7 @@ def test_after_drops_it_sleeps_though_views_have_more_stages_than_there_are_shar
     assert_falls_idle(server.database)
     state = server.database.state
     assert (state.purge, dict(state.compactions)) == (frozenset(), {})
-    assert client.run("SELECT * FROM three") == [(1, 2)]
+    assert sorted(client.run("SELECT * FROM three")) == [(2, 1), (5, 1)]
     client.run("DROP MATERIALIZED VIEW three; DROP MATERIALIZED VIEW two; FLUSH")
     assert_falls_idle(server.database)
     assert server.database.state.purge == frozenset()

@@ -35,7 +35,7 @@ _PYTHON_ERROR = re.compile(r"^([\w.]+)(?::|$)", re.MULTILINE)
 _HUNG_UP = frozenset({"BrokenPipeError", "ConnectionResetError", "EOFError", "ConnectionRefusedError"})
 # A Python process that was killed, as Java meets it; one whose code fails says so in a PythonException.
 _WORKER_GONE = re.compile(
-    r"SparkException: Python worker exited unexpectedly"
+    r"SparkException: Python worker (exited unexpectedly|failed to connect back)"
     r"|^java\.io\.(EOFException|IOException: (Stream closed|Broken pipe|Connection reset.*))\n"
     r"(?=(\tat .*\n)*\tat org\.apache\.spark\.[\w.]*python\.)",
     re.MULTILINE,
@@ -103,6 +103,8 @@ def is_hang_up(text: str) -> bool:
     if _TRACEBACK not in text:
         return False
     after = text[text.index(_TRACEBACK) :]
+    if "[CANNOT_OPEN_SOCKET]" in after:  # it came too late, on a busy machine: Java had given up on it, and says so
+        return not any("/risingpy/" in path for path in _PYTHON_FILE.findall(after))
     errors = [line.split(":", 1)[0] for line in after.splitlines() if line[:1].isalpha() and _is_error(line)]
     files = _PYTHON_FILE.findall(after)
     return bool(errors) and set(errors) <= _HUNG_UP and not any("/risingpy/" in path for path in files)
