@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fault-test suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test fault-test engines-test suites judge fuzz clean help
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -49,6 +49,11 @@ crash-test: $(STAMP) ## kill -9 at random moments, 100 rounds
 
 fault-test: $(STAMP) ## fail every write, and 100,000 power failures
 	RISINGPY_POWER_STATES=100000 $(PYTEST) -m 'slow or not slow' --timeout 0 tests/faults
+
+engines-test: $(STAMP) ## whole databases on Spark too, in one task and shuffled, DDL suites with them; idle for 10 s
+	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming ddl alter index dml" \
+		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/sqllogictest/test_against_server.py \
+		-k 'not random and not every_suite'
 
 suites: $(STAMP) ## every sqllogictest suite in every mode
 	RISINGPY_SUITES_SLICE=1 $(PYTEST) tests/sqllogictest

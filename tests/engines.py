@@ -44,8 +44,11 @@ class SharedSession:
 
     def open(self) -> SparkSession:
         if self._session is None:
-            self._session = start_session(SparkSettings(f"local[{CORES},4]", 2), self._run_dir)
+            self._session, _ = start_session(SparkSettings(f"local[{CORES},4]", 2), self._run_dir)
         return self._session
+
+    def end_is_near(self) -> None:
+        """Of one database only."""
 
     def close(self, session: SparkSession) -> None:
         """The next database will want it."""

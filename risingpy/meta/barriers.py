@@ -177,7 +177,7 @@ class BarrierLoop:
         failures = 0
         while True:
             state = self._state
-            self._passing_time.follow(state.jobs, state.graph_version, state.committed.epoch)
+            self._passing_time.follow(state.jobs, state.graph_version, state.committed.epoch, unix_milliseconds())
             if self._passing_time.is_to_look(unix_milliseconds()) and not self._has_work():
                 self._passing_time.look(self._view)  # without the lock: whoever opens a view need not wait
             with self._changed:

@@ -44,14 +44,14 @@ class PassingTime:
         self._look_at: int | None = None  # when to look; None: it has been done
         self.next: int | None = None  # in milliseconds since 1970; None: never, or not known yet
 
-    def follow(self, jobs: Mapping[int, Job], graph_version: int, epoch: int) -> None:
+    def follow(self, jobs: Mapping[int, Job], graph_version: int, epoch: int, now: int) -> None:
         """Takes notice of the committed epoch, and of the jobs: what was found for the one before counts no more."""
         if (self._graph_version, self._epoch) == (graph_version, epoch):
             return
         if self._graph_version != graph_version:
             self._filters = [each for job in jobs.values() for each in _filters_of(job)]
         self._graph_version, self._epoch = graph_version, epoch
-        self._look_at = milliseconds(epoch) + PAUSE_MILLISECONDS if self._filters else None
+        self._look_at = now + PAUSE_MILLISECONDS if self._filters else None
         self.next = None
 
     def is_to_look(self, now: int) -> bool:

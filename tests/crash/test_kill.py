@@ -19,6 +19,7 @@ import psycopg
 import pytest
 
 from risingpy.server_process import ServerProcess
+from tests.idleness import assert_server_falls_idle
 
 ROUNDS = int(os.environ.get("RISINGPY_CRASH_ROUNDS", "2"))
 SEED = int(os.environ.get("RISINGPY_CRASH_SEED", "1"))
@@ -158,6 +159,8 @@ def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
             server = ServerProcess(tmp_path / "data")
             check(server, clients, alterer)
         assert all(each.acknowledged for each in (*clients, alterer))
+        server.wait_for_spark()
+        assert_server_falls_idle(server)
     finally:
         server.kill()
 

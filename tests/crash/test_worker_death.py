@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from risingpy.server_process import ServerProcess
+from tests.idleness import assert_server_falls_idle
 
 ROWS = 150_000
 ROUNDS = 4
@@ -69,6 +70,7 @@ def test_a_worker_that_dies_is_replaced_and_nothing_counts_twice(tmp_path: Path,
             total = connection.execute("SELECT sum(n) FROM m").fetchone()
             assert total is not None and total[0] == ROUNDS * ROWS
         assert killed
+        assert_server_falls_idle(server)
     finally:
         stop.set()
         server.kill()

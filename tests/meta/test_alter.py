@@ -118,6 +118,7 @@ def test_a_parameter_keeps_the_type_that_it_was_sent_with(server: Server, client
     assert client.run("SELECT a FROM t WHERE id = 6") == [("60",)]
 
 
+@pytest.mark.on_spark
 def test_writers_under_load_lose_nothing(server: Server, client: Client) -> None:
     """Rows come and change in two threads while a third adds and drops columns: each statement counts once, whole."""
     client.run("CREATE TABLE load (id int PRIMARY KEY, g int, v int)")

@@ -53,6 +53,7 @@ def check(client: Client) -> None:
     assert len(client.run("SELECT * FROM t WHERE a = 3")) == len(client.run("SELECT 1 FROM t WHERE a + 0 = 3"))
 
 
+@pytest.mark.on_spark
 def test_dropped_columns_leave_the_rows(server: Server, client: Client) -> None:
     before = value_bytes(client)
     client.run("ALTER TABLE t DROP COLUMN wide")

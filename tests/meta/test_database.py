@@ -25,12 +25,14 @@ from risingpy.meta.dml_log import TableChange
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport
 from risingpy.optimizer.catalog import JobStatus
 from risingpy.storage.meta_store import DataDirectoryInUse
+from tests.idleness import assert_falls_idle
 from tests.meta.conftest import Server
 
 TABLE = "CREATE TABLE t (id BIGINT PRIMARY KEY, g INT, v INT)"
 VIEW = "CREATE MATERIALIZED VIEW m AS SELECT g, count(*) AS n, sum(v) AS s FROM t GROUP BY g"
 
 
+@pytest.mark.on_spark
 def test_everything_is_there_after_a_restart(server: Server) -> None:
     client = server.client()
     client.run(TABLE)
@@ -244,6 +246,7 @@ def test_rows_planned_on_another_table_version_are_refused(server: Server) -> No
         server.database.write([rows])
 
 
+@pytest.mark.on_spark
 def test_the_rows_of_a_dropped_table_are_purged(server: Server) -> None:
     client = server.client()
     client.run(TABLE + ";" + VIEW)
@@ -254,6 +257,26 @@ def test_the_rows_of_a_dropped_table_are_purged(server: Server) -> None:
     assert not server.database.state.purge
     client.run(TABLE)
     assert client.run("SELECT * FROM t") == []
+
+
+@pytest.mark.on_spark
+def test_after_drops_it_sleeps_though_views_have_more_stages_than_there_are_shards(server: Server) -> None:
+    """A task of all stages once reported per stage, and not per shard, which tables had no rows left."""
+    client = server.client()
+    client.run("CREATE TABLE t (id int PRIMARY KEY, a int, b int); CREATE TABLE gone (id int PRIMARY KEY)")
+    client.run("INSERT INTO t SELECT i, i % 7, i FROM generate_series(1, 100) i; INSERT INTO gone VALUES (1), (2)")
+    client.run("CREATE MATERIALIZED VIEW one AS SELECT a, count(*) AS n FROM t GROUP BY a")
+    client.run("CREATE MATERIALIZED VIEW two AS SELECT n, count(*) AS m FROM one GROUP BY n")
+    client.run("CREATE MATERIALIZED VIEW three AS SELECT m, count(*) AS k FROM two GROUP BY m")
+    assert server.database.state.graph().depth > server.database.shards
+    client.run("DROP TABLE gone; ALTER TABLE t DROP COLUMN b; FLUSH")
+    assert_falls_idle(server.database)
+    state = server.database.state
+    assert (state.purge, dict(state.compactions)) == (frozenset(), {})
+    assert sorted(client.run("SELECT * FROM three")) == [(2, 1), (5, 1)]
+    client.run("DROP MATERIALIZED VIEW three; DROP MATERIALIZED VIEW two; FLUSH")
+    assert_falls_idle(server.database)
+    assert server.database.state.purge == frozenset()
 
 
 def test_of_two_equal_names_one_wins(server: Server) -> None:

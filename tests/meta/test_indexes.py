@@ -64,6 +64,7 @@ def _compare(client: Client, chance: random.Random) -> None:
         assert sorted(client.run(f"SELECT * FROM v{number}"), key=repr) == expected, query
 
 
+@pytest.mark.on_spark
 def test_views_stand_on_an_index_through_every_change_of_it(server: Server) -> None:
     client = server.client()
     client.run("CREATE TABLE t (id int PRIMARY KEY, a int, b int)")

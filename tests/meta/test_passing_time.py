@@ -30,6 +30,7 @@ def eventually(client: Client, query: str, rows: list[tuple[object, ...]], secon
     assert found == rows
 
 
+@pytest.mark.on_spark
 def test_rows_go_and_come_as_time_passes(server: Server) -> None:
     client = server.client()
     client.run(TABLE)
@@ -178,7 +179,7 @@ def test_a_bound_that_may_fall_is_looked_at_every_quarter_of_an_hour(server: Ser
     client.run("CREATE MATERIALIZED VIEW month AS SELECT id FROM t WHERE ts > now() - interval '1 month'")
     client.run("INSERT INTO t VALUES (1, '9000-01-01'), (2, '2000-01-01'); FLUSH")
     passing, state, view = PassingTime(), server.database.state, server.database.snapshot().view
-    passing.follow(state.jobs, state.graph_version, view.epoch)
+    passing.follow(state.jobs, state.graph_version, view.epoch, milliseconds(view.epoch))
     passing.look(view)
     view.release()
     began = milliseconds(view.epoch)

@@ -143,6 +143,7 @@ def test_an_epoch_more_only_where_rows_wait(server: Server) -> None:
     assert len(server.runner.ran) == before + 2
 
 
+@pytest.mark.on_spark
 def test_the_state_of_closed_windows_goes(server: Server) -> None:
     client = server.client()
     client.run(TABLE)

@@ -12,6 +12,7 @@ from risingpy.server_process import HOST, ServerProcess
 from risingpy.sqllogictest.client import Answer, Client, Connect, connect_with_psycopg
 from risingpy.sqllogictest.oracle import OracleUnavailable, running_postgresql
 from risingpy.sqllogictest.oracle_sql import to_postgresql
+from tests.idleness import assert_server_falls_idle
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +60,8 @@ def serve(directory: Path, engine: str) -> Iterator[Connect]:
         if engine == "spark":
             server.wait_for_spark()
         yield connect_with_psycopg(f"host={HOST} port={server.port} dbname=dev user=root", timeout=60)
+        if engine == "spark":
+            assert_server_falls_idle(server)
         code, said = server.stop(), "".join(server.output)
         assert code == 0 and not _failures(said), said
     finally:
@@ -66,13 +69,8 @@ def serve(directory: Path, engine: str) -> Iterator[Connect]:
 
 
 def _failures(said: str) -> list[str]:
-    """The exceptions in a server's output.
-
-    But for what PySpark's own daemon says when Spark has found out where a data source is and hangs up on the worker.
-    """
-    lines = said.splitlines()
-    raised = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    return [line for line in raised if not line.startswith("BrokenPipeError")]
+    """The exceptions in a server's output."""
+    return [line for line in said.splitlines() if re.match(r"[\w.]*(Error|Exception)\b", line)]
 
 
 @pytest.fixture(scope="session")

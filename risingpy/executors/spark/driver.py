@@ -92,6 +92,7 @@ class SparkDriver:
     def stop(self) -> None:
         """Stops the queries and Spark; a running epoch is given up."""
         self._stopping = True
+        self._sessions.end_is_near()
         self._narrow.close_channel()
         self._wide.close_channel()
         if not self._warm.done() or self._warm.exception() is not None:

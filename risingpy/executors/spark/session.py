@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from risingpy.config import require_local_master
+from risingpy.executors.spark.java_output import JavaOutput
 from risingpy.java_home import use_java
 
 if TYPE_CHECKING:
@@ -46,29 +48,40 @@ class SparkSessions(Protocol):
         """Takes some seconds if Spark has to start. Whatever is wrong with Spark is raised."""
         ...
 
+    def end_is_near(self) -> None:
+        """The driver is about to stop its queries: that processes end is no failure from here on."""
+
     def close(self, session: SparkSession) -> None:
         """The driver that opened it needs it no more."""
 
 
-@dataclass(frozen=True, slots=True)
 class OwnSession:
     """A server's: it starts with the server, and ends with it."""
 
-    settings: SparkSettings
-    run_dir: Path
+    def __init__(self, settings: SparkSettings, run_dir: Path) -> None:
+        self._settings = settings
+        self._run_dir = run_dir
+        self._output: JavaOutput | None = None
 
     def open(self) -> SparkSession:
-        return start_session(self.settings, self.run_dir)
+        session, self._output = start_session(self._settings, self._run_dir)
+        return session
+
+    def end_is_near(self) -> None:
+        if self._output is not None:
+            self._output.end_is_expected()
 
     def close(self, session: SparkSession) -> None:
         session.stop()
 
 
-def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
-    """Starts Spark, Java included; takes some seconds.
+def start_session(settings: SparkSettings, run_dir: Path) -> tuple[SparkSession, JavaOutput | None]:
+    """Starts Spark, Java included; takes some seconds. None for the output if this process has Java running already.
 
     ConfigError if the program that this runs in has a session of a cluster already.
     """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     use_java(os.environ)
@@ -76,13 +89,17 @@ def start_session(settings: SparkSettings, run_dir: Path) -> SparkSession:
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = SparkSession.builder.appName("risingpy").master(settings.master)
-    for key, value in _configuration(settings, run_dir).items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    conf = SparkConf().setAppName("risingpy").setMaster(settings.master)
+    conf.setAll(list(_configuration(settings, run_dir).items()))
+    output = None
+    if SparkContext._gateway is None:
+        gateway = launch_gateway(conf, {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT})  # type: ignore[no-untyped-call]
+        output = JavaOutput(gateway.proc.stdout)
+        SparkContext(conf=conf, gateway=gateway)
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
     require_local_master(str(session.sparkContext.master), "the master of the Spark session that is there")
     session.sparkContext.setLogLevel(settings.log_level)
-    return session
+    return session, output
 
 
 def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
