@@ -32,11 +32,11 @@ _MONTHS = {
     "millennium": 12000, "millennia": 12000, "mil": 12000, "mils": 12000,
 }  # fmt: skip
 _TOKEN = re.compile(
-    r"(?P<clock>[+-]?\d+:\d{1,2}(?::\d{1,2})?(?:\.\d*)?)"
+    r"(?P<clock>[+-]?\d+:\d{0,2}(?::\d{0,2})?(?:\.\d*)?)"  # PostgreSQL takes a part that is missing for 0
     r"|(?P<years>[+-]?\d+-\d{1,2}(?![\d-]))"
     r"|(?P<number>(?:[+-]\s*)?(?:\d+\.?\d*|\.\d+))"
     r"|(?P<word>[A-Za-z]+)"
-    r"|(?P<blank>[\s@,]+)",
+    r"|(?P<blank>[\s@,:]+)",
     re.ASCII,
 )
 _DATE = re.compile(r"\d+-\d+-\d")

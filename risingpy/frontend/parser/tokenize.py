@@ -10,9 +10,10 @@ import re
 from bisect import bisect_left
 from itertools import pairwise
 
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.frontend.parser.dialect import RisingPyDialect
+from risingpy.frontend.parser.escape_strings import decode_escapes
 
 _DIALECT = RisingPyDialect()
 _KEYWORDS = _DIALECT.tokenizer_class.KEYWORDS
@@ -26,7 +27,10 @@ _MISTAKES = re.compile(
 
 
 def tokenize(sql: str) -> list[Token]:
-    """The tokens; `start` and `end` count characters of `sql` from 0. Raises sqlglot's TokenError."""
+    """The tokens; `start` and `end` count characters of `sql` from 0.
+
+    Raises sqlglot's TokenError, and SqlError for what is wrong in an e'…'.
+    """
     blanks = _ends_of_mistakes(sql)
     tokens = list(_DIALECT.tokenize(_with_blanks(sql, blanks)))
     for before, token in pairwise(tokens):
@@ -38,6 +42,9 @@ def tokenize(sql: str) -> list[Token]:
         for token in tokens:
             token.start -= bisect_left(places, token.start)
             token.end -= bisect_left(places, token.end)
+    for token in tokens:
+        if token.token_type is TokenType.BYTE_STRING:
+            token.text = decode_escapes(sql[token.start : token.end + 1], token.start)
     return tokens
 
 
