@@ -144,14 +144,14 @@ def _read(total: _Sum, text: str) -> bool:
 
 
 def _add_clock(total: _Sum, value: str) -> bool:
-    """hh:mm, hh:mm:ss.f, or mm:ss.f."""
+    """hh:mm, hh:mm:ss.f, or mm:ss.f. It says all three, so that no other seconds may follow."""
     sign = -1 if value.startswith("-") else 1
     parts = value.lstrip("+-").split(":")
     if len(parts) == 2 and "." in parts[1]:
         parts.insert(0, "0")
     if any(float(part.removesuffix(".") or "0") >= 60 + position for position, part in enumerate(parts[1:])):
         raise SqlError(f'interval field value out of range: "{value}"', sqlstate="22015")
-    for part, unit in zip(parts, ("hour", "minute", "second"), strict=False):
+    for part, unit in zip([*parts, "0"], ("hour", "minute", "second"), strict=False):
         if not total.add(sign * Fraction(part.removesuffix(".") or "0"), unit):
             return False
     return True
