@@ -20,7 +20,7 @@ from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlE
 from risingpy.types.time_zones import ABBREVIATIONS
 
 _TOKEN = re.compile(
-    r"(?P<time>\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d*)?)?)"
+    r"(?P<time>\d{1,2}:\d{0,2}(?::\d{0,2})?(?:\.\d*)?)"  # PostgreSQL takes a part that is missing for 0
     r"|(?P<day>\d{4}[-/.]\d{3}(?!\d))"
     r"|(?P<julian>[Jj]\d+(?:\.\d+)?)"
     r"|(?P<date>\d{1,8}[-/.]\d{1,2}[-/.]\d{1,8}|\d{1,4}-[A-Za-z]{3,9}-\d{1,4}|[A-Za-z]{3,9}-\d{1,2}-\d{1,4})"
@@ -145,14 +145,16 @@ def _take_time(fields: DateTimeFields, value: str) -> None:
     if fields.hour is not None:
         raise _Malformed
     hour, minute, *rest = value.split(":")
-    fields.hour, fields.minute = int(hour), int(minute)
+    if not rest and "." in minute:  # mm:ss.f
+        hour, minute, rest = "0", hour, [minute]
+    fields.hour, fields.minute = int(hour), int(minute or 0)
     if rest:
         _take_seconds(fields, rest[0])
 
 
 def _take_seconds(fields: DateTimeFields, value: str) -> None:
     whole, _, fraction = value.partition(".")
-    fields.second = int(whole)
+    fields.second = int(whole or 0)
     # PostgreSQL rounds to microseconds, a half to the even one; a full second then carries.
     fields.microsecond = round(Fraction(int(fraction or 0), 10 ** len(fraction)) * 1_000_000)
 

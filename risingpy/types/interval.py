@@ -23,11 +23,11 @@ _MICROS = {"microseconds": 1, "milliseconds": 1000, "second": 1_000_000, "minute
 _DAYS = {"day": 1, "week": 7}
 _MONTHS = {"month": 1, "year": 12, "decade": 120, "century": 1200, "millennium": 12000}
 _TOKEN = re.compile(
-    r"(?P<clock>[+-]?\d+:\d{1,2}(?::\d{1,2})?(?:\.\d*)?)"
+    r"(?P<clock>[+-]?\d+:\d{0,2}(?::\d{0,2})?(?:\.\d*)?)"  # PostgreSQL takes a part that is missing for 0
     r"|(?P<years>[+-]?\d+-\d{1,2}(?![\d-]))"
     r"|(?P<number>(?:[+-]\s*)?(?:\d+\.?\d*|\.\d+))"
     r"|(?P<word>[A-Za-z]+)"
-    r"|(?P<blank>[\s@,]+)",
+    r"|(?P<blank>[\s@,:]+)",
     re.ASCII,
 )
 _DATE = re.compile(r"\d+-\d+-\d")
@@ -134,14 +134,14 @@ def _read(total: _Sum, text: str) -> bool:
 
 
 def _add_clock(total: _Sum, value: str) -> bool:
-    """hh:mm, hh:mm:ss.f, or mm:ss.f."""
+    """hh:mm, hh:mm:ss.f, or mm:ss.f. It says all three, so that no other seconds may follow."""
     sign = -1 if value.startswith("-") else 1
     parts = value.lstrip("+-").split(":")
     if len(parts) == 2 and "." in parts[1]:
         parts.insert(0, "0")
     if any(float(part.removesuffix(".") or "0") >= 60 + position for position, part in enumerate(parts[1:])):
         raise SqlError(f'interval field value out of range: "{value}"', sqlstate="22015")
-    for part, unit in zip(parts, ("hour", "minute", "second"), strict=False):
+    for part, unit in zip([*parts, "0"], ("hour", "minute", "second"), strict=False):
         if not total.add(sign * Fraction(part.removesuffix(".") or "0"), unit):
             return False
     return True

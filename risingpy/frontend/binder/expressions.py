@@ -25,7 +25,7 @@ from risingpy.frontend.binder.aggregates import AggregateCalls
 from risingpy.frontend.binder.calls import Calls
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.context import BindContext
-from risingpy.frontend.binder.literals import number_literal, unicode_text
+from risingpy.frontend.binder.literals import number_literal, unicode_text, written_number
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
@@ -279,6 +279,9 @@ class ExpressionBinder:
         return Call(name, tuple(arg.expr for arg in args), BOOLEAN)
 
     def _negation(self, tree: exp.Neg) -> Expr:
+        number = written_number(tree)
+        if number is not None:
+            return number_literal(number, position_of(tree))
         operand = self.bind(tree.this)
         match operand.expr:
             case Literal(int() as value, sql_type) if not isinstance(value, bool):

@@ -15,7 +15,6 @@ from sqlglot import exp
 from sqlglot.parsers.risingwave import RisingWaveParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from risingpy.frontend.parser.interval_fields import RANGES
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.nested_parser import NestedParser
 from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT
@@ -53,7 +52,7 @@ _EXOTIC = RisingWaveParser.RANGE_PARSERS.keys() - {TokenType.FOR, TokenType.GLOB
 _SYMBOLS = ("^@", "->", "->>", "#>", "#>>", "@>", "<@", "&&", "?", "?|", "?&", "#-", "@?", "@@")
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NORMAL_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-_PREFIXES = (("|", "/"), ("||", "/"), ("@",), ("~",))
+_PREFIXES = (("|", "/"), ("||", "/"), ("@",), ("~",), ("!", "!"))
 _NEGATED: dict[TokenType, str] = {
     TokenType.LIKE: "!~~",
     TokenType.ILIKE: "!~~*",
@@ -242,7 +241,11 @@ class ExpressionParser(NestedParser):
         return left
 
     def _parse_prefixed(self) -> exp.Expr | None:
-        """An operand of the other operators, which may begin with a prefix operator: `|/ a + b` is `|/ (a + b)`."""
+        """An operand of the other operators, which may begin with a prefix operator."""
+        return self._parse_prefix() or self._parse_term()
+
+    def _parse_prefix(self) -> exp.Expr | None:
+        """A prefix operator. It takes what binds tighter, wherever it stands: `a - |/ b * c` is `a - |/ (b * c)`."""
         for pieces in _PREFIXES:
             tokens = self._tokens[self._index : self._index + len(pieces)]
             adjoining = all(right.start == left.end + 1 for left, right in pairwise(tokens))
@@ -250,7 +253,7 @@ class ExpressionParser(NestedParser):
                 self._advance(len(pieces))
                 operand = self._needed(self._parse_prefixed)
                 return self._at(Operator(this="".join(pieces), expressions=[operand]), tokens[0])
-        return self._parse_term()
+        return None
 
     def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
         return self._left_associative(_TERM, self._parse_factor)
@@ -287,7 +290,7 @@ class ExpressionParser(NestedParser):
                 self._advance()
                 return self._at(UnaryPlus(this=self._needed(self._parse_unary)), token)
             case _:
-                this = self._parse_type()
+                this = self._parse_prefix() or self._parse_type()
                 return None if this is None else self._at(this, token, only_if_missing=True)
 
     def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
@@ -352,22 +355,6 @@ class ExpressionParser(NestedParser):
         if token.text.upper() == "EMIT" and self._next.text.upper() in ("ON", "IMMEDIATELY"):
             return True  # the end of a materialized view's query, no alias
         return token.text.lower() in RESERVED
-
-    def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Interval | None:
-        token = self._curr
-        if token.token_type is not TokenType.INTERVAL or self._next.token_type is not TokenType.STRING:
-            return None
-        self._advance(2)
-        interval = exp.Interval(this=self._at(exp.Literal.string(self._prev.text), self._prev))
-        if self._curr.token_type is TokenType.VAR and self._curr.text.upper() in self.dialect.VALID_INTERVAL_UNITS:
-            unit = self._curr.text.upper()
-            self._advance()
-            fields = f"{unit} {self._curr.text} {self._next.text}".upper()
-            if fields.lower() in RANGES:
-                unit = fields
-                self._advance(2)
-            interval.set("unit", exp.var(unit))
-        return self._at(interval, token)
 
     def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         first = self._index

@@ -1,13 +1,16 @@
-"""Functions that have a syntax of their own: EXTRACT, POSITION, SUBSTRING, TRIM, and those without parentheses.
+"""What has a syntax of its own: EXTRACT, POSITION, SUBSTRING, TRIM, functions without parentheses, and INTERVAL.
 
 All but EXTRACT become plain calls of PostgreSQL's functions: `TRIM(LEADING 'x' FROM a)` is `ltrim(a, 'x')`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from risingpy.frontend.parser.interval_fields import RANGES
 from risingpy.frontend.parser.parser_tools import ParserTools
 
 
@@ -89,3 +92,19 @@ class FunctionParser(ParserTools):
         elif not args:
             args = self._parse_csv(self._parse_disjunction)
         return exp.Anonymous(this=name or "btrim", expressions=args)
+
+    def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Interval | None:
+        token = self._curr
+        if token.token_type is not TokenType.INTERVAL or self._next.token_type is not TokenType.STRING:
+            return None
+        self._advance(2)
+        interval = exp.Interval(this=self._at(exp.Literal.string(self._prev.text), self._prev))
+        if self._curr.token_type is TokenType.VAR and self._curr.text.upper() in self.dialect.VALID_INTERVAL_UNITS:
+            unit = self._curr.text.upper()
+            self._advance()
+            fields = f"{unit} {self._curr.text} {self._next.text}".upper()
+            if fields.lower() in RANGES:
+                unit = fields
+                self._advance(2)
+            interval.set("unit", exp.var(unit))
+        return self._at(interval, token)

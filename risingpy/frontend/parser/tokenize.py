@@ -11,10 +11,11 @@ from bisect import bisect_left
 from itertools import pairwise
 
 from sqlglot.errors import TokenError
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.errors import Check, SqlError, unchecked
 from risingpy.frontend.parser.dialect import InterruptibleCore, RisingPyDialect
+from risingpy.frontend.parser.escape_strings import decode_escapes
 
 _DIALECT = RisingPyDialect()
 _KEYWORDS = _DIALECT.tokenizer_class.KEYWORDS
@@ -30,7 +31,8 @@ _MISTAKES = re.compile(
 def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
     """The tokens; `start` and `end` count characters of `sql` from 0.
 
-    Raises sqlglot's TokenError, and what `check` raises, which is asked every few hundred tokens.
+    Raises sqlglot's TokenError, SqlError for what is wrong in an e'…', and what `check` raises, which is asked every few
+    hundred tokens.
     """
     blanks = _ends_of_mistakes(sql)
     core = _DIALECT.tokenizer()._core
@@ -51,6 +53,9 @@ def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
         for token in tokens:
             token.start -= bisect_left(places, token.start)
             token.end -= bisect_left(places, token.end)
+    for token in tokens:
+        if token.token_type is TokenType.BYTE_STRING:
+            token.text = decode_escapes(sql[token.start : token.end + 1], token.start)
     return tokens
 
 
