@@ -135,6 +135,8 @@ def _extract() -> Iterator[str]:
     rows = [(kind.value, " ".join(f"`{field}`" for field in fields)) for kind, fields in EXTRACT_FIELDS.items()]
     yield "## EXTRACT(field FROM a)\n"
     yield from _table("", ("type of a", "fields"), rows)
+    yield "Units have PostgreSQL's short names too (`s`, `qtr`, `decs`, `cent`, …), the same ones here, in `date_part`, in"
+    yield "`date_trunc` and in the texts of intervals.\n"
 
 
 def _functions() -> Iterator[str]:

@@ -34,10 +34,10 @@ def json_of(value: str, type_: SqlType) -> str:
             fields = {name: (f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs}
             return f"CASE WHEN {value} IS NOT NULL THEN {_object(fields)} END"
         case TypeKind.MAP:
-            key, held = type_.items
+            key_type, value_type = type_.items
             entries = f"map_entries({value})"
-            names = f"list_transform({entries}, lambda entry: {text_of('entry.key', key)})"
-            values = f"list_transform({entries}, lambda entry: {json_or_null('entry.value', held)})"
+            names = f"list_transform({entries}, lambda entry: {text_of('entry.key', key_type)})"
+            values = f"list_transform({entries}, lambda entry: {json_or_null('entry.value', value_type)})"
             return own_call("jsonb_object_of", [names, values], JSONB)
         case TypeKind.REAL | TypeKind.DOUBLE:
             shown = text_of(value, type_)

@@ -269,8 +269,8 @@ def _has_one_sign(step: Expr) -> bool:
     """Whether a step's months, days and time lead the same way, as DuckDB needs it; False of one that is computed."""
     if not isinstance(step, Literal) or not isinstance(step.value, pa.MonthDayNano):
         return isinstance(step, Literal) and step.value is None
-    parts = (step.value.months, step.value.days, step.value.nanoseconds)
-    return bool(min(parts) >= 0 or max(parts) <= 0)
+    parts: tuple[int, ...] = (step.value.months, step.value.days, step.value.nanoseconds)
+    return min(parts) >= 0 or max(parts) <= 0
 
 
 def _subscripts(call: Call, args: list[str]) -> str:

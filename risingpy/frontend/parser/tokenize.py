@@ -31,7 +31,7 @@ _MISTAKES = re.compile(
 def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
     """The tokens; `start` and `end` count characters of `sql` from 0.
 
-    Raises sqlglot's TokenError, SqlError for what is wrong in an e'…', and what `check` raises, which is asked every few
+    Raises sqlglot's TokenError, SqlError for what is wrong in an e'…', and what `check` raises: it is asked every few
     hundred tokens.
     """
     blanks = _ends_of_mistakes(sql)
