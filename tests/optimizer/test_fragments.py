@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer import logical, plan
-from risingpy.optimizer.fragments import MAX_INPUTS, nodes_of_fragment
+from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.logical import AggCall, Aggregate, Field
 from risingpy.optimizer.plan_aggregates import LocalAgg
 from risingpy.optimizer.plan_properties import DistributionKind
@@ -109,8 +108,8 @@ def test_a_job_owns_all_its_state_tables(bench, t) -> None:
     assert len(set(ids)) == len(ids) == 1 + 1 + len(calls)  # the view, the backfill's progress, one per call
 
 
-def test_too_many_inputs_are_refused(bench, t) -> None:
+def test_a_fragment_may_have_many_inputs(bench, t) -> None:
     counts = counted(bench.scan(t, "a"))
-    union = logical.Union((counts,) * (MAX_INPUTS + 1), counts.schema)
-    with pytest.raises(FeatureNotSupported, match="more than 32 inputs"):
-        bench.cut(bench.plan(union))
+    job = bench.cut(bench.plan(logical.Union((counts,) * 100, counts.schema)))
+    last = job.fragments[-1]
+    assert len(last.inputs) == 100
