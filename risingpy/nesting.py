@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 
 MAX_NESTING = 1_100  # levels; a chain of + or || nests to the left. More is refused (54001)
+MAX_TYPE_NESTING = 60  # levels of an array or a row: Arrow hands over no more than 64
+# Of an expression that is to be written several times, as BETWEEN writes its operand: nested, it would be without end.
+MAX_COPIED_NODES = 100_000
 # Frames of Python. Few of them are also frames of C, of which a thread's 8 MB hold some 10,000.
 _RECURSION_LIMIT = 20_000
 

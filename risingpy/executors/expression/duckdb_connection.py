@@ -44,6 +44,7 @@ _OPERANDS = re.compile(r"(?:addition|subtraction|multiplication|left shift) of (
 
 # Texts of DuckDB's that have a SQLSTATE and words of their own in PostgreSQL; the first that is found counts.
 _KNOWN: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (re.compile(r"Max expression depth|Recursion level in ArrowSchema"), "54001", "stack depth limit exceeded"),
     (re.compile(r"Division by zero"), "22012", "division by zero"),
     (re.compile(r"Like pattern must not end"), "22025", "LIKE pattern must not end with escape character"),
     (re.compile(r"Invalid escape string"), "22025", "invalid escape string"),

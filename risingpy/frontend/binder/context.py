@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from itertools import islice
 from typing import ParamSpec, Protocol, TypeVar
 
 from sqlglot import exp
@@ -13,8 +14,10 @@ from risingpy.errors import Check, StatementTooComplex, unchecked
 from risingpy.executors.expression.nodes import CorrelatedRef, Expr
 from risingpy.frontend.binder.coercion import Coercer
 from risingpy.frontend.binder.parameters import Parameters
+from risingpy.nesting import MAX_COPIED_NODES
 from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Catalog
 from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.rewrite import walk
 from risingpy.types import SqlType
 
 
@@ -103,6 +106,12 @@ def depth_limited(bind: Callable[P, R]) -> Callable[P, R]:
             raise StatementTooComplex from None
 
     return limited
+
+
+def check_copies(expr: Expr, copies: int) -> None:
+    """Refuses to write an expression as many times if that is too much."""
+    if sum(1 for _ in islice(walk(expr), MAX_COPIED_NODES)) * copies > MAX_COPIED_NODES:
+        raise StatementTooComplex
 
 
 def make_context(

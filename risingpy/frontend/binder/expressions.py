@@ -12,19 +12,13 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from risingpy.errors import (
-    CannotCoerce,
-    FeatureNotSupported,
-    StatementTooComplex,
-    SyntaxError_,
-    UndefinedColumn,
-    UndefinedTable,
-)
+from risingpy import errors
+from risingpy.errors import CannotCoerce, FeatureNotSupported, SyntaxError_, UndefinedColumn, UndefinedTable
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.frontend.binder.aggregates import AggregateCalls
 from risingpy.frontend.binder.calls import Calls
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
-from risingpy.frontend.binder.context import BindContext
+from risingpy.frontend.binder.context import BindContext, check_copies
 from risingpy.frontend.binder.literals import number_literal, unicode_text, written_number
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
@@ -110,7 +104,7 @@ class ExpressionBinder:
             what = UNSUPPORTED_NODES.get(type(tree), tree.key.upper())
             raise FeatureNotSupported(f"{what} is not supported", position=position_of(tree))
         if self._nesting == MAX_NESTING:
-            raise StatementTooComplex
+            raise errors.StatementTooComplex
         self._nesting += 1
         try:
             return Operand(method(self, tree), tree)
@@ -299,6 +293,7 @@ class ExpressionBinder:
     def _between(self, tree: exp.Between) -> Expr:
         operand, low, high = self.bind(tree.this), self.bind(tree.args["low"]), self.bind(tree.args["high"])
         position = position_of(tree)
+        check_copies(operand.expr, 2)
 
         def within(low: Operand, high: Operand) -> Expr:
             at_least = self.calls.operator(">=", [operand, low], position)
@@ -347,7 +342,9 @@ class ExpressionBinder:
         return Cast(text, target)
 
     def _case(self, tree: exp.Case) -> Expr:
-        subject = tree.args.get("this")
+        subject = None if tree.args.get("this") is None else self.bind(tree.args["this"])
+        if subject is not None:
+            check_copies(subject.expr, len(tree.args["ifs"]))
         conditions = [self._case_condition(subject, branch) for branch in tree.args["ifs"]]
         default = tree.args.get("default")
         results = [self.bind(branch.args["true"]) for branch in tree.args["ifs"]]
@@ -355,10 +352,10 @@ class ExpressionBinder:
         exprs, result = self.context.coercer.to_common_type([otherwise, *results], "CASE")
         return Case(tuple(zip(conditions, exprs[1:], strict=True)), exprs[0], result)
 
-    def _case_condition(self, subject: exp.Expr | None, branch: exp.If) -> Expr:
+    def _case_condition(self, subject: Operand | None, branch: exp.If) -> Expr:
         if subject is None:
             return self.condition(branch.this, "CASE/WHEN")
-        return self.calls.operator("=", [self.bind(subject), self.bind(branch.this)], begin_of(branch.this))
+        return self.calls.operator("=", [subject, self.bind(branch.this)], begin_of(branch.this))
 
 
 # What a comparison does where one of its sides is a node of that type; None if it is an ordinary comparison after all.

@@ -14,7 +14,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from risingpy.errors import CannotCoerce, DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedColumn
+from risingpy.errors import (
+    CannotCoerce,
+    DatatypeMismatch,
+    FeatureNotSupported,
+    SqlError,
+    StatementTooComplex,
+    UndefinedColumn,
+)
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.frontend.binder.coercion import Context, Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
@@ -22,6 +29,7 @@ from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.types import internal_name, resolve_type
 from risingpy.frontend.parser.nested_parser import MapConstructor, Subscript
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
+from risingpy.nesting import MAX_TYPE_NESTING
 from risingpy.types import BOOLEAN, INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
 
 _MAX_SUBSCRIPT = 2**31 - 1
@@ -37,7 +45,13 @@ def _array(binder: ExpressionBinder, tree: exp.Array) -> Expr:
     return _constructed("array", exprs, array_of(element))
 
 
+def _height(type_: SqlType) -> int:
+    return 1 + max(map(_height, type_.items), default=0)
+
+
 def _constructed(function: str, exprs: Sequence[Expr], result: SqlType) -> Expr:
+    if _height(result) > MAX_TYPE_NESTING:
+        raise StatementTooComplex
     values = [expr.value for expr in exprs if isinstance(expr, Literal)]
     return Literal(tuple(values), result) if len(values) == len(exprs) else Call(function, tuple(exprs), result)
 

@@ -1,0 +1,105 @@
+"""Long and deep expressions: planned in a time that grows with them, or refused; as queries, filters and views."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from risingpy.errors import SqlError
+from tests.frontend.session.conftest import Client
+
+Chain = Callable[[int], str]
+
+# Over the columns of the table: an expression of n operators, none of which fails.
+CHAINS: dict[str, Chain] = {
+    "a sum of integers": lambda n: "+".join(["a"] * n),
+    "a sum of floats": lambda n: "+".join(["f"] * n),
+    "a sum of numerics": lambda n: "-".join(["m"] * n),
+    "a sum of constants": lambda n: "+".join(["1"] * n),
+    "a product of integers": lambda n: "*".join(["a"] * n),
+    "a product of floats": lambda n: "*".join(["f"] * n),
+    "CASE": lambda n: "CASE " + " ".join(f"WHEN a = {k} THEN {k}" for k in range(n)) + " END",
+    "an IN list": lambda n: "a IN (" + ",".join(map(str, range(n))) + ")",
+    "an IN list of texts": lambda n: "s NOT IN (" + ",".join(f"'x{k}'" for k in range(n)) + ")",
+    "AND": lambda n: " AND ".join(f"a <> {k + 5}" for k in range(n)),
+    "OR": lambda n: " OR ".join(f"a = {k}" for k in range(n)),
+    "NOT": lambda n: "NOT " * n + "(a = 1)",
+    "minus": lambda n: "- " * n + "a",
+    "||": lambda n: "||".join(["s"] * n),
+    "casts": lambda n: "a" + "::int::bigint" * (n // 2),
+    "greatest": lambda n: "greatest(" + ",".join(["a"] * n) + ")",
+}
+# Each level is one of the parser, too.
+NESTED: dict[str, Chain] = {
+    "CASE in ELSE": lambda n: "".join(f"CASE WHEN a = {k} THEN {k} ELSE " for k in range(n)) + "0" + " END" * n,
+    "CASE in THEN": lambda n: "".join(f"CASE WHEN a > {-k} THEN " for k in range(n)) + "0" + " END" * n,
+    "AND and OR": lambda n: "(" * n + "a = 1" + "".join(f" {('OR', 'AND')[k % 2]} a = {k})" for k in range(n)),
+    "upper": lambda n: "upper(" * n + "s" + ")" * n,
+    "coalesce": lambda n: "coalesce(" * n + "a" + ", 1)" * n,
+    "parentheses": lambda n: "(" * n + "a" + ")" * n,
+    "arrays": lambda n: "array[" * n + "a" + "]" * n,
+    "calls named like types": lambda n: "date(" * n + "'2020-01-01'" + ")" * n,
+}
+SHORT, LONG = 40, 400
+
+
+@pytest.fixture
+def numbers(client: Client) -> Client:
+    client.run("CREATE TABLE t (a int, f double precision, m numeric, s varchar)")
+    client.run("INSERT INTO t VALUES (1, 1.0, 2.5, 'x')")
+    client.run("SELECT a + 1 FROM t")
+    return client
+
+
+def _seconds(client: Client, sql: str) -> float:
+    began = time.process_time()
+    client.run(sql)
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
+def test_planning_grows_with_a_chain(numbers: Client, chain: Chain) -> None:
+    for sql in ("SELECT {} FROM t", "SELECT a FROM t WHERE ({}) IS NULL", "EXPLAIN SELECT {} AS x FROM t"):
+        short = max(_seconds(numbers, sql.format(chain(SHORT))), 0.02)
+        # Ten times as long, and as much again for a logarithm and for the noise of the machine.
+        assert _seconds(numbers, sql.format(chain(LONG))) < 25 * short
+    [(expected,)] = numbers.run(f"SELECT {chain(LONG)} FROM t")
+    numbers.run(f"CREATE MATERIALIZED VIEW v AS SELECT {chain(LONG)} AS x FROM t")
+    numbers.run("INSERT INTO t VALUES (1, 1.0, 2.5, 'x')")
+    assert numbers.run("SELECT x FROM v") == [(expected,)] * 2
+    numbers.run("DROP MATERIALIZED VIEW v")
+
+
+@pytest.mark.parametrize("chain", [*CHAINS.values(), *NESTED.values()], ids=[*CHAINS, *NESTED])
+def test_what_is_too_long_is_refused(numbers: Client, chain: Chain) -> None:
+    """Answered or refused, with no other error, whatever the length: the stack of no pass overflows."""
+    for length in (30, 300, 2_000):
+        began = time.process_time()
+        try:
+            numbers.run(f"SELECT {chain(length)} FROM t")
+        except SqlError as error:
+            assert (error.sqlstate, error.message) == ("54001", "stack depth limit exceeded")
+            assert time.process_time() - began < 3
+            assert length > 30
+    assert numbers.run("SELECT a FROM t") == [(1,)]
+
+
+def test_what_is_written_several_times_does_not_explode(numbers: Client) -> None:
+    """BETWEEN writes its operand twice: 40 in each other would be a million million."""
+    nested = "(" * 40 + "a" + " BETWEEN 0 AND 1)::int" * 40
+    with pytest.raises(SqlError) as raised:
+        numbers.run(f"SELECT {nested} FROM t")
+    assert raised.value.sqlstate == "54001"
+
+
+def test_twelve_floats(numbers: Client) -> None:
+    """Its SQL had 5 ^ 11 copies of the first term."""
+    chains = (operator.join(["f"] * 12) for operator in "+*/")
+    assert _seconds(numbers, f"SELECT {', '.join(chains)} FROM t") < 1
+
+
+def test_a_condition_on_a_deep_expression(numbers: Client) -> None:
+    """DuckDB writes a filter that it moves with the expressions of the SELECT below: not through many SELECTs."""
+    assert _seconds(numbers, f"SELECT a FROM t WHERE {'upper(' * 12}s{')' * 12} = 'Y'") < 2
