@@ -14,26 +14,40 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.executors.aggregate.grouping import GroupedRows
+from risingpy.executors.aggregate.kernels import add_integers, add_signs
 from risingpy.executors.aggregate.value_state import ValueState, present
 from risingpy.executors.expression.wide_sum_kernels import INFINITE, KINDS, MINUS_INFINITE, NAN
 from risingpy.storage.column_buffers import Bytes, Integers, whole
 from risingpy.types.wide_numeric import rows_of
 
 _RECORD = np.dtype([("kind", "u1"), ("count", "<i8")])
-_DENSE = 1 << 16  # counts of all kinds of all groups that are worth a table of them
 
 Floats = npt.NDArray[np.float64]
 
 
 def counted_kinds(codes: Integers, signs: npt.NDArray[np.int8], groups: int, kinds: Bytes) -> pa.BinaryArray:
     """Each group's state of values of these kinds, those with sign -1 taken away."""
-    return _summed(codes * KINDS + kinds, signs.astype(np.int64), groups)
+    present = np.flatnonzero(np.bincount(kinds, minlength=KINDS))
+    totals = np.zeros((len(present), groups), np.int64)
+    for counts, kind in zip(totals, present, strict=True):
+        if len(present) == 1:  # as almost always
+            add_signs(codes, signs, counts)
+        else:
+            rows = kinds == kind
+            add_signs(codes[rows], signs[rows], counts)
+    return _states(present, totals)
 
 
 def merged_kinds(codes: Integers, groups: int, states: pa.BinaryArray) -> pa.BinaryArray:
     """Each group's sum of states; NULL is the empty one."""
     owners, records = _records(states)
-    return _summed(codes[owners] * KINDS + records["kind"], records["count"].astype(np.int64), groups)
+    present = np.flatnonzero(np.bincount(records["kind"], minlength=KINDS))
+    totals = np.zeros((len(present), groups), np.int64)
+    for counts, kind in zip(totals, present, strict=True):
+        chosen = records["kind"] == kind
+        members = codes[owners[chosen]]
+        add_integers(members, np.ones(len(members), np.int8), np.ascontiguousarray(records["count"][chosen]), counts)
+    return _states(present, totals)
 
 
 def scales_and_specials(states: pa.BinaryArray) -> tuple[Bytes, Floats | None]:
@@ -73,22 +87,14 @@ class ScaleBits(ValueState):
         return pa.array(bits, mask=bits == 0), 0
 
 
-def _summed(places: Integers, counts: Integers, groups: int) -> pa.BinaryArray:
-    if groups * KINDS <= max(_DENSE, len(places)):
-        totals = np.zeros(groups * KINDS, np.int64)
-        np.add.at(totals, places, counts)
-        used = np.flatnonzero(totals)
-        totals = totals[used]
-    else:
-        used, inverse = np.unique(places, return_inverse=True)
-        totals = np.zeros(len(used), np.int64)
-        np.add.at(totals, inverse, counts)
-        used, totals = used[totals != 0], totals[totals != 0]
-    records = np.empty(len(used), _RECORD)
-    records["kind"], records["count"] = used % KINDS, totals
-    offsets = np.zeros(groups + 1, np.int32)
-    np.cumsum(_RECORD.itemsize * np.bincount(used // KINDS, minlength=groups), out=offsets[1:])
-    return pa.Array.from_buffers(pa.binary(), groups, [None, pa.py_buffer(offsets), pa.py_buffer(records)])
+def _states(kinds: Integers, totals: Integers) -> pa.BinaryArray:
+    """States of counts by kind, ascending, and group."""
+    groups, places = np.nonzero(totals.T)
+    records = np.empty(len(groups), _RECORD)
+    records["kind"], records["count"] = kinds[places], totals[places, groups]
+    offsets = np.zeros(totals.shape[1] + 1, np.int32)
+    np.cumsum(_RECORD.itemsize * np.bincount(groups, minlength=totals.shape[1]), out=offsets[1:])
+    return pa.Array.from_buffers(pa.binary(), totals.shape[1], [None, pa.py_buffer(offsets), pa.py_buffer(records)])
 
 
 def _records(states: pa.BinaryArray) -> tuple[Integers, npt.NDArray[np.void]]:

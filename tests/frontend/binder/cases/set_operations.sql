@@ -13,7 +13,7 @@ select a from t intersect (select a from u union all select null)
 select a from t except (select null::int)
 select a from t intersect select b from t
 select a from t except select 1.0
-select c from t intersect select 1.5
+select c from t intersect select 1.50
 select 1 intersect select '1'
 select a from t intersect select d from t
 select a, b from t except select a from u
