@@ -27,11 +27,12 @@ from risingpy.errors import (
     InvalidFunctionDefinition,
     SqlError,
 )
-from risingpy.executors.python.definition import definition_of
-from risingpy.executors.python.messages import Header, message_parts, read_message
+from risingpy.executors.python.definition import PythonFunction, definition_of
+from risingpy.executors.python.messages import BUILTIN, Header, message_parts, read_message
 from risingpy.executors.python.printed import PrintedText
 from risingpy.executors.statement_limits import look
 from risingpy.memory import STATEMENT_SHARE, share_of_memory
+from risingpy.types import VARCHAR
 
 TIME_LIMIT_SECONDS = 30.0  # for one call: at most ROWS_PER_CALL rows, or the changes of an aggregate in an epoch
 MEMORY_LIMIT_BYTES = 1 << 30  # of a worker at most, beyond what Python and Arrow take
@@ -167,9 +168,20 @@ def call_worker(
         answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant)
     finally:
         pool.turns.release()
+    if "sqlstate" in answer:
+        raise SqlError(answer["error"], sqlstate=answer["sqlstate"])
     if "error" in answer:
         raise _ERRORS[answer["kind"]](answer["error"])
     return answer, columns
+
+
+def call_builtin(name: str, columns: Sequence[pa.Array]) -> pa.Array:
+    """The column of one of our own functions, which may take long. Raises its errors, and those of `call_worker`."""
+    shown = name.rstrip("0123456789").rstrip("_")
+    definition = PythonFunction(shown, "", (), VARCHAR).to_text()
+    batch = pa.record_batch(list(columns), names=[f"a{k}" for k in range(len(columns))])
+    _, answered = call_worker(f"{BUILTIN}{name}", definition, [batch])
+    return answered[0].column(0)
 
 
 def _call_idle(
