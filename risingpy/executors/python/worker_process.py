@@ -108,7 +108,7 @@ class _Worker:
         answer, columns = read_message(read)
         # A process that the function has forked answers too, or answers an earlier call.
         if answer.get("call") != self._calls:
-            raise ValueError("another call's answer")
+            raise _StaleAnswer
         return answer, columns
 
     def end(self) -> None:
@@ -118,6 +118,10 @@ class _Worker:
         for pipe in self._pipes:
             pipe.close()
         self._printed.end()
+
+
+class _StaleAnswer(ValueError):
+    """A process answered for an earlier call: a function that ran in it before has forked it."""
 
 
 def _wait(reading: list[int], writing: list[int], deadline: float) -> None:
@@ -165,7 +169,10 @@ def call_worker(
     while not pool.turns.acquire(timeout=_LOOKS_EVERY_SECONDS):
         look()
     try:
-        answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant)
+        try:
+            answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant)
+        except _StaleAnswer:  # this call's function is not to blame
+            answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant, fresh=True)
     finally:
         pool.turns.release()
     if "sqlstate" in answer:
@@ -185,11 +192,11 @@ def call_builtin(name: str, columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def _call_idle(
-    pool: _Pool, do: str, definition: str, batches: Sequence[pa.RecordBatch], *, tolerant: bool
+    pool: _Pool, do: str, definition: str, batches: Sequence[pa.RecordBatch], *, tolerant: bool, fresh: bool = False
 ) -> tuple[Header, list[pa.RecordBatch]]:
     with pool.guard:
-        worker = pool.idle.pop() if pool.idle else None
-    worker = worker or _Worker()
+        worker = pool.idle.pop() if pool.idle and not fresh else None
+    reused, worker = worker is not None, worker or _Worker()
     seconds = TIME_LIMIT_SECONDS
     header = {"do": do, "definition": definition, "seconds": seconds, "tolerant": tolerant}
     name = definition_of(definition).name
@@ -199,6 +206,11 @@ def _call_idle(
         healthy = not answer.get("worn")
     except TimeoutError:
         message = f"function {name} took more than {seconds:g} seconds, and was killed"
+        raise ExternalRoutineLimitExceeded(message) from None
+    except _StaleAnswer:
+        if reused:
+            raise
+        message = f"function {name} answered twice, and was killed"
         raise ExternalRoutineLimitExceeded(message) from None
     except EOFError:
         message = f"function {name} ended its process, or was killed"
