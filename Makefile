@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fault-test suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test fault-test abuse suites judge fuzz clean help
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -49,6 +49,10 @@ crash-test: $(STAMP) ## kill -9 at random moments, 100 rounds
 
 fault-test: $(STAMP) ## fail every write, and 100,000 power failures
 	RISINGPY_POWER_STATES=100000 $(PYTEST) -m 'slow or not slow' --timeout 0 tests/faults
+
+ABUSE_SECONDS ?= 300
+abuse: $(STAMP) ## hostile clients beside a good one, under 4 GB (ABUSE_SECONDS=300)
+	RISINGPY_ABUSE_SECONDS=$(ABUSE_SECONDS) $(PYTEST) -s tests/abuse
 
 suites: $(STAMP) ## every sqllogictest suite in every mode
 	RISINGPY_SUITES_SLICE=1 $(PYTEST) tests/sqllogictest
