@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fault-test engines-test suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test fault-test engines-test abuse suites judge fuzz clean help
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -54,6 +54,10 @@ engines-test: $(STAMP) ## whole databases on Spark too, in one task and shuffled
 	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming ddl alter index dml" \
 		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/sqllogictest/test_against_server.py \
 		-k 'not random and not every_suite'
+
+ABUSE_SECONDS ?= 300
+abuse: $(STAMP) ## hostile clients beside a good one, under 4 GB (ABUSE_SECONDS=300)
+	RISINGPY_ABUSE_SECONDS=$(ABUSE_SECONDS) $(PYTEST) -s tests/abuse
 
 suites: $(STAMP) ## every sqllogictest suite in every mode
 	RISINGPY_SUITES_SLICE=1 $(PYTEST) tests/sqllogictest

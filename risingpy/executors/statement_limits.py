@@ -26,6 +26,7 @@ class StatementLimits:
     memory: int
     cancelled: threading.Event = field(default_factory=threading.Event)
     setting: str = "statement_memory"
+    alone: bool = False  # in a process where nothing else waits
 
     @property
     def hint(self) -> str:
@@ -75,6 +76,12 @@ def look() -> None:
     limits = _current.limits
     if limits is not None:
         limits.look()
+
+
+def works_alone() -> bool:
+    """Whether this process is there for one call, and is ended if that takes too long."""
+    limits = _current.limits
+    return limits is not None and limits.alone
 
 
 def _rounded(amount: int) -> int:

@@ -8,6 +8,9 @@ lists of millions of elements apart a hundred times slower than those of a thous
 every element of the one before it apart into _FAN_OUT others: 2,048 input rows, as many as DuckDB works on at once,
 take 16 MB a level, however long their series are.
 
+DuckDB asks whether it is interrupted for each vector of its source only, however many rows are made of that: so the
+numbers of rows, and the places one level above the last, pass a function of ours that asks.
+
 Lists that are no series are taken by subscript, at the same places.
 """
 
@@ -18,7 +21,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from risingpy.executors.expression.nodes import Call, Expr, Literal
-from risingpy.executors.expression.sql_text import quoted, raised
+from risingpy.executors.expression.sql_text import own_call, quoted, raised
 from risingpy.optimizer.logical import ProjectSet
 from risingpy.types import BIGINT, TypeKind
 
@@ -101,7 +104,8 @@ def _length(k: int, *, is_series: bool) -> str:
 def _checked(length: str, levels: int) -> str:
     most = _FAN_OUT**levels
     too_long = raised("54000", quoted(f"a series of more than {most} elements is too long here"), BIGINT)
-    return f"CASE WHEN {length} > {most} THEN {too_long} ELSE CAST(coalesce({length}, 0) AS BIGINT) END"
+    checked = f"CASE WHEN {length} > {most} THEN {too_long} ELSE CAST(coalesce({length}, 0) AS BIGINT) END"
+    return own_call("looked", [checked], BIGINT)
 
 
 def _levels(lists: Sequence[Expr], steps: Sequence[Expr | None]) -> int:
@@ -127,6 +131,8 @@ def _unnested(counted: str, levels: int, *, outer: bool) -> str:
         part = min(by * _FAN_OUT, _MAX_BIGINT)
         first, last = ("0", "t.n") if level == levels - 1 else ("t.p", f"t.p + least({part}, t.n - t.p)")
         places = f"range({first}, {last}, {by})"
+        if level == 0 and levels > 1:
+            places = f"range({own_call('looked', [first], BIGINT)}, {last}, {by})"
         if outer:
             absent = "t.n = 0" if level == levels - 1 else "t.p IS NULL"
             places = f"CASE WHEN {absent} THEN [CAST(NULL AS BIGINT)] ELSE {places} END"

@@ -20,12 +20,15 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.compute
 
+from risingpy.errors import SqlError
 from risingpy.executors.python.aggregation import aggregation
 from risingpy.executors.python.definition import RoutineKind, definition_of
-from risingpy.executors.python.messages import Header, read_message, write_message
+from risingpy.executors.python.messages import BUILTIN, Header, read_message, write_message
 from risingpy.executors.python.routine import RoutineError, TookTooLong, column_function, failure
+from risingpy.executors.statement_limits import StatementLimits, working_for
 
 _PAGE = resource.getpagesize()
+_NO_LIMIT = 1 << 62  # the process has its own
 _DIGITS = 100  # of what functions compute with Decimals: any numeric has fewer
 
 
@@ -59,6 +62,8 @@ def _done(header: Header, text: str, batches: Sequence[pa.RecordBatch]) -> tuple
         case "call":
             rows, *columns = batches[0].columns
             return {}, [pa.record_batch([column_function(text)(columns, len(rows))], names=["value"])]
+        case str(do) if do.startswith(BUILTIN):
+            return _builtin(do.removeprefix(BUILTIN), batches[0].columns)
         case "fold":
             sizes, rows = batches
             column, errors = aggregation(text).fold(sizes.column(0), rows.columns[1:], tolerant=header["tolerant"])
@@ -68,6 +73,16 @@ def _done(header: Header, text: str, batches: Sequence[pa.RecordBatch]) -> tuple
             states, results, errors = aggregation(text).change(batches[0].column(0), codes, signs, columns)
             return {"errors": errors}, [pa.record_batch([states, *results], names=["state", "old", "new"])]
     raise RoutineError(f"unknown request {header['do']}")
+
+
+def _builtin(name: str, columns: Sequence[pa.Array]) -> tuple[Header, list[pa.RecordBatch]]:
+    from risingpy.executors.expression.functions import FUNCTIONS  # it needs this package itself
+
+    try:
+        with working_for(StatementLimits(_NO_LIMIT, alone=True)):
+            return {}, [pa.record_batch([FUNCTIONS[name].compute(*columns)], names=["value"])]
+    except SqlError as error:
+        return {"error": error.message, "sqlstate": error.sqlstate}, []
 
 
 def limit_memory(more: int) -> None:

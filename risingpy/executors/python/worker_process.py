@@ -27,11 +27,12 @@ from risingpy.errors import (
     InvalidFunctionDefinition,
     SqlError,
 )
-from risingpy.executors.python.definition import definition_of
-from risingpy.executors.python.messages import Header, message_parts, read_message
+from risingpy.executors.python.definition import PythonFunction, definition_of
+from risingpy.executors.python.messages import BUILTIN, Header, message_parts, read_message
 from risingpy.executors.python.printed import PrintedText
 from risingpy.executors.statement_limits import look
 from risingpy.memory import STATEMENT_SHARE, share_of_memory
+from risingpy.types import VARCHAR
 
 TIME_LIMIT_SECONDS = 30.0  # for one call: at most ROWS_PER_CALL rows, or the changes of an aggregate in an epoch
 MEMORY_LIMIT_BYTES = 1 << 30  # of a worker at most, beyond what Python and Arrow take
@@ -107,7 +108,7 @@ class _Worker:
         answer, columns = read_message(read)
         # A process that the function has forked answers too, or answers an earlier call.
         if answer.get("call") != self._calls:
-            raise ValueError("another call's answer")
+            raise _StaleAnswer
         return answer, columns
 
     def end(self) -> None:
@@ -117,6 +118,10 @@ class _Worker:
         for pipe in self._pipes:
             pipe.close()
         self._printed.end()
+
+
+class _StaleAnswer(ValueError):
+    """A process answered for an earlier call: a function that ran in it before has forked it."""
 
 
 def _wait(reading: list[int], writing: list[int], deadline: float) -> None:
@@ -164,20 +169,34 @@ def call_worker(
     while not pool.turns.acquire(timeout=_LOOKS_EVERY_SECONDS):
         look()
     try:
-        answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant)
+        try:
+            answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant)
+        except _StaleAnswer:  # this call's function is not to blame
+            answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant, fresh=True)
     finally:
         pool.turns.release()
+    if "sqlstate" in answer:
+        raise SqlError(answer["error"], sqlstate=answer["sqlstate"])
     if "error" in answer:
         raise _ERRORS[answer["kind"]](answer["error"])
     return answer, columns
 
 
+def call_builtin(name: str, columns: Sequence[pa.Array]) -> pa.Array:
+    """The column of one of our own functions, which may take long. Raises its errors, and those of `call_worker`."""
+    shown = name.rstrip("0123456789").rstrip("_")
+    definition = PythonFunction(shown, "", (), VARCHAR).to_text()
+    batch = pa.record_batch(list(columns), names=[f"a{k}" for k in range(len(columns))])
+    _, answered = call_worker(f"{BUILTIN}{name}", definition, [batch])
+    return answered[0].column(0)
+
+
 def _call_idle(
-    pool: _Pool, do: str, definition: str, batches: Sequence[pa.RecordBatch], *, tolerant: bool
+    pool: _Pool, do: str, definition: str, batches: Sequence[pa.RecordBatch], *, tolerant: bool, fresh: bool = False
 ) -> tuple[Header, list[pa.RecordBatch]]:
     with pool.guard:
-        worker = pool.idle.pop() if pool.idle else None
-    worker = worker or _Worker()
+        worker = pool.idle.pop() if pool.idle and not fresh else None
+    reused, worker = worker is not None, worker or _Worker()
     seconds = TIME_LIMIT_SECONDS
     header = {"do": do, "definition": definition, "seconds": seconds, "tolerant": tolerant}
     name = definition_of(definition).name
@@ -187,6 +206,11 @@ def _call_idle(
         healthy = not answer.get("worn")
     except TimeoutError:
         message = f"function {name} took more than {seconds:g} seconds, and was killed"
+        raise ExternalRoutineLimitExceeded(message) from None
+    except _StaleAnswer:
+        if reused:
+            raise
+        message = f"function {name} answered twice, and was killed"
         raise ExternalRoutineLimitExceeded(message) from None
     except EOFError:
         message = f"function {name} ended its process, or was killed"

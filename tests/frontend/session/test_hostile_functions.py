@@ -15,7 +15,7 @@ _HOSTILE = {
     "os._exit(1)": "54000",
     "os.kill(os.getpid(), 9)": "54000",
     "os.closerange(0, 100)": "54000",
-    "[os.write(fd, b'\\xff' * 100) for fd in (3, 4, 5)]": "54000",
+    "os.write(4, b'\\xff' * 100)": "54000",
     "['y' * 10**8 for _ in range(100)]": "54000",
     "list(iter(int, 1))": "54000",
     "exec('while True: pass')": "54000",

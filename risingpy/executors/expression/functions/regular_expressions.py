@@ -12,8 +12,11 @@ import pyarrow.compute as pc
 
 from risingpy.errors import SqlError
 from risingpy.executors.expression.functions.calling import Compute, Function, by_row, per_constant
+from risingpy.executors.expression.functions.pattern_cost import may_take_long
 from risingpy.executors.expression.functions.patterns import Extent, Pattern, compile_pattern
 from risingpy.executors.expression.functions.similar import similar_pattern
+from risingpy.executors.python.worker_process import call_builtin
+from risingpy.executors.statement_limits import works_alone
 
 Span = tuple[int, int]
 _TEXTS = pa.list_(pa.string())
@@ -50,13 +53,44 @@ def all_matches(pattern: Pattern, text: str, start: int = 0) -> Iterator[re.Matc
         start = found.end() + (found.end() == found.start())
 
 
+class _TakesLong(Exception):
+    """Python would have to search, and that may take long."""
+
+
+def _by_row(pattern: Pattern, one: Callable[[str], object], result: pa.DataType) -> Compute:
+    """Row by row, by Python, in a process where nobody else waits for the interpreter if it may take long."""
+    compute = by_row(one, result)
+    extra = int(pattern.extent is not Extent.FIRST)
+
+    def computed(texts: pa.Array) -> pa.Array:
+        longest = pc.max(pc.utf8_length(texts)).as_py() or 0
+        expression = pattern.python
+        if not works_alone() and may_take_long(expression.pattern, expression.flags, longest, len(texts), extra):
+            raise _TakesLong
+        return compute(texts)
+
+    return computed
+
+
+def _guarded(name: str, function: Function) -> Function:
+    """The function, which goes to a worker process, where it can be ended, if it may take long."""
+
+    def computed(*columns: pa.Array) -> pa.Array:
+        try:
+            return function.compute(*columns)
+        except _TakesLong:
+            return call_builtin(name, columns)
+
+    return Function(computed, function.takes_nulls)
+
+
 def _matches(pattern: str, flags: str) -> Compute:
     compiled = compile_pattern(pattern, flags)
 
     def computed(texts: pa.Array) -> pa.Array:
         if uses_re2(compiled, texts):
             return pc.match_substring_regex(texts, compiled.re2_plain)
-        return by_row(lambda text: compiled.python.search(text) is not None, pa.bool_())(texts)
+        return _by_row(compiled, lambda text: compiled.python.search(text) is not None, pa.bool_())(texts)
 
     return computed
 
@@ -93,7 +127,7 @@ def _extracted(compiled: Pattern, group: int) -> Compute:
     def computed(texts: pa.Array) -> pa.Array:
         if compiled.extent is Extent.FIRST and uses_re2(compiled, texts) and group == 0:
             return pc.struct_field(pc.extract_regex(texts, compiled.re2_with_group(group)), "m")
-        return by_row(one, pa.string())(texts)
+        return _by_row(compiled, one, pa.string())(texts)
 
     return computed
 
@@ -154,7 +188,7 @@ def _replace_from(pattern: str, replacement: str, start: int, which: int, flags:
             written = _re2_replacement(replacement, compiled.groups)
             limit = 1 if which == 1 else None
             return pc.replace_substring_regex(texts, compiled.re2_plain, written, max_replacements=limit)
-        return by_row(one, pa.string())(texts)
+        return _by_row(compiled, one, pa.string())(texts)
 
     return computed
 
@@ -174,7 +208,7 @@ def _match(pattern: str, flags: str = "") -> Compute:
 
     def computed(texts: pa.Array) -> pa.Array:
         if compiled.groups or not uses_re2(compiled, texts) or compiled.extent is not Extent.FIRST:
-            return by_row(one, _TEXTS)(texts)
+            return _by_row(compiled, one, _TEXTS)(texts)
         wholes = _extracted(compiled, 0)(texts)
         matched = wholes.is_valid()
         offsets = np.concatenate([[0], np.cumsum(matched.to_numpy(zero_copy_only=False))])
@@ -191,7 +225,7 @@ def _all(pattern: str, flags: str = "") -> Compute:
     def one(text: str) -> list[list[str | None]]:
         return [_groups_of(found) for found in islice(all_matches(compiled, text), None if every else 1)]
 
-    return by_row(one, pa.list_(_TEXTS))
+    return _by_row(compiled, one, pa.list_(_TEXTS))
 
 
 def _split(pattern: str, flags: str = "") -> Compute:
@@ -207,7 +241,7 @@ def _split(pattern: str, flags: str = "") -> Compute:
             passed = found.end()
         return [*pieces, text[at:]]
 
-    return by_row(one, _TEXTS)
+    return _by_row(compiled, one, _TEXTS)
 
 
 def _positive(value: int, name: str) -> None:
@@ -224,7 +258,7 @@ def _count(pattern: str, start: int = 1, flags: str = "") -> Compute:
         plain = start == 1 and compiled.extent is Extent.FIRST and not context
         if plain and uses_re2(compiled, texts):
             return pc.count_substring_regex(texts, pattern=compiled.re2_plain)
-        return by_row(lambda text: sum(1 for _ in all_matches(compiled, text, start - 1)), pa.int32())(texts)
+        return _by_row(compiled, lambda text: sum(1 for _ in all_matches(compiled, text, start - 1)), pa.int32())(texts)
 
     return computed
 
@@ -247,7 +281,7 @@ def _substr(pattern: str, start: int = 1, which: int = 1, flags: str = "", group
 
     if start == which == 1 and group == 0:
         return _extracted(compiled, 0)
-    return by_row(one, pa.string())
+    return _by_row(compiled, one, pa.string())
 
 
 def _instr(pattern: str, start: int = 1, which: int = 1, ends: int = 0, flags: str = "", group: int = 0) -> Compute:
@@ -263,7 +297,7 @@ def _instr(pattern: str, start: int = 1, which: int = 1, ends: int = 0, flags: s
             return 0
         return 1 + (found.end(group) if ends else found.start(group))
 
-    return by_row(one, pa.int32())
+    return _by_row(compiled, one, pa.int32())
 
 
 def _group(pattern: str, flags: str, group: int) -> tuple[Pattern, int]:
@@ -288,7 +322,7 @@ def _with(prepare: Callable[..., Compute], constants: int) -> Function:
     return Function(per_constant(prepare, range(1, constants + 1)))
 
 
-REGULAR_EXPRESSIONS: dict[str, Function] = {
+_FUNCTIONS: dict[str, Function] = {
     "regexp_eq": _operator("", negated=False),
     "regexp_ne": _operator("", negated=True),
     "regexp_ieq": _operator("i", negated=False),
@@ -308,3 +342,4 @@ REGULAR_EXPRESSIONS: dict[str, Function] = {
     **{f"regexp_substr_{n}": _with(_substr, n) for n in range(1, 6)},
     **{f"regexp_instr_{n}": _with(_instr, n) for n in range(1, 7)},
 }
+REGULAR_EXPRESSIONS: dict[str, Function] = {name: _guarded(name, each) for name, each in _FUNCTIONS.items()}

@@ -1,0 +1,33 @@
+"""`make abuse` runs this for RISINGPY_ABUSE_SECONDS on Spark; `make test` for half a minute without."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.abuse.campaign import MEMORY, run
+
+SECONDS = float(os.environ.get("RISINGPY_ABUSE_SECONDS", "0"))
+
+
+@pytest.mark.timeout(240 + 3 * int(SECONDS))
+def test_a_good_client_beside_hostile_ones(tmp_path: Path) -> None:
+    long = SECONDS > 0
+    outcome = run(
+        tmp_path / "data",
+        engine="spark" if long else "inprocess",
+        quiet=20 if long else 4,
+        abused=SECONDS or 25,
+        clients=6 if long else 3,
+        seed=int(os.environ.get("RISINGPY_ABUSE_SEED", "1")),
+    )
+    print(f"acts {dict(outcome.acts)}\nquiet p99 {outcome.quiet}\nabused p99 {outcome.abused}")
+    print(f"most memory {outcome.most_memory >> 20} MB")
+    assert outcome.alive
+    assert outcome.good_errors == []
+    assert outcome.unexpected == []
+    assert outcome.most_memory < MEMORY
+    assert outcome.too_slow() == {}
+    assert sum(outcome.acts.values()) > 10
