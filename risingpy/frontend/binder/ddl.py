@@ -44,6 +44,7 @@ from risingpy.optimizer.plan import ConflictBehavior
 from risingpy.optimizer.rewrite import rewrite_plan
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
+from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.types import SqlType, TypeKind
 
@@ -235,7 +236,8 @@ def bind_stored_plan(
     its = bind_view(statement, catalog, search_path, session=another)
     if mine.query.plan != its.query.plan:
         return None
-    return rewrite_plan(column_pruning(apply_to_join(subqueries_to_apply(mine.query.plan))), _without_facts)
+    plan = column_pruning(apply_to_join(subqueries_to_apply(mine.query.plan)))
+    return rewrite_plan(project_merge(plan), _without_facts)  # else a view over views would be as deep as they are many
 
 
 def _without_facts(plan: LogicalPlan) -> LogicalPlan:

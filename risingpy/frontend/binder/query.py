@@ -29,6 +29,7 @@ from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.catalog import Catalog, Relation
 from risingpy.optimizer.logical import ChangeLog, Field, LogicalPlan, Values
 from risingpy.optimizer.orderable import check_order
+from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rewrite import with_correlated
 from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
 
@@ -59,6 +60,7 @@ def bind_query(
     """Binds a query. `parameter_types` are what the client declared; UNKNOWN ones and missing ones are found out."""
     context = make_context(catalog, search_path, parameter_types, session)
     plan = bind_settled(context, query.tree)
+    check_size(plan)
     check_order(plan)
     dependencies, functions = (tuple(dict.fromkeys(ids)) for ids in (context.dependencies, context.functions))
     return BoundQuery(plan, plan.schema, context.parameters.types(), dependencies, functions)
@@ -132,7 +134,9 @@ class QueryBinder:
                 message = f'WITH query name "{name}" specified more than once'
                 raise SqlError(message, sqlstate="42712", position=begin_of(cte.args["alias"]))
             defined.add(name)
-            self._common[name] = CommonTable(self._common_plan(with_, cte, name), self._context.outer)
+            plan = self._common_plan(with_, cte, name)
+            check_size(plan)  # before the next one reads it several times
+            self._common[name] = CommonTable(plan, self._context.outer)
 
     def _common_plan(self, with_: exp.With, cte: exp.CTE, name: str) -> LogicalPlan:
         if cte.meta.get(CHANGELOG):
