@@ -25,7 +25,7 @@ from risingpy.meta.spark_runner import SparkRunner
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WARM_SECONDS = 120
+WARM_SECONDS = 240
 CORES = 4  # two databases may be open, and a task that waits for epochs keeps one
 
 

@@ -12,7 +12,7 @@ from risingpy.meta.database import Database
 from risingpy.server_process import ServerProcess
 
 # How long nothing may happen. `make engines-test` waits for longer.
-QUIET_SECONDS = float(os.environ.get("RISINGPY_QUIET_SECONDS", "0.5"))
+QUIET_SECONDS = float(os.environ.get("RISINGPY_QUIET_SECONDS", "0.3"))
 SETTLE_SECONDS = 30.0  # for what is still to be done: a purge, a compaction
 
 

@@ -82,7 +82,11 @@ class Server:
         self.database.start(self.runner)
         self.is_running = True
         self.runner.start()
-        wait_until_warm(self.runner)
+        try:
+            wait_until_warm(self.runner)
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         self.is_running = False

@@ -63,7 +63,11 @@ class JavaOutput:
 
     def _read(self) -> None:
         for record in records(self._pipe):
-            told = sorted_out(record, ending=self._ending)
+            try:
+                told = sorted_out(record, ending=self._ending)
+            except Exception:
+                LOG.exception("what Spark printed could not be read")
+                told = logging.ERROR, "\n".join(record)
             if told is not None:
                 self._tell(*told)
 
@@ -140,10 +144,11 @@ def _belongs(line: str, record: list[str]) -> bool:
 
 def _lines(pipe: IO[bytes]) -> Iterator[str | None]:
     """The lines, and None where a pause comes after one."""
-    descriptor, rest = pipe.fileno(), b""
+    poller, rest = select.poll(), b""
+    poller.register(pipe, select.POLLIN)
     has_told = True
     while True:
-        if not select.select([descriptor], [], [], None if has_told else PAUSE_SECONDS)[0]:
+        if not poller.poll(None if has_told else PAUSE_SECONDS * 1000):
             has_told = True
             yield None
             continue
