@@ -108,13 +108,17 @@ _SQL = {
     "array_lower": "CASE WHEN LEN($1) > 0 THEN 1 END",
     "cardinality": "LEN($1)",
     "octet_length": "OCTET_LENGTH(ENCODE(CAST($1 AS VARCHAR)))",
+    "_pg_expandarray": "UNNEST(LIST_TRANSFORM($1, LAMBDA rp_x, rp_n: STRUCT_PACK(x := rp_x, n := rp_n)))",
     "generate_subscripts": "UNNEST(RANGE(1, LEN($1) + 1))",
     "pg_partition_ancestors": "UNNEST(CAST([] AS UINTEGER[]))",
 }
 
 # Functions of PostgreSQL's that DuckDB has too, or that are not the system's alone: they make no system query.
 _COMMON = frozenset(
-    ["quote_ident", "quote_literal", "array_upper", "array_lower", "cardinality", "generate_subscripts", "octet_length"]
+    (
+        *("quote_ident", "quote_literal", "array_upper", "array_lower", "cardinality", "generate_subscripts"),
+        *("octet_length", "_pg_expandarray"),
+    )
 )
 # By a text, a lookup that gives NULL where the cast to the type raises an error.
 LOOKUP_FUNCTIONS = {

@@ -1,4 +1,8 @@
-"""Parameters of system queries: their types, from the cast around them or from what the client declared."""
+"""Parameters of system queries: their types.
+
+What the client declared; else the cast around the parameter; else the column that it is compared with, of which
+`= ANY ($1)` takes an array.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from risingpy.errors import UndefinedObject
+from risingpy.frontend.catalog.column_types import COLUMN_TYPES, type_of
+from risingpy.frontend.catalog.patterns import is_quantified
 from risingpy.frontend.catalog.pg_type import TYPES
+from risingpy.frontend.catalog.system_relation import SystemType
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, SMALLINT, VARCHAR, SqlType
 
 
@@ -44,13 +51,19 @@ _BY_NAME = {
     "_int8": ParameterType(VARCHAR, 1016, "BIGINT[]"),
 }
 _NAMES = {entry.oid: entry.name for entry in TYPES}
+_UNKNOWN_OID = 705
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In)
+_NAME_OF_NUMBER = {SystemType.REGPROC: "oid"} | {
+    kind: kind.value[0]
+    for kind in (SystemType.OID, SystemType.INT2, SystemType.INT4, SystemType.INT8, SystemType.BOOL)
+}
 
 
 def parameter_type(node: exp.Parameter, declared: Sequence[int]) -> ParameterType:
-    """The type of one parameter: the declared one, else that of the cast that it stands in, else text."""
+    """The type of one parameter, text if nothing tells it."""
     index = int(node.name) - 1
     oid = declared[index] if index < len(declared) else 0
-    if oid:
+    if oid and oid != _UNKNOWN_OID:
         if oid not in _NAMES:
             raise UndefinedObject(f"type with OID {oid} does not exist")
         return _BY_NAME.get(_NAMES[oid], _TEXT)
@@ -59,7 +72,23 @@ def parameter_type(node: exp.Parameter, declared: Sequence[int]) -> ParameterTyp
         if name.endswith("[]"):
             name = "_" + _short(name[:-2])
         return _BY_NAME.get(name, _TEXT)
-    return _TEXT
+    return _compared_type(node)
+
+
+def _compared_type(node: exp.Parameter) -> ParameterType:
+    """The type of the column on the other side of a comparison, or its array's within ANY and ALL."""
+    child: exp.Expr = node
+    parent = node.parent
+    while isinstance(parent, exp.Paren | exp.Not):  # NOT is what `plain_text` makes of !~ ALL
+        child, parent = parent, parent.parent
+    is_array = is_quantified(parent)
+    if parent is not None and is_array:
+        child, parent = parent, parent.parent
+    if not isinstance(parent, _COMPARISONS):
+        return _BY_NAME["_text"] if is_array else _TEXT
+    other = parent.args.get("expression") if parent.this is child else parent.this
+    name = _NAME_OF_NUMBER.get(type_of(other, COLUMN_TYPES)) or "text"
+    return _BY_NAME.get(f"_{name}" if is_array else name, _TEXT)
 
 
 def _short(name: str) -> str:

@@ -52,7 +52,7 @@ def _special(tokens: list[Token], i: int) -> tuple[int, str]:
             return 4, " "
         case ["collate", _, *_]:
             return 2, " "
-        case ["pg_catalog", ".", *_]:
+        case ["pg_catalog", ".", *_] | ["information_schema", ".", "_pg_expandarray", *_]:
             return 2, ""
         case ["oid", "[", "]", *_]:
             return 3, "_oid"

@@ -276,7 +276,7 @@ def _replacement(
     if isinstance(node, exp.FirstValue) and not isinstance(node.parent, exp.Window):
         return exp.Anonymous(this="first", expressions=[node.this])
     if isinstance(node, exp.Dot) and isinstance(node.this, exp.Paren):
-        raise FeatureNotSupported("fields of composite values are not supported")
+        return exp.Anonymous(this="STRUCT_EXTRACT", expressions=[node.this, exp.Literal.string(node.expression.name)])
     matched = pattern_match(node)
     if matched is not None:
         return matched

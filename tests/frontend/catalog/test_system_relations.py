@@ -244,3 +244,26 @@ def test_system_ids_of_rw_catalog_are_all_listed() -> None:
         if schema == "rw_catalog" and column.name in ids and name not in empty
     }
     assert found - others == {column for column in _OF_RELATIONS.split() if column.startswith("rw_")}
+
+
+@pytest.mark.parametrize(
+    ("sql", "oids"),
+    [
+        ("SELECT 1 FROM pg_class WHERE relkind = ANY($1) AND oid = ANY ($2)", [1009, 1028]),
+        ("SELECT 1 FROM pg_attribute WHERE attnum >= $1 AND $2 = attrelid AND attnum = ANY($3)", [21, 26, 1005]),
+        ("SELECT 1 FROM pg_class WHERE oid IN ($1, $2) AND relname = $3", [26, 26, 25]),
+        ("SELECT 1 FROM pg_class WHERE relname LIKE ANY ($1) OR relname !~ ALL($2)", [1009, 1009]),
+    ],
+)
+def test_parameters_take_their_types_from_the_columns_beside_them(asked: Any, sql: str, oids: list[int]) -> None:
+    parameters = asked.queries.prepare(sql, ()).parameters
+    assert [parameter.oid or parameter.type.oid for parameter in parameters] == oids
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [("all\\_orders", ["all_orders"]), ("all\\_%", ["all_orders"]), ("all_orders", ["all_orders"]), ("all\\%", [])],
+)
+def test_like_takes_a_bound_pattern_with_escapes(asked: Any, pattern: str, found: list[str]) -> None:
+    rows = asked.rows("SELECT relname FROM pg_class WHERE relname LIKE $1 AND relkind = 'v'", pattern)
+    assert [name for (name,) in rows] == found
