@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer import logical, plan
-from risingpy.optimizer.fragments import MAX_INPUTS, nodes_of_fragment
+from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.logical import AggCall, Aggregate, Field
 from risingpy.optimizer.plan_aggregates import LocalAgg
 from risingpy.optimizer.plan_properties import DistributionKind
+from risingpy.optimizer.plan_size import MAX_OPERATORS
 from risingpy.types import BIGINT, INTEGER
 
 
@@ -109,8 +109,12 @@ def test_a_job_owns_all_its_state_tables(bench, t) -> None:
     assert len(set(ids)) == len(ids) == 1 + 1 + len(calls)  # the view, the backfill's progress, one per call
 
 
-def test_too_many_inputs_are_refused(bench, t) -> None:
-    counts = counted(bench.scan(t, "a"))
-    union = logical.Union((counts,) * (MAX_INPUTS + 1), counts.schema)
-    with pytest.raises(FeatureNotSupported, match="more than 32 inputs"):
-        bench.cut(bench.plan(union))
+def test_a_fragment_has_room_for_every_input_that_a_plan_may_have(bench, t) -> None:
+    assert MAX_OPERATORS < FIRST_TABLE_PORT == PORTS_PER_FRAGMENT // 2
+    counts = [counted(Filter(bench.scan(t, "a"), _equal_to(n))) for n in range(80)]
+    job = bench.cut(bench.plan(logical.Union(tuple(counts), counts[0].schema)))
+    assert max(len(fragment.inputs) for fragment in job.fragments) == 80
+
+
+def _equal_to(number: int) -> Call:
+    return Call("eq", (InputRef(0, INTEGER), Literal(number, INTEGER)), BOOLEAN)
