@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from risingpy.executors.exchange import FIRST_TABLE_PORT, PORTS_PER_FRAGMENT
+from risingpy.executors.expression.nodes import Call, InputRef, Literal
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.logical import AggCall, Aggregate, Field
+from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter
 from risingpy.optimizer.plan_aggregates import LocalAgg
 from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.optimizer.plan_size import MAX_OPERATORS
-from risingpy.types import BIGINT, INTEGER
+from risingpy.types import BIGINT, BOOLEAN, INTEGER
 
 
 def counted(input):
