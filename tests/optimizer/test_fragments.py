@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from risingpy.executors.exchange import FIRST_TABLE_PORT, PORTS_PER_FRAGMENT
+from risingpy.executors.expression.nodes import Call, InputRef, Literal
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.logical import AggCall, Aggregate, Field
+from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter
 from risingpy.optimizer.plan_aggregates import LocalAgg
 from risingpy.optimizer.plan_properties import DistributionKind
-from risingpy.types import BIGINT, INTEGER
+from risingpy.optimizer.plan_size import MAX_OPERATORS
+from risingpy.types import BIGINT, BOOLEAN, INTEGER
 
 
 def counted(input):
@@ -108,8 +111,12 @@ def test_a_job_owns_all_its_state_tables(bench, t) -> None:
     assert len(set(ids)) == len(ids) == 1 + 1 + len(calls)  # the view, the backfill's progress, one per call
 
 
-def test_a_fragment_may_have_many_inputs(bench, t) -> None:
-    counts = counted(bench.scan(t, "a"))
-    job = bench.cut(bench.plan(logical.Union((counts,) * 100, counts.schema)))
-    last = job.fragments[-1]
-    assert len(last.inputs) == 100
+def test_a_fragment_has_room_for_every_input_that_a_plan_may_have(bench, t) -> None:
+    assert MAX_OPERATORS < FIRST_TABLE_PORT == PORTS_PER_FRAGMENT // 2
+    counts = [counted(Filter(bench.scan(t, "a"), _equal_to(n))) for n in range(80)]
+    job = bench.cut(bench.plan(logical.Union(tuple(counts), counts[0].schema)))
+    assert max(len(fragment.inputs) for fragment in job.fragments) == 80
+
+
+def _equal_to(number: int) -> Call:
+    return Call("eq", (InputRef(0, INTEGER), Literal(number, INTEGER)), BOOLEAN)
