@@ -17,7 +17,7 @@ SETTLE_SECONDS = 30.0  # for what is still to be done: a purge, a compaction
 
 
 def assert_falls_idle(database: Database) -> None:
-    """Waits until no epoch has been committed for `QUIET_SECONDS`, and fails if that does not come.
+    """Waits until nothing is left to do and no epoch has been committed for `QUIET_SECONDS`; fails if that never comes.
 
     Epochs that only time asks for (filters on now()) are a second apart, at least: they are no failure.
     """
@@ -27,10 +27,11 @@ def assert_falls_idle(database: Database) -> None:
     seen, epochs = database.committed_epoch, 0
     while time.monotonic() < quiet_since + QUIET_SECONDS:
         time.sleep(0.02)
-        if database.committed_epoch != seen:
-            seen, epochs = database.committed_epoch, epochs + 1
+        state = database.state
+        if database.committed_epoch != seen or state.purge or state.compactions:
+            epochs += database.committed_epoch != seen
+            seen = database.committed_epoch
             quiet_since = time.monotonic()
-            state = database.state
             left = f"to purge {sorted(state.purge)}, to compact {dict(state.compactions)}, fresh {state.fresh_jobs}"
             assert quiet_since < began + SETTLE_SECONDS, f"{epochs} epochs of an idle database; {left}"
 
