@@ -19,7 +19,6 @@ STATEMENT_SHARE = 1 / 8  # one statement, unless `statement_memory` says otherwi
 QUERIES_SHARE = 1 / 4  # all statements that run, together
 WRITTEN_SHARE = 1 / 4  # the rows that a transaction writes: one epoch takes them all
 EPOCH_SHARE = 1 / 8  # what an operator collects in an epoch, on a shard
-PROCESS_SHARE = 1 / 2  # the server's own process: past it, the statement that has worked longest is ended
 
 _UNITS = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
 _TEXT = re.compile(r"(\d{1,15})\s*([a-z]*)", re.IGNORECASE)
@@ -67,9 +66,3 @@ def show_bytes(amount: int) -> str:
         if amount and amount % size == 0:
             return f"{amount // size}{name}"
     return f"{amount}B" if amount else "0"
-
-
-def resident_bytes() -> int:
-    """Of this process: what it has in memory of its own, without the pages of files that it maps."""
-    _, resident, shared, *_ = Path("/proc/self/statm").read_text().split()
-    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")

@@ -52,12 +52,6 @@ class Lease:
         with self._guard:
             self._instance.functions = register_further(self._instance.root, self._instance.functions)
 
-    def used(self) -> int:
-        """The bytes that DuckDB counts in the instance."""
-        with contextlib.closing(self._instance.root.cursor()) as cursor:
-            found = cursor.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchone()
-        return int(found[0] or 0) if found else 0
-
 
 class QueryEngines:
     """The instances of a server. For every thread."""

@@ -122,5 +122,5 @@ def test_a_cancel_is_seen_within_a_series(client: Client) -> None:
     client.run("SET statement_timeout = '300ms'")
     began = time.monotonic()
     with pytest.raises(SqlError, match="statement timeout"):
-        client.run("SELECT count(*) FROM generate_series(1, 10000000) AS a, generate_series(1, 1000) AS b WHERE a + b = 7")
+        client.run("SELECT count(*) FROM generate_series(1, 9000000) AS a, generate_series(1, 9000) AS b WHERE a = -b")
     assert time.monotonic() - began < 5
