@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import subprocess
@@ -19,8 +20,12 @@ from risingpy.executors.spark.java_output import JavaOutput
 from risingpy.java_home import use_java
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
+LOG = logging.getLogger(__name__)
+LAUNCHES = 3  # how often Java is started before its end counts as Spark's failure
 EPOCH_FORMAT = "risingpy_epochs"  # the name of the queries' source
 RETAINED = "50"  # finished jobs, stages and queries that Spark remembers
 
@@ -81,7 +86,6 @@ def start_session(settings: SparkSettings, run_dir: Path) -> tuple[SparkSession,
     ConfigError if the program that this runs in has a session of a cluster already.
     """
     from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     use_java(os.environ)
@@ -93,13 +97,27 @@ def start_session(settings: SparkSettings, run_dir: Path) -> tuple[SparkSession,
     conf.setAll(list(_configuration(settings, run_dir).items()))
     output = None
     if SparkContext._gateway is None:
-        gateway = launch_gateway(conf, {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT})  # type: ignore[no-untyped-call]
+        gateway = _launch_java(conf)
         output = JavaOutput(gateway.proc.stdout)
         SparkContext(conf=conf, gateway=gateway)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     require_local_master(str(session.sparkContext.master), "the master of the Spark session that is there")
     session.sparkContext.setLogLevel(settings.log_level)
     return session, output
+
+
+def _launch_java(conf: SparkConf) -> JavaGateway:
+    """PySpark forks this process, in which other threads are at work: a child may die before it has become Java."""
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    for _ in range(LAUNCHES - 1):
+        try:
+            return launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError as error:
+            LOG.warning("Java ended before Spark was there, and is started again: %s", error)
+    return launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
 
 
 def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
