@@ -128,6 +128,13 @@ def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [column.combine_chunks()])
 
 
+def with_values(column: pa.Array, rows: npt.NDArray[np.int64], values: pa.Array) -> pa.Array:
+    """The column with other values at `rows`; of nested types too, for which Arrow has no kernel that replaces."""
+    places = np.arange(len(column))
+    places[rows] = np.arange(len(column), len(column) + len(rows))
+    return pa.concat_arrays([column, values]).take(pa.array(places))
+
+
 def buffers_of(column: pa.Array | pa.ChunkedArray) -> ColumnBuffers:
     """The addresses of `column`; TypeError if no SQL type is stored so."""
     array = whole(column)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InternalError
+from risingpy.storage.column_buffers import with_values
 from risingpy.storage.row_encoding import decode_rows
 from risingpy.storage.table_schema import ColumnHistory, TableColumn
 from risingpy.types import BOOLEAN
@@ -42,17 +43,8 @@ def read_column(values: pa.BinaryArray, column: TableColumn, cast: Cast) -> pa.A
     old_rows = pc.sum(absent).as_py() or 0
     if not old_rows:
         return stored
-    return _filled(stored, absent, _before(values.filter(absent), column, history, cast))
-
-
-def _filled(stored: pa.Array, absent: pa.BooleanArray, before: pa.Array) -> pa.Array:
-    """`stored` with the values of `before`, in order, where `absent` is true."""
-    if not pa.types.is_nested(stored.type):
-        return pc.replace_with_mask(stored, absent, before)
-    # Arrow has no such kernel for structs, lists and maps.
-    places = np.arange(len(stored))
-    places[absent.to_numpy(zero_copy_only=False)] = np.arange(len(stored), len(stored) + len(before))
-    return pa.concat_arrays([stored, before]).take(pa.array(places))
+    (rows,) = np.nonzero(absent.to_numpy(zero_copy_only=False))
+    return with_values(stored, rows, _before(values.filter(absent), column, history, cast))
 
 
 def _before(rows: pa.BinaryArray, column: TableColumn, history: ColumnHistory, cast: Cast) -> pa.Array:

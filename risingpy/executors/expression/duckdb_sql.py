@@ -181,7 +181,8 @@ def _operands(call: Call) -> list[Expr]:
 
 def _written(call: Call, args: list[str]) -> str:
     """The call of arguments given as SQL, of which it may use any several times."""
-    if call.type.is_wide or any(arg.type.is_wide for arg in call.args):
+    # The fields of a row keep their own types.
+    if call.function != "row" and (call.type.is_wide or any(arg.type.is_wide for arg in call.args)):
         numbers = zip(args, call.args, strict=True)
         args = [cast(a, e.type, NUMERIC) if e.type.kind is TypeKind.NUMERIC else a for a, e in numbers]
         if call.function in COMPUTED:

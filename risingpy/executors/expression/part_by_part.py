@@ -20,7 +20,7 @@ from risingpy.executors.expression.arrow_functions import as_column, compile_arr
 from risingpy.executors.expression.chunk_query import FAILURES, by_arrow, raise_if_invalid, run, select_of, typed
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.sql_maps import OVER_ELEMENTS
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.column_buffers import whole, with_values
 
 _LEAST_TRIED = 4  # nodes: a smaller expression is not tried as a whole once more
 
@@ -147,7 +147,7 @@ class _Parts:
             if not len(rows):
                 break
             value = self._value(arg, chunk.take(rows), tried)
-            result = _replaced(result, rows, joined(result.take(pa.array(rows)), value))
+            result = with_values(result, rows, joined(result.take(pa.array(rows)), value))
         return result
 
     def _case(self, case: Case, chunk: pa.Table, tried: int) -> pa.Array:
@@ -157,15 +157,8 @@ class _Parts:
             given = chunk.take(rows)
             holds = pc.fill_null(self._value(condition, given, tried), False).to_numpy(zero_copy_only=False)
             if holds.any():
-                result = _replaced(result, rows[holds], self._value(value, given.filter(holds), tried))
+                result = with_values(result, rows[holds], self._value(value, given.filter(holds), tried))
             rows = rows[~holds]
             if not len(rows):
                 return result
-        return _replaced(result, rows, self._value(case.default, chunk.take(rows), tried))
-
-
-def _replaced(column: pa.Array, rows: np.ndarray, values: pa.Array) -> pa.Array:
-    """The column with other values at `rows`; for nested types too, for which Arrow has no kernel that replaces."""
-    places = np.arange(len(column))
-    places[rows] = np.arange(len(column), len(column) + len(rows))
-    return pa.concat_arrays([column, values]).take(pa.array(places))
+        return with_values(result, rows, self._value(case.default, chunk.take(rows), tried))

@@ -97,17 +97,25 @@ def _prepend(call: Call, args: list[str]) -> str:
 
 
 def _remove(call: Call, args: list[str]) -> str:
-    return f"list_filter({args[0]}, lambda item: item IS DISTINCT FROM {args[1]})"
+    item, removed = _compared(call, "item", args[1])
+    return f"list_filter({args[0]}, lambda item: {item} IS DISTINCT FROM {removed})"
 
 
 def _replace(call: Call, args: list[str]) -> str:
     array, old, new = args
-    changed = f"CASE WHEN item IS NOT DISTINCT FROM {old} THEN {new} ELSE item END"
+    item, replaced = _compared(call, "item", old)
+    changed = f"CASE WHEN {item} IS NOT DISTINCT FROM {replaced} THEN {new} ELSE item END"
     return f"list_transform({array}, lambda item: {changed})"
 
 
 def _distinct(call: Call, args: list[str]) -> str:
-    return f"list_filter({args[0]}, lambda item, place: list_position({args[0]}, item) = place)"
+    keys, (item,) = numbers_as_keys(args[0], call.type), _compared(call, "item")
+    return f"list_filter({args[0]}, lambda item, place: list_position({keys}, {item}) = place)"
+
+
+def _compared(call: Call, *elements: str) -> list[str]:
+    """Elements of the array that the call gives, as they are compared: 1.0 is 1.00."""
+    return [numbers_as_keys(element, call.type.element) for element in elements]
 
 
 def _trim(call: Call, args: list[str]) -> str:

@@ -15,7 +15,7 @@ from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameter
 from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
 from risingpy.executors.expression.signatures import AGGREGATES, SCALARS
-from risingpy.frontend.binder.aggregates import AggregateCall, OrderKey, make_aggregate
+from risingpy.frontend.binder.aggregates import AggregateCall, OrderKey, make_aggregate, where_counted
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
@@ -172,7 +172,7 @@ def _bound(binder: ExpressionBinder, written: WrittenCall) -> AggregateCall:
     if written.within is not None:
         keys = call.args[len(call.args) - len(written.within) :]
     else:
-        keys = tuple(inner.settled(key.this) for key in ordered)
+        keys = tuple(where_counted(inner.settled(key.this), condition) for key in ordered)
     order = tuple(
         OrderKey(expr, bool(key.args.get("desc")), bool(key.args.get("nulls_first")))
         for expr, key in zip(keys, ordered, strict=True)
@@ -188,7 +188,8 @@ def _users_aggregate(
     if function.kind is not FunctionKind.AGGREGATE:
         raise no_function(written.name, args, written.position)
     text = definition_text(function)
-    return AggregateCall(PYTHON_AGGREGATE, tuple(exprs), function.result, written.distinct, condition, definition=text)
+    given = tuple(where_counted(expr, condition) for expr in exprs)
+    return AggregateCall(PYTHON_AGGREGATE, given, function.result, written.distinct, condition, definition=text)
 
 
 def _arguments(inner: ExpressionBinder, written: WrittenCall) -> list[Operand]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.executors.expression.nodes import Expr, InputRef
+from risingpy.executors.expression.nodes import Call, Case, Expr, InputRef, Literal, Subquery
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
 from risingpy.executors.expression.signatures import AGGREGATES, Polymorphic
 from risingpy.frontend.binder.calls import fitting, no_function
 from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.optimizer.rewrite import is_volatile, walk
 from risingpy.types import SqlType, TypeKind, array_of
 
 
@@ -98,4 +99,17 @@ def make_aggregate(
         result = exprs[signature.args.index(result)].type
     # DISTINCT changes nothing for these, and the plainer call needs no set of seen values.
     keeps_distinct = distinct and signature.function not in ("min", "max", "bool_and", "bool_or")
+    exprs = tuple(where_counted(expr, condition) for expr in exprs)
     return AggregateCall(signature.function, exprs, result, keeps_distinct, condition)
+
+
+def where_counted(expr: Expr, condition: Expr | None) -> Expr:
+    """What a call reads, evaluated where its FILTER holds only: `sum(10 / x) FILTER (WHERE x <> 0)` does not fail.
+
+    Not where the condition costs much or may be another one the second time: a subquery, a volatile function.
+    """
+    if condition is None or not any(isinstance(part, Call) for part in walk(expr)):
+        return expr
+    if is_volatile(condition) or any(isinstance(part, Subquery) for part in walk(condition)):
+        return expr
+    return Case(((condition, expr),), Literal(None, expr.type), expr.type)

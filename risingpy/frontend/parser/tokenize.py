@@ -13,13 +13,14 @@ from itertools import pairwise
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from risingpy.errors import Check, SqlError, unchecked
+from risingpy.errors import Check, InvalidTextRepresentation, SqlError, unchecked
 from risingpy.frontend.parser.dialect import InterruptibleCore, RisingPyDialect
 from risingpy.frontend.parser.escape_strings import decode_escapes
 
 _DIALECT = RisingPyDialect()
 _KEYWORDS = _DIALECT.tokenizer_class.KEYWORDS
 _MISTAKEN = re.compile(r"\$\d+[^\s$]+\$|\d\.?[eE]\d+[+-]")
+_BIT_STRING = re.compile("[xXbB]'")
 # What may hold a dollar sign that is no parameter, or a number, comes first.
 _MISTAKES = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$
@@ -35,15 +36,17 @@ def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
     hundred tokens.
     """
     blanks = _ends_of_mistakes(sql)
+    text = _with_blanks(sql, blanks)
     core = _DIALECT.tokenizer()._core
     assert isinstance(core, InterruptibleCore)
     core.check = check
     try:
-        tokens = core.tokenize(_with_blanks(sql, blanks))
+        tokens = core.tokenize(text)
     except TokenError as error:
-        if isinstance(error.__cause__, SqlError):
-            raise error.__cause__ from None
-        raise
+        cause = _explained(error.__cause__, text, core._start)
+        if isinstance(cause, SqlError):
+            raise cause from None
+        raise error from cause
     for before, token in pairwise(tokens):
         if before.text == "@":  # sqlglot takes the word behind it for the name of a variable
             token.token_type = _KEYWORDS.get(token.text.upper(), token.token_type)
@@ -73,6 +76,20 @@ def end_of_name(sql: str, start: int) -> int:
 def with_blanks(sql: str) -> str:
     """The text with a blank behind each parameter and number where sqlglot needs it."""
     return _with_blanks(sql, _ends_of_mistakes(sql))
+
+
+def _explained(cause: BaseException | None, sql: str, start: int) -> BaseException | None:
+    """What is wrong with the token that begins at `start`, of which sqlglot says `cause`."""
+    text = sql[start:]
+    if isinstance(cause, IndexError):  # it steps over an opening quote that ends the text
+        quote = text[-1] if text[-1] in "'\"" else text
+        return ValueError(f"Missing {quote} from 0:{start}")
+    if isinstance(cause, TokenError) and _BIT_STRING.match(text):
+        digits, kind = ("0123456789abcdefABCDEF", "hexadecimal") if text[0] in "xX" else ("01", "binary")
+        wrong = next((each for each in text[2:].partition("'")[0] if each not in digits), None)
+        if wrong is not None:
+            return InvalidTextRepresentation(f'"{wrong}" is not a valid {kind} digit', position=start + 1)
+    return cause
 
 
 def _ends_of_mistakes(sql: str) -> list[int]:

@@ -207,7 +207,9 @@ class _Calls:
 
     def result(self, call: AggCall, keyed: _Keyed) -> Callable[[], Expr]:
         """A call as the query shows it."""
-        call = replace(call, order_by=keyed.sort_keys(call.order_by))
+        # What is DISTINCT is ordered by its arguments, as they are: array_agg tells 1.0 from 1.00.
+        if not call.distinct or call.function in _ORDERED_BY_LAST:
+            call = replace(call, order_by=keyed.sort_keys(call.order_by))
         if call.function in _ORDERED_BY_LAST:
             return self._add(replace(call, args=(*call.args[:-1], keyed.key(call.args[-1]))))
         if not call.distinct or not any(is_keyed(keyed.input.schema[arg].type) for arg in call.args):
