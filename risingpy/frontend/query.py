@@ -5,6 +5,7 @@ Constants and rows looked up by their whole key are answered without DuckDB: it 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,7 +39,12 @@ from risingpy.storage.storage_table import StorageTable
 ROWS_PER_BATCH = 65_536
 ROWS_PER_TEXT_BATCH = 8_192
 INTERRUPT_AGAIN_SECONDS = 0.05
-_TOO_LARGE = "Invalid Input Error: Arrow Appender"
+# How DuckDB's texts begin, which come as one of Arrow's errors too. Further in they may quote what users wrote.
+_INTERRUPTED = "INTERRUPT Error"
+_OUT_OF_MEMORY = re.compile(
+    r"Out of Memory Error|Invalid Input Error: (Arrow Appender"
+    r"|Python exception occurred while executing the UDF: (pyarrow\.lib\.)?(Arrow)?MemoryError\b)"
+)
 _ERRORS: dict[str, type[duckdb.Error]] = {
     "Conversion Error": duckdb.ConversionException,
     "Out of Range Error": duckdb.OutOfRangeException,
@@ -191,7 +197,7 @@ class BatchRunner:
             yield
         except (duckdb.Error, OSError, pa.ArrowException, MemoryError) as error:
             limits.look()
-            if "INTERRUPT" in str(error):
+            if str(error).startswith(_INTERRUPTED):
                 raise QueryCanceled("canceling statement due to user request") from error
             if _is_out_of_memory(error):
                 raise out_of_memory(_memory_detail(error), limits) from error
@@ -255,10 +261,9 @@ def _has_fixed_width(type_: pa.DataType) -> bool:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """DuckDB's refusal, Arrow's, and that of texts of more than 2 GB in one batch."""
-    text = str(error)
+    """DuckDB's refusal, Arrow's, that of one of our functions, and that of texts of more than 2 GB in one batch."""
     known = isinstance(error, duckdb.OutOfMemoryException | MemoryError)
-    return known or "Out of Memory Error" in text or text.startswith(_TOO_LARGE)
+    return known or _OUT_OF_MEMORY.match(str(error)) is not None
 
 
 def _memory_detail(error: Exception) -> str:

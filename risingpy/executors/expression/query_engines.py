@@ -40,10 +40,9 @@ class _Instance:
 
 @dataclass(slots=True)
 class Lease:
-    """A cursor for one statement, whose instance may take `limit` bytes."""
+    """A cursor for one statement."""
 
     cursor: duckdb.DuckDBPyConnection
-    limit: int
     _instance: _Instance
     _guard: threading.Lock
 
@@ -51,12 +50,6 @@ class Lease:
         """Makes functions known that SQL written since then needs."""
         with self._guard:
             self._instance.functions = register_further(self._instance.root, self._instance.functions)
-
-    def used(self) -> int:
-        """The bytes that DuckDB counts in the instance."""
-        with contextlib.closing(self._instance.root.cursor()) as cursor:
-            found = cursor.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchone()
-        return int(found[0] or 0) if found else 0
 
 
 class QueryEngines:
@@ -78,7 +71,7 @@ class QueryEngines:
             cursor = instance.idle.pop() if instance.idle else instance.root.cursor()
         kept = False
         try:
-            yield Lease(cursor, instance.limit, instance, self._guard)
+            yield Lease(cursor, instance, self._guard)
             kept = True
         finally:
             if not kept:

@@ -40,6 +40,19 @@ def test_past_its_memory_a_statement_ends_alone(client: Client, query: str) -> N
     assert client.run("SELECT * FROM t") == [(1, "a")]
 
 
+@pytest.mark.parametrize("text", ["INTERRUPT Error", "Out of Memory Error: x", "MemoryError"])
+def test_what_a_value_says_is_no_cancel_and_no_lack_of_memory(client: Client, text: str) -> None:
+    for i in range(2):  # the second time in a later batch, whose errors come through Arrow
+        with pytest.raises(SqlError) as error:
+            client.run(
+                "SELECT CASE WHEN g = $1 THEN $2 ELSE g::varchar END::int FROM generate_series(1, 100000) AS g",
+                i * 99_999 + 1, text,
+            )  # fmt: skip
+        assert error.value.sqlstate == "22P02"
+    for _ in range(2):
+        assert client.run("SELECT 1") == [(1,)]
+
+
 @pytest.mark.parametrize(
     ("query", "answer"),
     [
@@ -120,5 +133,5 @@ def test_a_cancel_is_seen_within_a_series(client: Client) -> None:
     client.run("SET statement_timeout = '300ms'")
     began = time.monotonic()
     with pytest.raises(SqlError, match="statement timeout"):
-        client.run("SELECT count(*) FROM generate_series(1, 10000000) AS a, generate_series(1, 1000) AS b WHERE a + b = 7")
+        client.run("SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 1000) b WHERE a + b = 7")
     assert time.monotonic() - began < 5
