@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -22,13 +23,14 @@ EPOCH_SHARE = 1 / 8  # what an operator collects in an epoch, on a shard
 
 _UNITS = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
 _TEXT = re.compile(r"(\d{1,15})\s*([a-z]*)", re.IGNORECASE)
-_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
 def server_memory() -> int:
     """In bytes. Raises ValueError if the environment has what is no amount of memory."""
-    told = os.environ.get(ENVIRONMENT_NAME)
-    return parse_bytes(told) if told else available_memory()
+    told = parse_bytes(os.environ.get(ENVIRONMENT_NAME) or "0")
+    return told or available_memory()
 
 
 def share_of_memory(share: float) -> int:
@@ -39,15 +41,31 @@ def share_of_memory(share: float) -> int:
 @cache
 def available_memory() -> int:
     """What the machine has, or less where a cgroup or a resource limit allows less."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for path in _CGROUP_LIMITS:
-        if path.exists():
-            text = path.read_text().strip()
-            limits += [int(text)] if text.isdecimal() else []
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *cgroup_limits(_CGROUPS, _OWN_CGROUPS)]
     for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
         soft, _ = resource.getrlimit(kind)
         limits += [] if soft == resource.RLIM_INFINITY else [soft]
     return min(limits)
+
+
+def cgroup_limits(mount: Path, own: Path) -> Iterator[int]:
+    """Those of the cgroups that the process is in, and of all around these; `own` tells which they are.
+
+    In a container it may tell the host's paths, which are not there: then the mount's root is the container's own.
+    """
+    for line in own.read_text().splitlines() if own.exists() else ():
+        _, controllers, place = line.split(":", 2)
+        if not controllers:  # version 2
+            root, name = mount, "memory.max"
+        elif "memory" in controllers.split(","):
+            root, name = mount / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        group = root / place.lstrip("/")
+        for path in (each / name for each in (group, *group.parents) if each.is_relative_to(root)):
+            text = path.read_text().strip() if path.exists() else ""
+            if text.isdecimal():  # else "max"
+                yield int(text)
 
 
 def parse_bytes(text: str, *, unit: str = "b") -> int:

@@ -42,8 +42,7 @@ def serve(config: ServeConfig, *, started: float) -> int:
     logging.getLogger("py4j").setLevel(logging.WARNING)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     stop = _stop_on_signals()
-    if config.memory:
-        os.environ[ENVIRONMENT_NAME] = str(config.memory)  # Spark's workers read it too
+    os.environ[ENVIRONMENT_NAME] = str(config.memory)  # Spark's workers read it too
     try:
         database = Database(config.data_dir.absolute(), parallelism=config.parallelism)
         runner = _make_runner(config, database)

@@ -13,13 +13,19 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
-from risingpy.errors import FeatureNotSupported, OutOfMemory, QueryCanceled, SqlError, StalePlan, UndefinedTable
+from risingpy.errors import FeatureNotSupported, OutOfMemory, SqlError, StalePlan, UndefinedTable
 from risingpy.executors.expression.duckdb_connection import translate_error
+from risingpy.executors.expression.duckdb_failures import (
+    INTERRUPT_AGAIN_SECONDS,
+    QUERY_FAILURES,
+    as_duckdb_error,
+    ended_by_limits,
+)
 from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.query_engines import Lease, QueryEngines
 from risingpy.executors.expression.sql_text import intervals_apart
-from risingpy.executors.statement_limits import StatementLimits, out_of_memory, working_for
+from risingpy.executors.statement_limits import StatementLimits, working_for
 from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.direct_rows import direct_lookup
 from risingpy.frontend.index_selection import find_index_lookups, use_indexes
@@ -37,13 +43,6 @@ from risingpy.storage.storage_table import StorageTable
 
 ROWS_PER_BATCH = 65_536
 ROWS_PER_TEXT_BATCH = 8_192
-INTERRUPT_AGAIN_SECONDS = 0.05
-_TOO_LARGE = "Invalid Input Error: Arrow Appender"
-_ERRORS: dict[str, type[duckdb.Error]] = {
-    "Conversion Error": duckdb.ConversionException,
-    "Out of Range Error": duckdb.OutOfRangeException,
-    "Invalid Input Error": duckdb.InvalidInputException,
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,13 +188,11 @@ class BatchRunner:
     def _translated(self, limits: StatementLimits) -> Iterator[None]:
         try:
             yield
-        except (duckdb.Error, OSError, pa.ArrowException, MemoryError) as error:
-            limits.look()
-            if "INTERRUPT" in str(error):
-                raise QueryCanceled("canceling statement due to user request") from error
-            if _is_out_of_memory(error):
-                raise out_of_memory(_memory_detail(error), limits) from error
-            translated = translate_error(_as_duckdb_error(error))
+        except QUERY_FAILURES as error:
+            ended = ended_by_limits(error, limits)
+            if ended is not None:
+                raise ended from error
+            translated = translate_error(as_duckdb_error(error))
             if isinstance(translated, OutOfMemory):
                 translated.hint = limits.hint
             raise translated from error
@@ -235,15 +232,6 @@ def _check_versions(plan: LogicalPlan, snapshot: Snapshot) -> None:
         _check_versions(each, snapshot)
 
 
-def _as_duckdb_error(error: Exception) -> duckdb.Error:
-    """DuckDB's error, which comes as one of Arrow's where it happens behind the first batch."""
-    if isinstance(error, duckdb.Error):
-        return error
-    text = str(error)
-    found = next((kind for name, kind in _ERRORS.items() if text.startswith(name)), duckdb.Error)
-    return found(text)
-
-
 def _rows_per_batch(schema: Schema) -> int:
     """Fewer where a row may be large: a batch is in memory whole, and DuckDB does not count it."""
     return ROWS_PER_BATCH if all(_has_fixed_width(field.type.arrow) for field in schema) else ROWS_PER_TEXT_BATCH
@@ -252,19 +240,6 @@ def _rows_per_batch(schema: Schema) -> int:
 def _has_fixed_width(type_: pa.DataType) -> bool:
     varies = pa.types.is_string(type_) or pa.types.is_binary(type_) or pa.types.is_nested(type_)
     return not varies
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """DuckDB's refusal, Arrow's, and that of texts of more than 2 GB in one batch."""
-    text = str(error)
-    known = isinstance(error, duckdb.OutOfMemoryException | MemoryError)
-    return known or "Out of Memory Error" in text or text.startswith(_TOO_LARGE)
-
-
-def _memory_detail(error: Exception) -> str:
-    """DuckDB's first sentence, which says what it wanted."""
-    line = (str(error).splitlines() or [""])[0]
-    return line.removeprefix("Out of Memory Error: ").removeprefix("Invalid Input Error: ") or "an allocation failed"
 
 
 def _scan_schema(relation: Relation, columns: Sequence[int]) -> pa.Schema:

@@ -75,8 +75,11 @@ _KINDS: tuple[type[SqlError], ...] = (
 
 
 def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
-    """A new connection with our functions. Its cursors share them."""
-    connection = duckdb.connect(":memory:", config={"threads": threads})
+    """A new connection with our functions. Its cursors share them.
+
+    It spills nothing until it is told a directory: DuckDB's own choice is `.tmp` where the process was started.
+    """
+    connection = duckdb.connect(":memory:", config={"threads": threads, "temp_directory": ""})
     connection.execute("SET TimeZone = 'UTC'")
     register_functions(connection)
     return connection

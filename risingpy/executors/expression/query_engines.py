@@ -24,7 +24,7 @@ from risingpy.executors.expression.duckdb_functions import register_further
 from risingpy.memory import QUERIES_SHARE, share_of_memory
 
 SPILL_DIRECTORY = "spill"
-_LEAST_MEMORY = 32 << 20  # a scan, a small sort and a small join go with it
+LEAST_MEMORY = 32 << 20  # a scan, a small sort and a small join go with it
 _MOST_INSTANCES = 16
 _SPILL_SHARE = 0.5  # of the disk's free space, so that the log and the state have room
 
@@ -40,10 +40,9 @@ class _Instance:
 
 @dataclass(slots=True)
 class Lease:
-    """A cursor for one statement, whose instance may take `limit` bytes."""
+    """A cursor for one statement."""
 
     cursor: duckdb.DuckDBPyConnection
-    limit: int
     _instance: _Instance
     _guard: threading.Lock
 
@@ -72,7 +71,7 @@ class QueryEngines:
             cursor = instance.idle.pop() if instance.idle else instance.root.cursor()
         kept = False
         try:
-            yield Lease(cursor, instance.limit, instance, self._guard)
+            yield Lease(cursor, instance, self._guard)
             kept = True
         finally:
             if not kept:
@@ -99,7 +98,7 @@ class QueryEngines:
                 self._instances.append(made)
         with self._guard:
             left = self._memory - sum(instance.limit for instance in self._instances if instance.users)
-            limit = max(_LEAST_MEMORY, min(wanted, left // 2))
+            limit = max(LEAST_MEMORY, min(wanted, left // 2))
             instance = self._least_used()
             assert instance is not None
             if not instance.users and instance.limit != limit:

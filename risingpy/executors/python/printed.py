@@ -27,6 +27,7 @@ class PrintedText:
         self._pipe = pipe
         self._left = LOGGED_BYTES
         self._dropped = 0
+        self._of = ""  # the function that printed last
         self._since = time.monotonic()
         self._thread = threading.Thread(target=self._read, name="printed", daemon=True)
         self._thread.start()
@@ -43,6 +44,9 @@ class PrintedText:
 
     def _take(self, data: bytes) -> None:
         now = time.monotonic()
+        if self._of != self.function:
+            self._tell_dropped()
+            self._of = self.function
         if now - self._since > PERIOD_SECONDS:
             self._tell_dropped()
             self._left, self._since = LOGGED_BYTES, now
@@ -51,9 +55,9 @@ class PrintedText:
         self._dropped += len(data) - len(logged)
         if logged:
             text = logged.decode(errors="replace").rstrip("\n")
-            LOG.warning("function %s prints: %s", self.function, text.replace("\n", "\n    "))
+            LOG.warning("function %s prints: %s", self._of, text.replace("\n", "\n    "))
 
     def _tell_dropped(self) -> None:
         if self._dropped:
-            LOG.warning("function %s printed %d bytes more", self.function, self._dropped)
+            LOG.warning("function %s printed %d bytes more", self._of, self._dropped)
             self._dropped = 0

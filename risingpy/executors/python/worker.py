@@ -114,7 +114,10 @@ def main() -> None:
         answered, columns = answer(header, batches)
         # A thread that goes on would work beside another function, perhaps another user's.
         worn = threading.active_count() > 1
-        write_message(answers, {**answered, "call": header["call"], "worn": worn}, columns)
+        try:
+            write_message(answers, {**answered, "call": header["call"], "worn": worn}, columns)
+        except BrokenPipeError:  # nobody waits for it: the server has ended, or has given this call up
+            os._exit(1)
 
 
 if __name__ == "__main__":

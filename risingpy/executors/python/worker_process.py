@@ -96,7 +96,7 @@ class _Worker:
         def read(size: int) -> bytes:
             data = bytearray()
             while len(data) < size:
-                _wait([answers], [], deadline)
+                _wait(answers, select.POLLIN, deadline)
                 piece = os.read(answers, min(size - len(data), _PIECE))
                 if not piece:
                     raise EOFError
@@ -124,22 +124,23 @@ class _StaleAnswer(ValueError):
     """A process answered for an earlier call: a function that ran in it before has forked it."""
 
 
-def _wait(reading: list[int], writing: list[int], deadline: float) -> None:
-    """Until one of them is ready. Raises TimeoutError at the deadline, QueryCanceled at a cancel."""
+def _wait(descriptor: int, event: int, deadline: float) -> None:
+    """Until it is ready for `event`, or hung up. Raises TimeoutError at the deadline, QueryCanceled at a cancel."""
+    poller = select.poll()
+    poller.register(descriptor, event)
     while True:
         look()
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        ready = select.select(reading, writing, [], min(left, _LOOKS_EVERY_SECONDS))
-        if ready[0] or ready[1]:
+        if poller.poll(min(left, _LOOKS_EVERY_SECONDS) * 1000):
             return
 
 
 def _send(descriptor: int, data: bytes | pa.Buffer, deadline: float) -> None:
     rest = memoryview(data)
     while rest:
-        _wait([], [descriptor], deadline)
+        _wait(descriptor, select.POLLOUT, deadline)
         try:
             rest = rest[os.write(descriptor, rest[:_PIECE]) :]
         except BlockingIOError:

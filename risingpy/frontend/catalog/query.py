@@ -56,7 +56,7 @@ class SystemCatalog:
 
     def __init__(self, session: ClientSession) -> None:
         self._session = session
-        self._queries = SystemQueries(self, self._state)
+        self._queries = SystemQueries(self, self._state, session.limits)
         self._running = ""
         self.user = session.startup.user
         self.process_id = session.startup.process_id

@@ -21,7 +21,15 @@ from risingpy.errors import (
     WrongObjectType,
 )
 from risingpy.executors.expression.duckdb_connection import translate_error
+from risingpy.executors.expression.duckdb_failures import (
+    INTERRUPT_AGAIN_SECONDS,
+    QUERY_FAILURES,
+    as_duckdb_error,
+    ended_by_limits,
+)
+from risingpy.executors.expression.query_engines import LEAST_MEMORY
 from risingpy.executors.expression.sql_text import ERROR_MARK
+from risingpy.executors.statement_limits import StatementLimits
 from risingpy.frontend.catalog.column_types import COLUMN_TYPES
 from risingpy.frontend.catalog.object_identifiers import Naming, register_names
 from risingpy.frontend.catalog.parameters import ParameterType, parameter_types
@@ -91,6 +99,7 @@ _SYSTEM_OIDS = {
 }
 # PostgreSQL's division of integers; no access to Python's variables; and no way to change that.
 _SETTINGS = "SET integer_division = true; SET python_enable_replacements = false; SET lock_configuration = true"
+ROWS_PER_BATCH = 2_048  # they are counted as they come
 _INPUTS = {
     "UINT32": "oid",
     "INT16": "smallint",
@@ -132,10 +141,16 @@ class SystemQuery:
 class SystemQueries:
     """A session's system queries. Used by one thread, except `interrupt`."""
 
-    def __init__(self, session: SessionFacts, state: Callable[[], SystemState]) -> None:
+    def __init__(
+        self, session: SessionFacts, state: Callable[[], SystemState], limits: Callable[[], StatementLimits]
+    ) -> None:
+        """`limits` are those of the statement that runs."""
         self._session = session
         self._state = state
+        self._limits = limits
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._memory = 0  # the connection's limit
+        self._running: object | None = None  # stands for the query that runs
         self._guard = threading.Lock()  # it is not closed while another thread interrupts it
 
     def prepare(self, sql: str, parameter_oids: Sequence[int]) -> SystemQuery:
@@ -150,12 +165,28 @@ class SystemQueries:
     def execute(self, query: SystemQuery, parameters: Sequence[object]) -> pa.Table:
         """The whole answer, its columns in the types of `query.columns`."""
         rewritten = rewrite(query.tree, self._session, parameters, query.declared, execute=True)
-        try:
-            answer = self._connect(rewritten).sql(rewritten.sql).to_arrow_table()
-        except duckdb.Error as error:
-            raise _translated(error) from None
+        answer = self._answer(rewritten)
         columns = [self._column(answer.column(i), column) for i, column in enumerate(query.columns)]
         return pa.Table.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
+
+    def _answer(self, rewritten: Rewritten) -> pa.Table:
+        limits, batches, size = self._limits(), [], 0
+        with self._guard:
+            self._running = object()
+        try:
+            limits.look()  # a cancel that came earlier has found nothing to interrupt
+            reader = self._connect(rewritten).sql(rewritten.sql).to_arrow_reader(ROWS_PER_BATCH)
+            for batch in reader:
+                size += batch.nbytes
+                limits.check(size, "the statement's rows")
+                limits.look()
+                batches.append(batch)
+            return pa.Table.from_batches(batches, reader.schema)
+        except QUERY_FAILURES as error:
+            raise ended_by_limits(error, limits) or _translated(as_duckdb_error(error)) from None
+        finally:
+            with self._guard:
+                self._running = None
 
     def _column(self, values: pa.ChunkedArray, column: ResultColumn) -> pa.ChunkedArray:
         if column.of_functions:
@@ -168,8 +199,18 @@ class SystemQueries:
     def interrupt(self) -> None:
         """Ends a running query. From any thread."""
         with self._guard:
-            if self._connection is not None:
-                self._connection.interrupt()
+            running = self._running
+        self._interrupt(running)
+
+    def _interrupt(self, running: object | None) -> None:
+        """Again and again until it has ended."""
+        with self._guard:
+            if running is None or self._running is not running or self._connection is None:
+                return
+            self._connection.interrupt()
+        again = threading.Timer(INTERRUPT_AGAIN_SECONDS, self._interrupt, (running,))
+        again.daemon = True
+        again.start()
 
     def close(self) -> None:
         with self._guard:
@@ -191,9 +232,16 @@ class SystemQueries:
 
     def _connect(self, rewritten: Rewritten) -> duckdb.DuckDBPyConnection:
         """The connection, with the relations that the query reads as they are now."""
+        memory = self._limits().memory
+        if self._connection is not None and memory != self._memory:
+            self.close()  # its configuration is locked
         if self._connection is None:
+            self._memory = memory
             # Nothing of the machine or of this process may be read through a system query.
-            made = duckdb.connect(":memory:", config={"threads": 1, "enable_external_access": False})
+            made = duckdb.connect(
+                ":memory:",
+                config={"threads": 1, "enable_external_access": False, "memory_limit": f"{max(memory, LEAST_MEMORY)}B"},
+            )
             register_patterns(made)
             register_names(made, Naming(lambda: self._session.database_name, lambda: all_schemas(self._state())))
             made.execute(_SETTINGS)

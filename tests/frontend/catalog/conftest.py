@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from risingpy.executors.statement_limits import StatementLimits
 from risingpy.frontend.catalog.system_query import SystemQueries
 from risingpy.frontend.catalog.system_relation import Progress, Setting, SystemState
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
@@ -93,7 +94,7 @@ class Asked:
 
     def __init__(self) -> None:
         self.facts = Facts()
-        self.queries = SystemQueries(self.facts, lambda: STATE)
+        self.queries = SystemQueries(self.facts, lambda: STATE, lambda: StatementLimits(1 << 30))
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[object, ...]]:
         query = self.queries.prepare(sql, ())

@@ -42,6 +42,34 @@ def test_past_its_memory_a_statement_ends_alone(client: Client, query: str) -> N
 
 
 @pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT array_agg(a.attname || b.attname) FROM pg_attribute a, pg_attribute b, pg_attribute c",
+        "SELECT a.attname || b.attname FROM pg_attribute a, pg_attribute b, pg_type c",
+    ],
+)
+def test_queries_of_the_catalog_have_the_limit_of_their_statement(client: Client, query: str) -> None:
+    client.run("SET statement_memory = '64MB'")
+    with pytest.raises(OutOfMemory):
+        client.run(query)
+    client.run("SET statement_memory = '128MB'")
+    assert client.run("SELECT count(*) FROM pg_namespace WHERE nspname = 'public'") == [(1,)]
+
+
+@pytest.mark.parametrize("text", ["INTERRUPT Error", "Out of Memory Error: x", "MemoryError"])
+def test_what_a_value_says_is_no_cancel_and_no_lack_of_memory(client: Client, text: str) -> None:
+    for i in range(2):  # the second time in a later batch, whose errors come through Arrow
+        with pytest.raises(SqlError) as error:
+            client.run(
+                "SELECT CASE WHEN g = $1 THEN $2 ELSE g::varchar END::int FROM generate_series(1, 100000) AS g",
+                i * 99_999 + 1, text,
+            )  # fmt: skip
+        assert error.value.sqlstate == "22P02"
+    for _ in range(2):
+        assert client.run("SELECT 1") == [(1,)]
+
+
+@pytest.mark.parametrize(
     ("query", "answer"),
     [
         ("SELECT count(*) FROM generate_series(1, 100000000)", 100000000),
