@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
 from risingpy.errors import Check, FeatureNotSupported, unchecked
 from risingpy.frontend.parser.expression_parser import ExpressionParser
+from risingpy.frontend.parser.literal_list import LITERALS, end_of_literals
 
 _STRINGS = (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING)
 _LINE_END = re.compile(r"[\n\r]")
@@ -227,6 +228,12 @@ class InterruptibleCore(TokenizerCore):
         super()._add(token_type, text)
         if not len(self.tokens) & (TOKENS_PER_CHECK - 1):
             self.check()
+        if token_type is TokenType.L_PAREN and len(self.tokens) > 1 and self.tokens[-2].token_type is TokenType.IN:
+            end = end_of_literals(self.sql, self._current)
+            if end is not None:
+                self._start = self._current
+                self._skip_to(end)
+                super()._add(LITERALS)
 
     def _scan_comment(self, comment_start: str) -> bool:
         """A comment's text is dropped: nobody reads it. Those in `/* */` nest."""
