@@ -136,6 +136,8 @@ class _Compiler:
         """A long list is joined in a SELECT inside, if there may be one: nothing of it then stands in a lambda."""
         joined = self._tree.has_layers
         operand = self.piece(call.args[0], guard)
+        if joined and not operand.simple:  # what a join compares is computed for all rows, whatever CASE is around it
+            operand = self._tree.bound(operand, guard)
         found = self._tree.applied(
             lambda args: literal_lists.written(call, args[0], joined=joined), [operand], guard, safe=True
         )

@@ -1,4 +1,4 @@
-"""`x IN (…)` with a long list of plain numbers or texts, which the parser hands over as one text."""
+"""`x IN (…)` with a long list of plain numbers, texts or parameters, which the parser hands over as one text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.parser.literal_list import LiteralList, items_of
 from risingpy.types import INTEGER, UNKNOWN, SqlType, TypeKind
 
+MakeParameter = Callable[[int, int], Expr]
 Compare = Callable[[Sequence[Operand]], Expr]
 _INTEGERS = range(-(1 << 31), 1 << 31)
 
 
-def bound_list(tree: LiteralList, coercer: Coercer, compare: Compare) -> Expr:
+def bound_list(tree: LiteralList, coercer: Coercer, parameter: MakeParameter, compare: Compare) -> Expr:
     """The test; `compare` makes the call of "in" with some of the items. What does not become constants stays one."""
-    items = _operands(tree)
+    items = _operands(tree, parameter)
     # One item of each type settles the type of all.
     call = compare(list({item.type: item for item in reversed(items)}.values()))
     assert isinstance(call, Call)
@@ -29,11 +30,14 @@ def bound_list(tree: LiteralList, coercer: Coercer, compare: Compare) -> Expr:
     return compare(items) if values is None else in_list(operand, values, target)
 
 
-def _operands(tree: LiteralList) -> list[Operand]:
+def _operands(tree: LiteralList, parameter: MakeParameter) -> list[Operand]:
     texts, starts = items_of(str(tree.this))
     first = position_of(tree)
+    literals: Sequence[Expr]
     if texts[0].startswith("'"):
-        literals = [Literal(text[1:-1].replace("''", "'"), UNKNOWN) for text in texts]
+        literals: list[Expr] = [Literal(text[1:-1].replace("''", "'"), UNKNOWN) for text in texts]
+    elif texts[0].startswith("$"):
+        literals = [parameter(int(text[1:]), first + start) for text, start in zip(texts, starts, strict=True)]
     elif "." not in tree.this and all(len(text) < 19 and int(text) in _INTEGERS for text in texts):
         literals = [Literal(int(text), INTEGER) for text in texts]
     else:

@@ -75,7 +75,7 @@ def in_list(binder: ExpressionBinder, tree: exp.In) -> Expr:
 
     match tree.expressions:
         case [LiteralList() as items]:
-            return bound_list(items, binder.context.coercer, compare)
+            return bound_list(items, binder.context.coercer, binder.parameter, compare)
         case items:
             return compare([binder.bind(item) for item in items])
 

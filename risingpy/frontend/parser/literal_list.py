@@ -1,4 +1,4 @@
-"""Long lists of constants, `IN (1, 2, …)`: one token, one node. A tree of each item would take longest of all."""
+"""Long lists of constants or parameters, `IN (1, 2, …)`: one token. A tree of each takes longest of all."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LITERALS = TokenType.HIVE_TOKEN_STREAM  # of the items' text; no SQL that we rea
 SHORTEST = 32  # items; shorter lists are read as everything else
 _NUMBER = r"-?\d++(?:\.\d++)?+"
 _TEXT = r"'[^']*+(?:''[^']*+)*+'"
-_LISTS = [
-    re.compile(rf"(?:\s*+{item}\s*+,){{{SHORTEST - 1},}}+\s*+{item}\s*+(?=\))") for item in (_NUMBER, _TEXT)
-]
-_ITEMS = re.compile(f"{_NUMBER}|{_TEXT}")
+_PARAMETER = r"\$\d++"
+_KINDS = (_NUMBER, _TEXT, _PARAMETER)
+_LISTS = [re.compile(rf"(?:\s*+{item}\s*+,){{{SHORTEST - 1},}}+\s*+{item}\s*+(?=\))") for item in _KINDS]
+_ITEMS = re.compile("|".join(_KINDS[::-1]))
 
 
 class LiteralList(exp.Expression):
-    """`this` is the text of the items: all numbers, or all plain texts."""
+    """`this` is the text of the items: all numbers, all plain texts, or all parameters."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
