@@ -277,6 +277,13 @@ class StatementTooComplex(SqlError):
         super().__init__(message, **fields)
 
 
+class TooManyConditions(StatementTooComplex):
+    """The statement has an AND, an OR or a CASE of too many parts: compare with a list, or join with a table."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, hint="Compare with a list (x IN (…)), or join with a table that has the values.")
+
+
 class QueryCanceled(SqlError):
     """The client, or a timeout, ended the statement."""
 

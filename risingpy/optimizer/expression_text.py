@@ -62,6 +62,9 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
             return _call_text(expression.function, [expression_text(value, columns), inside])
         case Call("numeric_key", (number,)):
             return expression_text(number, columns)
+        case Call("in_list", (operand, Literal(tuple(values), type_))):
+            items = [expression_text(_number_of_key(Literal(value, type_.element)), ()) for value in values]
+            return f"({expression_text(operand, columns)} IN ({', '.join(items)}))"
         case Call() if any(isinstance(arg, Call) and arg.function == "numeric_key" for arg in expression.args):
             shown = [expression_text(_number_of_key(arg), columns) for arg in expression.args]
             return _call_text(expression.function, shown)

@@ -15,7 +15,7 @@ from typing import TypeAlias, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.executors.expression import functions, numeric_arithmetic
+from risingpy.executors.expression import functions, literal_lists, numeric_arithmetic
 from risingpy.executors.expression.functions import FUNCTIONS, python_functions
 from risingpy.executors.expression.functions.wide_numbers import COMPUTED, of_numbers, to_narrow
 from risingpy.executors.expression.nodes import (
@@ -150,6 +150,9 @@ def _call(call: Call) -> Evaluate | None:
         return _python(call)
     if call.function == "field":
         return _field(call)
+    if call.function == "in_list":
+        operand = compile_arrow(call.args[0])
+        return None if operand is None else literal_lists.by_arrow(call, operand)
     function = _function(call)
     args = [compile_arrow(arg) for arg in call.args]
     if function is None or None in args or all(isinstance(arg, Literal) for arg in call.args):

@@ -13,6 +13,7 @@ from functools import partial
 from typing import assert_never
 
 from risingpy.errors import InternalError
+from risingpy.executors.expression import literal_lists
 from risingpy.executors.expression.functions import FUNCTIONS, python_functions
 from risingpy.executors.expression.functions.wide_numbers import COMPUTED
 from risingpy.executors.expression.nodes import (
@@ -122,12 +123,25 @@ class _Compiler:
         if call.function in IN_TURN:
             as_condition = call.function == "coalesce"
             return in_turn(call.function, _operands(call), self.piece, self._tree, guard, as_condition=as_condition)
+        if call.function == "in_list":
+            return self._in_list(call, guard)
         if call.function in OVER_ELEMENTS:
             return self._over_elements(call, guard)
         if call.type.is_float and any(call.function in operators for operators in FLOAT_CHAINS):
             return self._float_chain(call, guard)
         args = [self.piece(arg, guard) for arg in call.args]
         return self._tree.applied(partial(_written, call), args, guard, safe=call.function in _SAFE)
+
+    def _in_list(self, call: Call, guard: Guard | None) -> Piece:
+        """A long list is joined in a SELECT inside, if there may be one: nothing of it then stands in a lambda."""
+        joined = self._tree.has_layers
+        operand = self.piece(call.args[0], guard)
+        if joined and not operand.simple:  # what a join compares is computed for all rows, whatever CASE is around it
+            operand = self._tree.bound(operand, guard)
+        found = self._tree.applied(
+            lambda args: literal_lists.written(call, args[0], joined=joined), [operand], guard, safe=True
+        )
+        return self._tree.bound(found, guard) if joined else found
 
     def _over_elements(self, call: Call, guard: Guard | None) -> Piece:
         """A function that is given a function, whose body stays where it is: it reads a lambda's parameter."""

@@ -200,7 +200,10 @@ class ExpressionBinder:
         return Literal(None, UNKNOWN)
 
     def _parameter(self, tree: exp.Parameter) -> Expr:
-        index, position = int(tree.this.name), position_of(tree)
+        return self.parameter(int(tree.this.name), position_of(tree))
+
+    def parameter(self, index: int, position: int) -> Expr:
+        """`$index`, which is of a type that is known or is to be found out."""
         if index == 0:
             raise SyntaxError_("there is no parameter $0", position=position)
         return Parameter(index, self.context.parameters.type_of(index, position))

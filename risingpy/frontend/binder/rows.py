@@ -15,7 +15,9 @@ from risingpy.executors.expression.nodes import Call, Expr
 from risingpy.frontend.binder.calls import Calls
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINARY, BINDERS, COMPARISONS, NULL_TESTS, ExpressionBinder
+from risingpy.frontend.binder.literal_lists import bound_list
 from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.parser.literal_list import LiteralList
 from risingpy.types import BOOLEAN, TypeKind
 
 _STRICT = {"<=": "<", ">=": ">"}
@@ -61,13 +63,21 @@ def in_list(binder: ExpressionBinder, tree: exp.In) -> Expr:
     """`x IN (…)` with a list of values."""
     if row_fields(tree.this) is not None:
         return _row_in(binder, tree)
-    operand, items = binder.bind(tree.this), [binder.bind(item) for item in tree.expressions]
-    kinds = {item.type.kind for item in (operand, *items)} - {TypeKind.UNKNOWN}
-    if len(kinds) > 1:
-        # Each item must compare with the operand; this raises "operator does not exist" where one does not.
-        for item in items:
-            binder.calls.operator("=", [operand, item], position_of(tree))
-    return binder.calls.form("IN", [operand, *items], "IN")
+    operand = binder.bind(tree.this)
+
+    def compare(items: Sequence[Operand]) -> Expr:
+        kinds = {item.type.kind for item in (operand, *items)} - {TypeKind.UNKNOWN}
+        if len(kinds) > 1:
+            # Each item must compare with the operand; this raises "operator does not exist" where one does not.
+            for item in items:
+                binder.calls.operator("=", [operand, item], position_of(tree))
+        return binder.calls.form("IN", [operand, *items], "IN")
+
+    match tree.expressions:
+        case [LiteralList() as items]:
+            return bound_list(items, binder.context.coercer, binder.parameter, compare)
+        case items:
+            return compare([binder.bind(item) for item in items])
 
 
 def _row_in(binder: ExpressionBinder, tree: exp.In) -> Expr:

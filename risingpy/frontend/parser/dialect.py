@@ -15,12 +15,15 @@ from sqlglot.errors import ParseError
 from sqlglot.parser import Parser as BaseParser
 from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
-from risingpy.errors import Check, FeatureNotSupported, unchecked
+from risingpy.errors import Check, FeatureNotSupported, TooManyConditions, unchecked
 from risingpy.frontend.parser.expression_parser import ExpressionParser
+from risingpy.frontend.parser.literal_list import LITERALS, end_of_literals
+from risingpy.nesting import MAX_CONDITIONS
 
 _STRINGS = (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING)
 _LINE_END = re.compile(r"[\n\r]")
 _COMMENT_MARK = re.compile(r"/\*|\*/")
+_CONDITIONS = (TokenType.AND, TokenType.OR, TokenType.WHEN)
 COMMA_JOIN = "comma"  # meta key of a Join written as a comma
 TOKENS_PER_CHECK = 256  # a power of two: how many are read between two looks whether the statement was cancelled
 CHANGELOG = "changelog"  # meta key of a CTE that is written `name AS changelog FROM table`
@@ -216,17 +219,30 @@ class QueryParser(ExpressionParser):
 class InterruptibleCore(TokenizerCore):
     """sqlglot's tokenizer, which can be stopped, and which does not read comments character by character."""
 
-    __slots__ = ("check",)
+    __slots__ = ("check", "conditions")
 
     def __init__(self, other: TokenizerCore) -> None:
         for name in TokenizerCore.__slots__:
             setattr(self, name, getattr(other, name))
         self.check: Check = unchecked
+        self.conditions = 0  # of the statement so far
 
     def _add(self, token_type: TokenType, text: str | None = None) -> None:
         super()._add(token_type, text)
+        if token_type in _CONDITIONS:
+            self.conditions += 1
+            if self.conditions > MAX_CONDITIONS:
+                raise TooManyConditions(f"more than {MAX_CONDITIONS:,} AND, OR and WHEN are too complex")
+        elif token_type is TokenType.SEMICOLON:
+            self.conditions = 0
         if not len(self.tokens) & (TOKENS_PER_CHECK - 1):
             self.check()
+        if token_type is TokenType.L_PAREN and len(self.tokens) > 1 and self.tokens[-2].token_type is TokenType.IN:
+            end = end_of_literals(self.sql, self._current)
+            if end is not None:
+                self._start = self._current
+                self._skip_to(end)
+                super()._add(LITERALS)
 
     def _scan_comment(self, comment_start: str) -> bool:
         """A comment's text is dropped: nobody reads it. Those in `/* */` nest."""

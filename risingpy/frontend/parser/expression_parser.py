@@ -16,6 +16,7 @@ from sqlglot.parsers.risingwave import RisingWaveParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from risingpy.frontend.parser.keywords import RESERVED
+from risingpy.frontend.parser.literal_list import LITERALS, LiteralList
 from risingpy.frontend.parser.nested_parser import NestedParser
 from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT
 
@@ -206,6 +207,11 @@ class ExpressionParser(NestedParser):
         if kind is TokenType.IN:
             if self._curr.token_type is not TokenType.L_PAREN:
                 self.raise_error("( expected")
+            if self._next.token_type is LITERALS:
+                items = self._at(LiteralList(this=self._next.text), self._next)
+                self._advance(2)
+                self._expect(TokenType.R_PAREN)
+                return self._at(exp.In(this=left, expressions=[items]), token)
             test = self._parse_in(left)
             if not test.args.get("query") and not test.expressions:
                 self.raise_error("expression expected")

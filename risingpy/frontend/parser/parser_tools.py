@@ -9,6 +9,9 @@ from sqlglot import exp
 from sqlglot.parsers.risingwave import RisingWaveParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from risingpy.errors import TooManyConditions
+from risingpy.nesting import MAX_TERMS
+
 START = "start"  # meta key: where a node's own token begins, counted in characters from 0
 TYPE_TEXT = "type_text"  # meta key of a DataType: the type as written
 
@@ -20,12 +23,21 @@ class ParserTools(RisingWaveParser):
     """sqlglot's parser with a few verbs of ours."""
 
     def _left_associative(self, kinds: dict[TokenType, type[exp.Expr]], operand: Operand) -> exp.Expr | None:
-        left = operand()
+        left, terms = operand(), 1
         while left is not None and self._curr.token_type in kinds:
             token = self._curr
             self._advance()
             left = self._at(kinds[token.token_type](this=left, expression=self._needed(operand)), token)
+            terms += 1
+            if terms > MAX_TERMS:
+                raise TooManyConditions(f"an expression of more than {MAX_TERMS:,} terms is too complex")
         return left
+
+    def _parse_case(self) -> exp.Expr | None:
+        case = super()._parse_case()
+        if case is not None and len(case.args["ifs"]) > MAX_TERMS:
+            raise TooManyConditions(f"a CASE of more than {MAX_TERMS:,} branches is too complex")
+        return case
 
     def _needed(self, operand: Operand) -> exp.Expr:
         this = operand()

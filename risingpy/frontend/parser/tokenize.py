@@ -16,6 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from risingpy.errors import Check, InvalidTextRepresentation, SqlError, unchecked
 from risingpy.frontend.parser.dialect import InterruptibleCore, RisingPyDialect
 from risingpy.frontend.parser.escape_strings import decode_escapes
+from risingpy.frontend.parser.literal_list import LITERALS
 
 _DIALECT = RisingPyDialect()
 _KEYWORDS = _DIALECT.tokenizer_class.KEYWORDS
@@ -56,6 +57,8 @@ def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
         for token in tokens:
             token.start -= bisect_left(places, token.start)
             token.end -= bisect_left(places, token.end)
+            if token.token_type is LITERALS:
+                token.text = sql[token.start : token.end + 1]
     for token in tokens:
         if token.token_type is TokenType.BYTE_STRING:
             token.text = decode_escapes(sql[token.start : token.end + 1], token.start)

@@ -20,6 +20,7 @@ from risingpy.optimizer.rules.distinct_to_group import distinct_to_group
 from risingpy.optimizer.rules.drop_single_row import drop_single_row
 from risingpy.optimizer.rules.filter_merge import filter_merge
 from risingpy.optimizer.rules.join_reorder import join_reorder
+from risingpy.optimizer.rules.long_lists import long_lists
 from risingpy.optimizer.rules.null_safe_equality import null_safe_equality
 from risingpy.optimizer.rules.numeric_keys import numeric_keys
 from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
@@ -39,6 +40,7 @@ PIPELINE: tuple[Rule, ...] = (
     subqueries_to_apply,
     apply_to_join,
     constant_folding,
+    long_lists,
     common_factors,
     null_safe_equality,
     predicate_pushdown,

@@ -41,11 +41,11 @@ from risingpy.optimizer.rewrite import (
     with_inputs,
     with_operands,
 )
-from risingpy.types import BIGINT, BOOLEAN, BYTEA, NUMERIC, SqlType
+from risingpy.types import BIGINT, BOOLEAN, BYTEA, NUMERIC, SqlType, array_of
 from risingpy.types.wide_numeric import key_of
 
 _COMPARISONS = frozenset(
-    {"eq", "ne", "lt", "le", "gt", "ge", "in", "is_distinct_from", "is_not_distinct_from"}
+    {"eq", "ne", "lt", "le", "gt", "ge", "in", "in_list", "is_distinct_from", "is_not_distinct_from"}
     | {"array_contains", "array_overlaps", "array_position", "array_positions"}
 )
 _ORDERED_BY_LAST = frozenset({"arg_min", "arg_max"})  # of whose last argument nothing is shown
@@ -86,8 +86,14 @@ def key_of_expression(expr: Expr) -> Expr:
     if not is_keyed(expr.type):
         return expr
     if isinstance(expr, Literal) and expr.type.is_wide:
-        return Literal(key_of(expr.value) if isinstance(expr.value, bytes) else None, BYTEA)
+        return Literal(_key_of_value(expr.value), BYTEA)
+    if isinstance(expr, Literal) and isinstance(expr.value, tuple) and expr.type == array_of(NUMERIC):
+        return Literal(tuple(map(_key_of_value, expr.value)), key_type(expr.type))
     return Call("numeric_key" if expr.type.is_wide else "numeric_keys", (expr,), key_type(expr.type))
+
+
+def _key_of_value(value: object) -> bytes | None:
+    return key_of(value) if isinstance(value, bytes) else None
 
 
 def _compared_by_keys(expr: Expr) -> Expr:

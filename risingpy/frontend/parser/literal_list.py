@@ -1,0 +1,36 @@
+"""Long lists of constants or parameters, `IN (1, 2, …)`: one token. A tree of each takes longest of all."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+LITERALS = TokenType.HIVE_TOKEN_STREAM  # of the items' text; no SQL that we read has a token of this type
+SHORTEST = 32  # items; shorter lists are read as everything else
+_NUMBER = r"-?\d++(?:\.\d++)?+"
+_TEXT = r"'[^']*+(?:''[^']*+)*+'"
+_PARAMETER = r"\$\d++"
+_KINDS = (_NUMBER, _TEXT, _PARAMETER)
+_LISTS = [re.compile(rf"(?:\s*+{item}\s*+,){{{SHORTEST - 1},}}+\s*+{item}\s*+(?=\))") for item in _KINDS]
+_ITEMS = re.compile("|".join(_KINDS[::-1]))
+
+
+class LiteralList(exp.Expression):
+    """`this` is the text of the items: all numbers, all plain texts, or all parameters."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+def end_of_literals(sql: str, start: int) -> int | None:
+    """Where the list ends that begins at `start`, after its parenthesis; None if none of the long ones does."""
+    found = next((match for pattern in _LISTS if (match := pattern.match(sql, start))), None)
+    return None if found is None else found.end()
+
+
+def items_of(text: str) -> tuple[list[str], list[int]]:
+    """The items as they are written, and where in the text each of them begins."""
+    found = [(match.group(), match.start()) for match in _ITEMS.finditer(text)]
+    return [item for item, _ in found], [start for _, start in found]

@@ -1,0 +1,23 @@
+"""Makes one constant of the items of a long IN list: where parameters were, they are constants by now.
+
+Filter(x IN (1, 2, …, 1000); a)  =>  Filter(in_list(x, ARRAY[1, 2, …, 1000]); a)
+"""
+
+from __future__ import annotations
+
+from risingpy.executors.expression.literal_lists import listed
+from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.rewrite import map_expressions, operands, rewrite_plan, with_operands
+
+
+def long_lists(plan: LogicalPlan) -> LogicalPlan:
+    return rewrite_plan(plan, lambda node: map_expressions(node, _listed))
+
+
+def _listed(expr: Expr) -> Expr:
+    parts = operands(expr)
+    changed = [_listed(part) for part in parts]
+    if any(new is not old for new, old in zip(changed, parts, strict=True)):
+        expr = with_operands(expr, changed)
+    return listed(expr) if isinstance(expr, Call) and expr.function == "in" else expr
