@@ -16,6 +16,7 @@ from risingpy.executors.expression.duckdb_functions import register_further
 from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.sql_text import intervals_apart
+from risingpy.executors.expression.thread_connections import OwnedConnection, ThreadConnections
 from risingpy.memory import EPOCH_SHARE, share_of_memory
 from risingpy.types import SqlType
 
@@ -32,15 +33,16 @@ _INVALID = (
 )
 _LIMITS = (ExternalRoutineLimitExceeded, OutOfMemory)  # no row alone is to blame
 _local = threading.local()
+_connections = ThreadConnections()  # of every thread
 
 
 def thread_connection() -> duckdb.DuckDBPyConnection:
     """This thread's connection: made at the first need, kept."""
-    if not hasattr(_local, "connection"):
-        _local.connection, _local.further = connect(), 0
-        _local.connection.execute(f"SET memory_limit = '{share_of_memory(EPOCH_SHARE)}B'")
-    connection: duckdb.DuckDBPyConnection = _local.connection
-    return connection
+    if not hasattr(_local, "owned"):
+        _local.owned, _local.further = _connections.add(connect()), 0
+        _local.owned.connection.execute(f"SET memory_limit = '{share_of_memory(EPOCH_SHARE)}B'")
+    owned: OwnedConnection = _local.owned
+    return owned.connection
 
 
 def select_of(expressions: Sequence[Expr], form: str = "{}") -> str:
