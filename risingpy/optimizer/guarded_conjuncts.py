@@ -2,14 +2,13 @@
 
     x <> 0 AND 10 / x > 1  =>  x <> 0 AND CASE WHEN x <> 0 THEN 10 / x > 1 ELSE false END
 
-Only what may fail is guarded, and by those parts before it that read one of its columns: the others stay as they are,
-for scans and joins to use.
+Only what may fail is guarded, by the parts before it that do not; those stay as they are, for scans and joins to use.
 """
 
 from __future__ import annotations
 
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, Literal
-from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, is_volatile, walk
+from risingpy.optimizer.rewrite import conjunction, conjuncts, is_volatile, walk
 from risingpy.types import BOOLEAN, TypeKind
 
 _MAY_FAIL = frozenset({"divide", "modulo", "div", "sqrt", "ln", "log10", "power", "sqrt_numeric", "ln_numeric"})
@@ -28,8 +27,7 @@ def guarded_conjuncts(predicate: Expr) -> Expr:
                 before.append(part)
             made.append(part)
             continue
-        read = columns_read(part)
-        guard = conjunction([each for each in before if columns_read(each) & read][:_MOST_GUARDS])
+        guard = conjunction(before[:_MOST_GUARDS])
         made.append(part if guard is None else Case(((guard, part),), Literal(False, BOOLEAN), BOOLEAN))
     whole = conjunction(made)
     return predicate if whole is None else whole
