@@ -20,6 +20,7 @@ from risingpy.executors.expression.window_sql import window_sql
 from risingpy.optimizer.as_of_ties import ties_decided
 from risingpy.optimizer.batch_aggregates import aggregate_sql
 from risingpy.optimizer.batch_series import has_series, series_sql
+from risingpy.optimizer.guarded_conjuncts import guarded_conjuncts
 from risingpy.optimizer.logical import (
     Aggregate,
     Apply,
@@ -127,7 +128,7 @@ class _Writer:
 
     def _filter(self, plan: Filter) -> str:
         selected = Selected(_column)
-        condition = selected.condition(plan.predicate)
+        condition = selected.condition(guarded_conjuncts(plan.predicate))
         own = "*" if selected.is_plain else _listed(map(_column, range(len(plan.schema))))
         return f"SELECT {own} FROM {selected.source(self._input(plan.input))} WHERE {condition}"
 

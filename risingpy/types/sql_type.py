@@ -2,8 +2,7 @@
 
 A NUMERIC always has a physical precision and scale. Up to 38 digits it is Arrow's decimal128; the one of 90 digits is
 wide, a byte string (`wide_numeric`): a plain `numeric`, a quotient, an average. `declared` tells a column that the user
-wrote as `numeric(p, s)` (fixed scale, shown with its zeros) from a computed or plain `numeric` (shown without padding
-zeros, as RisingWave does; PostgreSQL's typmod -1).
+wrote as `numeric(p, s)` from a computed or plain `numeric` (PostgreSQL's typmod -1).
 """
 
 from __future__ import annotations

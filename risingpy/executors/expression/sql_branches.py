@@ -85,6 +85,11 @@ def in_turn(
             parts[:] = [_joined(f"CASE WHEN {is_open} THEN {whole} ELSE {before.text} END", [before, part])]
         else:
             parts.append(part)
+    first, *others = parts
+    if name == "coalesce" and first.simple and not all(part.safe for part in others):
+        # What two COALESCEs share DuckDB computes for all rows beforehand, unless it stands in a CASE.
+        rest = ", ".join(part.text for part in others)
+        return _joined(f"CASE WHEN {first.text} IS NULL THEN coalesce({rest}) ELSE {first.text} END", parts)
     return so_far()
 
 

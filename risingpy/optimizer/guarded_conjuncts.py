@@ -1,0 +1,41 @@
+"""Filters whose parts keep their order where it matters: DuckDB puts the parts of an AND in an order of its own.
+
+    x <> 0 AND 10 / x > 1  =>  x <> 0 AND CASE WHEN x <> 0 THEN 10 / x > 1 ELSE false END
+
+Only what may fail is guarded, by the parts before it that do not; those stay as they are, for scans and joins to use.
+"""
+
+from __future__ import annotations
+
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, Literal
+from risingpy.optimizer.rewrite import conjunction, conjuncts, is_volatile, walk
+from risingpy.types import BOOLEAN, TypeKind
+
+_MAY_FAIL = frozenset({"divide", "modulo", "div", "sqrt", "ln", "log10", "power", "sqrt_numeric", "ln_numeric"})
+_TEXTS = frozenset({TypeKind.VARCHAR, TypeKind.JSONB})
+_MOST_GUARDS = 8  # of one part: each is written once more
+
+
+def guarded_conjuncts(predicate: Expr) -> Expr:
+    """A filter's predicate in which no part fails for rows that an earlier part leaves out."""
+    parts = conjuncts(predicate)
+    made: list[Expr] = []
+    before: list[Expr] = []
+    for part in parts:
+        if not _may_fail(part):
+            if not is_volatile(part):
+                before.append(part)
+            made.append(part)
+            continue
+        guard = conjunction(before[:_MOST_GUARDS])
+        made.append(part if guard is None else Case(((guard, part),), Literal(False, BOOLEAN), BOOLEAN))
+    whole = conjunction(made)
+    return predicate if whole is None else whole
+
+
+def _may_fail(expr: Expr) -> bool:
+    return any(
+        (isinstance(part, Call) and part.function in _MAY_FAIL)
+        or (isinstance(part, Cast) and part.arg.type.kind in _TEXTS and part.type.kind not in _TEXTS)
+        for part in walk(expr)
+    )
