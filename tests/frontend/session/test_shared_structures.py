@@ -55,7 +55,8 @@ def restless() -> Iterator[None]:
 
 def run_together(bodies: list[Callable[[], None]], seconds: float) -> list[BaseException]:
     """Calls each body again and again, in a thread of its own; returns what is no error of a client's."""
-    end, defects = time.monotonic() + seconds, []
+    end = time.monotonic() + seconds
+    defects: list[BaseException] = []
 
     def run(body: Callable[[], None]) -> None:
         while time.monotonic() < end and not defects:
