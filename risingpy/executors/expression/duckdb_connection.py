@@ -74,12 +74,16 @@ _KINDS: tuple[type[SqlError], ...] = (
 )
 
 
+# DuckDB makes eight for each instance otherwise, for reads of remote files, which we have none of.
+NO_IO_THREADS: dict[str, int] = {"async_threads": 0}
+
+
 def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
     """A new connection with our functions. Its cursors share them.
 
     It spills nothing until it is told a directory: DuckDB's own choice is `.tmp` where the process was started.
     """
-    connection = duckdb.connect(":memory:", config={"threads": threads, "temp_directory": ""})
+    connection = duckdb.connect(":memory:", config={"threads": threads, **NO_IO_THREADS, "temp_directory": ""})
     connection.execute("SET TimeZone = 'UTC'")
     register_functions(connection)
     return connection

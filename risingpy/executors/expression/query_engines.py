@@ -61,6 +61,7 @@ class QueryEngines:
         shutil.rmtree(self._directory, ignore_errors=True)
         self._memory = share_of_memory(QUERIES_SHARE) if memory is None else memory
         self._instances: list[_Instance] = []
+        self._making = 0  # how many instances threads are making now
         self._guard = threading.Lock()
 
     @contextlib.contextmanager
@@ -91,11 +92,13 @@ class QueryEngines:
 
     def _take(self, wanted: int) -> _Instance:
         with self._guard:
+            if not self._instances:
+                self._instances.append(_Instance(self._connect()))
             found = self._least_used()
-        if found is None or (found.users and len(self._instances) < _MOST_INSTANCES):
-            made = _Instance(self._connect())  # nobody else waits for it
-            with self._guard:
-                self._instances.append(made)
+            makes_one = bool(found and found.users and len(self._instances) + self._making < _MOST_INSTANCES)
+            self._making += makes_one
+        if makes_one:
+            self._make()
         with self._guard:
             left = self._memory - sum(instance.limit for instance in self._instances if instance.users)
             limit = max(LEAST_MEMORY, min(wanted, left // 2))
@@ -106,6 +109,16 @@ class QueryEngines:
                 instance.limit = limit
             instance.users += 1
             return instance
+
+    def _make(self) -> None:
+        """Adds an instance, without the guard meanwhile: nobody else waits for it."""
+        made: list[_Instance] = []
+        try:
+            made.append(_Instance(self._connect()))
+        finally:
+            with self._guard:
+                self._making -= 1
+                self._instances += made
 
     def _least_used(self) -> _Instance | None:
         """Of the idle ones that which was made first, so that the others stay idle."""

@@ -20,7 +20,7 @@ from risingpy.errors import (
     UndefinedFunction,
     WrongObjectType,
 )
-from risingpy.executors.expression.duckdb_connection import translate_error
+from risingpy.executors.expression.duckdb_connection import NO_IO_THREADS, translate_error
 from risingpy.executors.expression.duckdb_failures import (
     INTERRUPT_AGAIN_SECONDS,
     QUERY_FAILURES,
@@ -238,9 +238,10 @@ class SystemQueries:
         if self._connection is None:
             self._memory = memory
             # Nothing of the machine or of this process may be read through a system query.
+            limit = f"{max(memory, LEAST_MEMORY)}B"
             made = duckdb.connect(
                 ":memory:",
-                config={"threads": 1, "enable_external_access": False, "memory_limit": f"{max(memory, LEAST_MEMORY)}B"},
+                config={"threads": 1, **NO_IO_THREADS, "enable_external_access": False, "memory_limit": limit},
             )
             register_patterns(made)
             register_names(made, Naming(lambda: self._session.database_name, lambda: all_schemas(self._state())))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ from typing import Any
 import pytest
 
 from risingpy.errors import InternalError, SqlError
-from risingpy.executors.expression import sql_text
+from risingpy.executors.expression import query_engines, sql_text
+from risingpy.executors.expression.query_engines import QueryEngines
 from risingpy.frontend import index_selection
 from risingpy.storage.state_store import StateStore
 from risingpy.types import BIGINT, SqlType, array_of
@@ -52,7 +55,8 @@ def restless() -> Iterator[None]:
 
 def run_together(bodies: list[Callable[[], None]], seconds: float) -> list[BaseException]:
     """Calls each body again and again, in a thread of its own; returns what is no error of a client's."""
-    end, defects = time.monotonic() + seconds, []
+    end = time.monotonic() + seconds
+    defects: list[BaseException] = []
 
     def run(body: Callable[[], None]) -> None:
         while time.monotonic() < end and not defects:
@@ -147,3 +151,21 @@ def test_two_types_never_get_one_name_in_duckdb(restless: None) -> None:
     assert run_together([name_one] * 6, 0.5) == []
     names = list(sql_text._further_results.values())
     assert len(names) == len(set(names))
+
+
+def test_a_burst_of_statements_makes_no_more_instances_and_threads_than_allowed(tmp_path: Path) -> None:
+    engines, together = QueryEngines(tmp_path), threading.Barrier(24)
+    before = len(os.listdir("/proc/self/task"))
+
+    def lease(_: int) -> int:
+        together.wait()
+        with engines.lease(64 << 20) as lease:
+            together.wait()
+            lease.cursor.sql("SELECT 1").fetchall()
+            return len(os.listdir("/proc/self/task"))
+
+    with ThreadPoolExecutor(24) as pool:
+        threads = max(pool.map(lease, range(24)))
+    assert len(engines._instances) == query_engines._MOST_INSTANCES
+    assert threads <= before + 24  # DuckDB has none of its own
+    engines.close()
