@@ -35,7 +35,7 @@ def _operands(tree: LiteralList, parameter: MakeParameter) -> list[Operand]:
     first = position_of(tree)
     literals: Sequence[Expr]
     if texts[0].startswith("'"):
-        literals: list[Expr] = [Literal(text[1:-1].replace("''", "'"), UNKNOWN) for text in texts]
+        literals = [Literal(text[1:-1].replace("''", "'"), UNKNOWN) for text in texts]
     elif texts[0].startswith("$"):
         literals = [parameter(int(text[1:]), first + start) for text, start in zip(texts, starts, strict=True)]
     elif "." not in tree.this and all(len(text) < 19 and int(text) in _INTEGERS for text in texts):
