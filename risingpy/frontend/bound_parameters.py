@@ -9,6 +9,7 @@ from risingpy.frontend.prepared import Parameters
 from risingpy.optimizer.logical import Filter, LogicalPlan
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan, transform
 from risingpy.optimizer.rules.constant_folding import fold
+from risingpy.optimizer.rules.long_lists import long_lists
 
 
 def with_parameters(plan: LogicalPlan, values: Parameters) -> LogicalPlan:
@@ -21,7 +22,7 @@ def with_parameters(plan: LogicalPlan, values: Parameters) -> LogicalPlan:
         # Drivers send small integers as int2: folded, the cast to a key's type does not hide the constant.
         return replace(node, predicate=fold(node.predicate)) if isinstance(node, Filter) else node
 
-    return rewrite_plan(plan, put_in)
+    return long_lists(rewrite_plan(plan, put_in))
 
 
 def bound(expr: Expr, values: Parameters) -> Expr:

@@ -381,20 +381,6 @@ class ExpressionParser(NestedParser):
             self._at(node, token)
         return node
 
-    def _parse_case(self) -> exp.Expr | None:
-        token = self._prev
-        operand = None if self._curr.text.upper() == "WHEN" else self._needed(self._parse_disjunction)
-        branches = []
-        while self._match(TokenType.WHEN):
-            condition = self._needed(self._parse_disjunction)
-            self._expect(TokenType.THEN)
-            branches.append(exp.If(this=condition, true=self._needed(self._parse_disjunction)))
-        if not branches:
-            self.raise_error("WHEN expected")
-        default = self._needed(self._parse_disjunction) if self._match(TokenType.ELSE) else None
-        self._expect(TokenType.END)
-        return self._at(exp.Case(this=operand, ifs=branches, default=default), token)
-
 
 def _as_written(token: Token) -> str:
     return '"' + token.text.replace('"', '""') + '"' if token.token_type is TokenType.IDENTIFIER else token.text

@@ -34,10 +34,20 @@ class ParserTools(RisingWaveParser):
         return left
 
     def _parse_case(self) -> exp.Expr | None:
-        case = super()._parse_case()
-        if case is not None and len(case.args["ifs"]) > MAX_TERMS:
-            raise TooManyConditions(f"a CASE of more than {MAX_TERMS:,} branches is too complex")
-        return case
+        token = self._prev
+        operand = None if self._curr.text.upper() == "WHEN" else self._needed(self._parse_disjunction)
+        branches = []
+        while self._match(TokenType.WHEN):
+            condition = self._needed(self._parse_disjunction)
+            self._expect(TokenType.THEN)
+            branches.append(exp.If(this=condition, true=self._needed(self._parse_disjunction)))
+            if len(branches) > MAX_TERMS:
+                raise TooManyConditions(f"a CASE of more than {MAX_TERMS:,} branches is too complex")
+        if not branches:
+            self.raise_error("WHEN expected")
+        default = self._needed(self._parse_disjunction) if self._match(TokenType.ELSE) else None
+        self._expect(TokenType.END)
+        return self._at(exp.Case(this=operand, ifs=branches, default=default), token)
 
     def _needed(self, operand: Operand) -> exp.Expr:
         this = operand()

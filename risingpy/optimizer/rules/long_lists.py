@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from risingpy.executors.expression.literal_lists import listed
 from risingpy.executors.expression.nodes import Call, Expr
-from risingpy.optimizer.logical import LogicalPlan
+from risingpy.optimizer.logical import LogicalPlan, Values
 from risingpy.optimizer.rewrite import map_expressions, operands, rewrite_plan, with_operands
 
 
 def long_lists(plan: LogicalPlan) -> LogicalPlan:
-    return rewrite_plan(plan, lambda node: map_expressions(node, _listed))
+    return rewrite_plan(plan, _with_lists)
+
+
+def _with_lists(plan: LogicalPlan) -> LogicalPlan:
+    return plan if isinstance(plan, Values) else map_expressions(plan, _listed)  # the rows of an INSERT may be many
 
 
 def _listed(expr: Expr) -> Expr:
