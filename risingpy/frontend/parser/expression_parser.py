@@ -18,7 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.frontend.parser.literal_list import LITERALS, LiteralList
 from risingpy.frontend.parser.nested_parser import NestedParser
-from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT
+from risingpy.frontend.parser.parser_tools import START, TYPE_TEXT, check_terms
 
 _COMPARISON: dict[TokenType, type[exp.Binary]] = {
     TokenType.EQ: exp.EQ,
@@ -223,8 +223,10 @@ class ExpressionParser(NestedParser):
         return node
 
     def _parse_bitwise(self) -> exp.Expr | None:
-        left = self._parse_prefixed()
+        left, terms = self._parse_prefixed(), 0
         while left is not None:
+            terms += 1
+            check_terms(terms)
             token = self._curr
             following = self._next
             adjacent = following.start == token.end + 1

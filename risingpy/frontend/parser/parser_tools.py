@@ -19,6 +19,12 @@ E = TypeVar("E", bound=exp.Expr)
 Operand = Callable[[], exp.Expr | None]
 
 
+def check_terms(terms: int) -> None:
+    """Refuses a chain of too many terms before the rest of it is read."""
+    if terms > MAX_TERMS:
+        raise TooManyConditions(f"an expression of more than {MAX_TERMS:,} terms is too complex")
+
+
 class ParserTools(RisingWaveParser):
     """sqlglot's parser with a few verbs of ours."""
 
@@ -29,8 +35,7 @@ class ParserTools(RisingWaveParser):
             self._advance()
             left = self._at(kinds[token.token_type](this=left, expression=self._needed(operand)), token)
             terms += 1
-            if terms > MAX_TERMS:
-                raise TooManyConditions(f"an expression of more than {MAX_TERMS:,} terms is too complex")
+            check_terms(terms)
         return left
 
     def _parse_case(self) -> exp.Expr | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from risingpy.errors import SqlError
+from risingpy.frontend.parser import parse
 from risingpy.nesting import MAX_CONDITIONS, MAX_TERMS
 from tests.frontend.session.conftest import Client
 
@@ -156,12 +157,10 @@ TOO_LONG = ("AND", "OR", "CASE", "CASE of an operand", "a sum of integers", "||"
 @pytest.mark.parametrize("length", [10_000, 100_000])
 def test_what_is_far_too_long_is_refused_at_once(numbers: Client, name: str, length: int) -> None:
     sql = f"SELECT {CHAINS[name](length)} FROM t"
-    with pytest.raises(SqlError) as raised:
-        assert _seconds(numbers, sql) < 0
-    assert raised.value.sqlstate == "54001"
     began = time.process_time()
-    with pytest.raises(SqlError):
+    with pytest.raises(SqlError) as raised:
         numbers.run(sql)
+    assert raised.value.sqlstate == "54001"
     assert time.process_time() - began < 3
 
 
@@ -176,8 +175,8 @@ def test_the_longest_that_is_allowed(numbers: Client) -> None:
         numbers.run(f"SELECT {conditions} 1 FROM t")
     assert "10,000" in raised.value.message
     # Of a statement, not of a script.
-    half = f"SELECT a FROM t WHERE {' AND '.join(['a = 1'] * 2_000)};"
-    numbers.run(half * 6)
+    part = f"SELECT a FROM t WHERE {' AND '.join(['a = 1'] * 2_000)};"
+    assert len(parse(part * 6)) == 6
 
 
 def test_what_is_written_several_times_does_not_explode(numbers: Client) -> None:
