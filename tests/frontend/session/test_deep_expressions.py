@@ -120,6 +120,18 @@ def test_a_list_is_looked_up_for_each_row(numbers: Client) -> None:
     assert seconds < 5
 
 
+def test_rows_stay_in_their_order(numbers: Client) -> None:
+    """Where DuckDB computes the test, of a chunk or of rows to update, its answers go to the rows by position."""
+    rows, items = 300_000, ",".join(str(3 * k) for k in range(2_000))
+    numbers.run("CREATE TABLE u (n int PRIMARY KEY, x boolean)")
+    numbers.run(f"CREATE MATERIALIZED VIEW v AS SELECT n, (n::double precision) IN ({items}) AS x FROM u")
+    numbers.run(f"INSERT INTO u SELECT n FROM generate_series(1, {rows}) AS g(n)")
+    numbers.run(f"UPDATE u SET x = (n::double precision) IN ({items})")
+    for relation in ("u", "v"):
+        wrong = f"SELECT count(*) FROM {relation} WHERE x <> (n % 3 = 0 AND n < 6000) OR x IS NULL"
+        assert numbers.run(wrong) == [(0,)]
+
+
 def test_a_list_of_as_many_parameters_as_the_protocol_has(numbers: Client) -> None:
     listed = ", ".join(f"${k}" for k in range(1, 65_001))
     began = time.process_time()
