@@ -191,7 +191,7 @@ def test_the_longest_that_is_allowed(numbers: Client) -> None:
         assert len(numbers.run(f"SELECT {CHAINS[name](MAX_TERMS)} FROM t")) == 1
         with pytest.raises(SqlError) as raised:
             numbers.run(f"SELECT {CHAINS[name](MAX_TERMS + 1)} FROM t")
-        assert raised.value.sqlstate == "54001" and "2,500" in raised.value.message
+        assert raised.value.sqlstate == "54001" and "3,000" in raised.value.message
     conditions = "CASE WHEN a = 1 THEN 1 END, " * (MAX_CONDITIONS + 1)
     with pytest.raises(SqlError) as raised:
         numbers.run(f"SELECT {conditions} 1 FROM t")
