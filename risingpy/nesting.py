@@ -8,7 +8,7 @@ MAX_NESTING = 1_100  # levels; a chain of + or || nests to the left. More is ref
 MAX_TYPE_NESTING = 60  # levels of an array or a row: Arrow hands over no more than 64
 # Of an expression that is to be written several times, as BETWEEN writes its operand: nested, it would be without end.
 MAX_COPIED_NODES = 100_000
-MAX_TERMS = 2_500  # of one AND or OR, branches of one CASE: one takes a second to plan, and time grows superlinearly
+MAX_TERMS = 3_000  # of one AND or OR, branches of one CASE: one takes a second to plan, and time grows superlinearly
 MAX_CONDITIONS = 10_000  # words AND, OR and WHEN in one statement: the parser takes 0.1 ms for each
 # Frames of Python. Few of them are also frames of C, of which a thread's 8 MB hold some 10,000.
 _RECURSION_LIMIT = 20_000

@@ -127,7 +127,7 @@ class _Writer:
         return source if selected is None else selected.source(source)
 
     def _filter(self, plan: Filter) -> str:
-        selected = Selected(_column)
+        selected = Selected(_column, ordered=isinstance(plan.input, Sort | Limit | TopN))
         condition = selected.condition(guarded_conjuncts(plan.predicate))
         own = "*" if selected.is_plain else _listed(map(_column, range(len(plan.schema))))
         return f"SELECT {own} FROM {selected.source(self._input(plan.input))} WHERE {condition}"
@@ -193,10 +193,11 @@ class _Writer:
         return f"SELECT * FROM (VALUES {rows}) AS t({', '.join(f'c{i}' for i in range(len(plan.schema)))})"
 
     def _project(self, plan: Project) -> str:
-        selected = Selected(_column)
+        volatile = any(map(is_volatile, plan.expressions))
+        selected = Selected(_column, ordered=volatile or isinstance(plan.input, TopN))
         columns = _listed(map(selected.sql, plan.expressions))
         # What gives another value for each row is computed of the rows that are left, in their order.
-        source = self._input if any(map(is_volatile, plan.expressions)) else self._ordered
+        source = self._input if volatile else self._ordered
         return f"SELECT {columns} FROM {source(plan.input, selected)}"
 
     def _project_set(self, plan: ProjectSet) -> str:

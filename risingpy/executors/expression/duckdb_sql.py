@@ -55,10 +55,13 @@ def compile_expression(expr: Expr, column: Column) -> str:
 
 
 class Selected:
-    """Expressions of one SELECT over a relation called t. What they use twice are columns of SELECTs inside it."""
+    """Expressions of one SELECT over a relation called t. What they use twice are columns of SELECTs inside it.
 
-    def __init__(self, column: Column) -> None:
-        self._layers = Layers()
+    The rows stay in the relation's order, unless it is not `ordered`.
+    """
+
+    def __init__(self, column: Column, *, ordered: bool = True) -> None:
+        self._layers = Layers(ordered=ordered)
         self._compiler = _Compiler(column, Tree(self._layers))
 
     def sql(self, expr: Expr) -> str:
@@ -141,7 +144,7 @@ class _Compiler:
         found = self._tree.applied(
             lambda args: literal_lists.written(call, args[0], joined=joined), [operand], guard, safe=True
         )
-        return self._tree.bound(found, guard) if joined else found
+        return self._tree.bound(found, guard, joins=True) if joined else found
 
     def _over_elements(self, call: Call, guard: Guard | None) -> Piece:
         """A function that is given a function, whose body stays where it is: it reads a lambda's parameter."""

@@ -53,14 +53,21 @@ Guard = Callable[[], Piece]
 
 @dataclass(slots=True)
 class Layers:
-    """Columns b0, b1, … for expressions over one relation called `alias`, in SELECTs around it."""
+    """Columns b0, b1, … for expressions over one relation called `alias`, in SELECTs around it.
+
+    If `ordered`, the relation's rows stay in their order, which DuckDB's joins, on several threads, do not keep.
+    """
 
     alias: str = "t"
+    ordered: bool = True
+    _joining: set[int] = field(default_factory=set)  # the SELECTs that join
     _layers: list[list[str]] = field(default_factory=list)
     _names: count[int] = field(default_factory=count)
 
-    def bind(self, piece: Piece) -> Piece:
-        """A column that holds the piece."""
+    def bind(self, piece: Piece, *, joins: bool = False) -> Piece:
+        """A column that holds the piece; it `joins` if there is a subquery in it."""
+        if joins:
+            self._joining.add(piece.layer + 1)
         if piece.layer == len(self._layers):
             if piece.layer == MOST_LAYERS:
                 raise StatementTooComplex
@@ -73,7 +80,12 @@ class Layers:
         """`source`, which may follow FROM and is called `alias`, with the columns that were bound."""
         for number, columns in enumerate(self._layers, 1):
             limit = _BARRIER if number == len(self._layers) > 1 else ""
+            sorts = self.ordered and number in self._joining
+            if sorts:
+                source = f"(SELECT *, row_number() OVER () AS o{number} FROM {source}) AS {self.alias}"
             source = f"(SELECT *, {', '.join(columns)} FROM {source}{limit}) AS {self.alias}"
+            if sorts:
+                source = f"(SELECT * FROM {source} ORDER BY {self.alias}.o{number}) AS {self.alias}"
         return source
 
     def __bool__(self) -> bool:
@@ -150,7 +162,7 @@ class Tree:
         """The piece, bound if it has become too deep."""
         return piece if piece.depth < DEEPEST else self.bound(piece, guard)
 
-    def bound(self, piece: Piece, guard: Guard | None) -> Piece:
+    def bound(self, piece: Piece, guard: Guard | None, *, joins: bool = False) -> Piece:
         """The piece as a column, evaluated where the guard holds; as it is where there are no layers."""
         if self._layers is None:
             if piece.depth > DEEPEST_UNCUT:
@@ -160,4 +172,4 @@ class Tree:
             holds = guard()
             text = f"CASE WHEN {holds.text} THEN {piece.text} END"
             piece = Piece(text, piece.depth + 1, max(holds.layer, piece.layer))
-        return self._layers.bind(piece)
+        return self._layers.bind(piece, joins=joins)

@@ -5,11 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from risingpy.errors import SqlError
+from risingpy.executors.expression.duckdb_connection import connect
+from risingpy.executors.expression.duckdb_sql import Selected
+from risingpy.executors.expression.literal_lists import in_list
+from risingpy.executors.expression.nodes import InputRef
 from risingpy.frontend.parser import parse
 from risingpy.nesting import MAX_CONDITIONS, MAX_TERMS
+from risingpy.types import BIGINT
 from tests.frontend.session.conftest import Client
 
 Chain = Callable[[int], str]
@@ -120,6 +127,21 @@ def test_a_list_is_looked_up_for_each_row(numbers: Client) -> None:
     assert seconds < 5
 
 
+def test_rows_stay_in_their_order() -> None:
+    """Where DuckDB computes the test, of a chunk or of rows to update, its answers go to the rows by position."""
+    rows = 2_000_000
+    chunk = pa.table({"c0": np.arange(rows), "c1": np.arange(rows) % 1_000})
+    number, rest = InputRef(0, BIGINT), InputRef(1, BIGINT)
+    selected = Selected(lambda index: f"t.c{index}")
+    columns = f"{selected.sql(number)} AS n, {selected.sql(in_list(rest, range(0, 1_000, 3), BIGINT))} AS x"
+    connection = connect()
+    connection.execute("SET threads = 4")
+    connection.register("chunk", chunk)
+    found = connection.sql(f"SELECT {columns} FROM {selected.source('chunk AS t')}").to_arrow_table()
+    assert found["n"].equals(chunk["c0"])
+    assert (found["x"].to_numpy() == (chunk["c1"].to_numpy() % 3 == 0)).all()
+
+
 def test_a_list_of_as_many_parameters_as_the_protocol_has(numbers: Client) -> None:
     listed = ", ".join(f"${k}" for k in range(1, 65_001))
     began = time.process_time()
@@ -169,7 +191,7 @@ def test_the_longest_that_is_allowed(numbers: Client) -> None:
         assert len(numbers.run(f"SELECT {CHAINS[name](MAX_TERMS)} FROM t")) == 1
         with pytest.raises(SqlError) as raised:
             numbers.run(f"SELECT {CHAINS[name](MAX_TERMS + 1)} FROM t")
-        assert raised.value.sqlstate == "54001" and "2,500" in raised.value.message
+        assert raised.value.sqlstate == "54001" and "3,000" in raised.value.message
     conditions = "CASE WHEN a = 1 THEN 1 END, " * (MAX_CONDITIONS + 1)
     with pytest.raises(SqlError) as raised:
         numbers.run(f"SELECT {conditions} 1 FROM t")
