@@ -16,6 +16,7 @@ from risingpy.errors import (
     InvalidTextRepresentation,
     QueryCanceled,
     SqlError,
+    StatementTooComplex,
     SyntaxError_,
     UndefinedFunction,
     WrongObjectType,
@@ -98,6 +99,7 @@ _SYSTEM_OIDS = {
     SystemType.REGPROC: ("UINTEGER", 25),  # and by name
 }
 # PostgreSQL's division of integers; no access to Python's variables; and no way to change that.
+MOST_CHARACTERS = 250_000
 _SETTINGS = "SET integer_division = true; SET python_enable_replacements = false; SET lock_configuration = true"
 ROWS_PER_BATCH = 2_048  # they are counted as they come
 _INPUTS = {
@@ -154,7 +156,15 @@ class SystemQueries:
         self._guard = threading.Lock()  # it is not closed while another thread interrupts it
 
     def prepare(self, sql: str, parameter_oids: Sequence[int]) -> SystemQuery:
-        """Binds a query and finds the columns of its answer, without running it."""
+        """Binds a query and finds the columns of its answer, without running it.
+
+        StatementTooComplex if it is so long that reading it, which nothing can interrupt, would take a second.
+        """
+        if len(sql) > MOST_CHARACTERS:
+            raise StatementTooComplex(
+                f"a query of system relations may have {MOST_CHARACTERS} characters at most",
+                hint="Send long lists as an array: = ANY($1).",
+            )
         tree = parse_system_query(sql)
         declared = tuple(parameter_oids)
         parameters = parameter_types(tree, declared)
