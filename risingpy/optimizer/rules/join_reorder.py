@@ -31,14 +31,24 @@ _Rank = tuple[bool, bool, bool, int, int, int]
 
 
 def join_reorder(plan: LogicalPlan) -> LogicalPlan:
-    if isinstance(plan, Join) and plan.kind in _INNER:
+    # Counted before: `flatten` orders what is below, and to order that again at each level would double the work.
+    if isinstance(plan, Join) and _count_inputs(plan) >= _FEWEST:
         group = _JoinGroup()
         outputs = group.flatten(plan)
-        if len(group.parts) >= _FEWEST:
-            return _selected(group.joined(), outputs, plan)
+        return _selected(group.joined(), outputs, plan)
     inputs = plan_inputs(plan)
     ordered = [join_reorder(each) for each in inputs]
     return plan if all(a is b for a, b in zip(inputs, ordered, strict=True)) else with_inputs(plan, ordered)
+
+
+def _count_inputs(plan: LogicalPlan) -> int:
+    """How many inputs the inner joins have that `plan` begins with; as `_JoinGroup.flatten` finds them."""
+    match plan:
+        case Join() if plan.kind in _INNER:
+            return _count_inputs(plan.left) + _count_inputs(plan.right)
+        case Project(input, expressions) if all(isinstance(e, InputRef) for e in expressions):
+            return _count_inputs(input)
+    return 1
 
 
 @dataclass(slots=True)
