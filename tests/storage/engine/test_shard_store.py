@@ -124,8 +124,8 @@ def test_a_store_of_another_format_or_shard_is_refused(
     for shard, shards in ((1, 2), (0, 2)):
         with pytest.raises(IncompatibleStore):
             ShardStore(store.path, shard=shard, shards=shards).begin(2, 0)
-    monkeypatch.setattr(shard_store, "HASH_VERSION", 2)
-    with pytest.raises(IncompatibleStore, match="has hash 1; this version of RisingPy needs hash 2") as caught:
+    monkeypatch.setattr(shard_store, "HASH_VERSION", 3)
+    with pytest.raises(IncompatibleStore, match="has hash 2; this version of RisingPy needs hash 3") as caught:
         ShardStore(store.path, shard=0, shards=1).begin(2, 0)
     assert caught.value.told.splitlines()[1].startswith("  Start the version that wrote it")
 
