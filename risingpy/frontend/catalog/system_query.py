@@ -98,8 +98,9 @@ _SYSTEM_OIDS = {
     SystemType.OIDVECTOR: ("UINTEGER[]", 30),
     SystemType.REGPROC: ("UINTEGER", 25),  # and by name
 }
-# PostgreSQL's division of integers; no access to Python's variables; and no way to change that.
+# Nothing can interrupt the parser and the walks over the tree of a catalog query: this many take them about a second.
 MOST_CHARACTERS = 250_000
+# PostgreSQL's division of integers; no access to Python's variables; and no way to change that.
 _SETTINGS = "SET integer_division = true; SET python_enable_replacements = false; SET lock_configuration = true"
 ROWS_PER_BATCH = 2_048  # they are counted as they come
 _INPUTS = {
