@@ -26,6 +26,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
+from risingpy.optimizer.once_per_operator import OncePerOperator
 
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "like", "ilike", "not_like", "not_ilike"})
@@ -33,6 +34,7 @@ _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "like", "ilike", "
 _STRICT = _COMPARISONS | {"add", "subtract", "multiply", "negate", "lower", "upper", "length", "concat_op", "abs"}
 
 
+@OncePerOperator
 def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
     """The output columns that are never NULL."""
     match plan:
@@ -134,6 +136,7 @@ def strict_columns(expr: Expr) -> frozenset[int]:
             return frozenset()
 
 
+@OncePerOperator
 def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
     """Sets of output columns of which no two rows agree on all. The empty set: there is one row at most."""
     if at_most_one_row(plan):

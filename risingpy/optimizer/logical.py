@@ -88,7 +88,7 @@ class AggCall:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Scan:
     """Reads a relation of the catalog: the columns whose catalog positions are `columns`.
 
@@ -106,7 +106,7 @@ class Scan:
     key: tuple[int, ...] = ()  # catalog positions of columns that tell the rows apart; empty: not known
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Values:
     """Constant rows. `SELECT 1` reads one row of no columns."""
 
@@ -114,7 +114,7 @@ class Values:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Filter:
     """Keeps the rows for which `predicate` is true."""
 
@@ -126,7 +126,7 @@ class Filter:
         return self.input.schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Project:
     """Computes `expressions` of each row."""
 
@@ -135,7 +135,7 @@ class Project:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ProjectSet:
     """For each row of the input, a row per element of `lists`, which are expressions of array types.
 
@@ -150,7 +150,7 @@ class ProjectSet:
     outer: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Aggregate:
     """Groups by the columns at `group_key`; output: the group columns, then one column per call.
 
@@ -163,7 +163,7 @@ class Aggregate:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Join:
     """Joins on `condition` (over left columns, then right columns); None for CROSS.
 
@@ -178,7 +178,7 @@ class Join:
     ties: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Apply:
     """A dependent join: for each row of `left`, the rows of `right`, which calls the row's `args` CorrelatedRefs.
 
@@ -194,7 +194,7 @@ class Apply:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Union:
     """UNION ALL of inputs with equal types. UNION is an Aggregate without calls above it."""
 
@@ -202,7 +202,7 @@ class Union:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ChangeLog:
     """The changes of the input's rows, as rows that stay: WITH name AS changelog FROM input.
 
@@ -214,7 +214,7 @@ class ChangeLog:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Expand:
     """`copies` copies of every row, each with its number, a bigint from 0, as a last column."""
 
@@ -223,7 +223,7 @@ class Expand:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Sort:
     """Orders the rows."""
 
@@ -235,7 +235,7 @@ class Sort:
         return self.input.schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Limit:
     """Skips `offset` rows and passes on `limit` (None: all). Both are constants or parameters, of type bigint.
 
@@ -252,7 +252,7 @@ class Limit:
         return self.input.schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class TopN:
     """Of every group of rows that agree on `group_key`, in the order of `keys`, the first `limit` after `offset`.
 
@@ -271,7 +271,7 @@ class TopN:
         return self.input.schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class OverWindow:
     """Adds to each row what `calls` give over its partition; output: the input's columns, then one per call.
 
@@ -285,7 +285,7 @@ class OverWindow:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Recursion:
     """WITH RECURSIVE: the rows of `start`, then, as long as rows come, those of `step` over the rows that came last.
 
@@ -299,7 +299,7 @@ class Recursion:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class RecursiveScan:
     """The rows that the innermost Recursion of that name added last."""
 

@@ -40,6 +40,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
+from risingpy.optimizer.once_per_operator import OncePerOperator
 from risingpy.types import BOOLEAN
 
 
@@ -272,9 +273,11 @@ def with_correlated(plan: LogicalPlan, change: Callable[[CorrelatedRef], Expr]) 
     return map_expressions(with_inputs(plan, inputs), changed)
 
 
-def correlated_refs(plan: LogicalPlan) -> set[int]:
+@OncePerOperator
+def correlated_refs(plan: LogicalPlan) -> frozenset[int]:
     """The `args` that a subquery's plan reads. An Apply within has `args` of its own, which its right input reads."""
-    found = {part.index for e in expressions_of(plan) for part in walk(e) if isinstance(part, CorrelatedRef)}
+    own = (part for e in expressions_of(plan) for part in walk(e))
+    found = frozenset(part.index for part in own if isinstance(part, CorrelatedRef))
     inputs = (plan.left,) if isinstance(plan, Apply) else plan_inputs(plan)
     return found.union(*(correlated_refs(each) for each in inputs))
 
