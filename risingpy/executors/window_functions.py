@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.chunk_query import thread_connection
+from risingpy.executors.expression.chunk_query import run
 from risingpy.executors.expression.duckdb_connection import translate_error
 from risingpy.executors.expression.nodes import InputRef, Literal
 from risingpy.executors.expression.window_calls import (
@@ -129,13 +129,13 @@ class WindowFunctions:
 
     def _query(self, calls: Sequence[int], rows: pa.Table) -> list[pa.Array]:
         listed = ", ".join(f"{self._sql[i]} AS r{i}" for i in calls)
-        answer = thread_connection().sql(f"SELECT t.i, {listed} FROM rows AS t").to_arrow_table()
-        place = np.empty(answer.num_rows, np.int64)
-        place[whole(answer.column(0)).to_numpy()] = np.arange(answer.num_rows)
+        index, *answers = run(f"SELECT t.i, {listed} FROM chunk AS t", rows)
+        place = np.empty(len(index), np.int64)
+        place[whole(index).to_numpy()] = np.arange(len(index))
         chosen = pa.array(place)
         return [
             whole(column).cast(self._calls[i].type.arrow).take(chosen)
-            for i, column in zip(calls, answer.columns[1:], strict=True)
+            for i, column in zip(calls, answers, strict=True)
         ]
 
 

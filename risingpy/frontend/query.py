@@ -147,10 +147,10 @@ class BatchRunner:
             yield from self._batches(lease, limits, sql, plan.schema)
 
     def _batches(self, lease: Lease, limits: StatementLimits, sql: str, schema: Schema) -> Iterator[pa.RecordBatch]:
-        lease.complete()
-        rows = _rows_per_batch(schema)
+        sql, rows = intervals_apart(sql), _rows_per_batch(schema)
+        lease.make_known(sql)
         with self._work(lease.cursor, limits):
-            reader = lease.cursor.sql(intervals_apart(sql)).to_arrow_reader(rows)
+            reader = lease.cursor.sql(sql).to_arrow_reader(rows)
         while True:
             with self._work(lease.cursor, limits):
                 batch = next(reader, None)

@@ -16,6 +16,7 @@ from risingpy.executors.change_chunk import distinct_rows, make_chunk
 from risingpy.executors.expression import evaluate, numeric_arithmetic
 from risingpy.executors.expression.arrow_functions import compile_arrow
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
+from risingpy.executors.expression.duckdb_functions import OwnFunctions
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
@@ -106,8 +107,10 @@ ERRORS: list[tuple[Expr, str, str]] = [
 @pytest.mark.parametrize(("expr", "sqlstate", "message"), ERRORS, ids=[message for _, _, message in ERRORS])
 def test_errors_are_postgres(expr: Expr, sqlstate: str, message: str) -> None:
     sql = compile_expression(expr, lambda index: f"c{index}")
+    connection = connect()
+    OwnFunctions(connection).make_known(sql)
     with pytest.raises(duckdb.Error) as raised:
-        connect().sql(f"SELECT {sql}").to_arrow_table()
+        connection.sql(f"SELECT {sql}").to_arrow_table()
     error = translate_error(raised.value)
     assert (error.sqlstate, error.message) == (sqlstate, message)
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.expression.duckdb_connection import connect
+from risingpy.executors.expression.duckdb_functions import OwnFunctions
 from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.executors.expression.window_calls import (
     BoundKind,
@@ -37,6 +38,7 @@ values = st.sampled_from([None, 0, 1, 1, 2, 3, 5, 2147483647, -2147483648])
 rows = histories(groups, values, texts, keys=8, epochs=4)
 
 CONNECTION = connect()
+FUNCTIONS = OwnFunctions(CONNECTION)
 PRECEDING, FOLLOWING = BoundKind.PRECEDING, BoundKind.FOLLOWING
 START, CURRENT, END = (
     FrameBound(kind)
@@ -132,6 +134,7 @@ def _column_of(call: WindowCall, given_rows: list[Row], plan: OverWindow) -> lis
     text = window_sql(call, lambda k: f"c{k}", [f"c{k}" for k in plan.partition_by], keys)
     columns = [pa.array([row[k] for row in given_rows], type_.arrow) for k, type_ in enumerate(TYPES)]
     t = pa.table([*columns, pa.array(range(len(given_rows)))], names=["c0", "c1", "c2", "c3", "i"])
+    FUNCTIONS.make_known(text)
     answer = CONNECTION.from_arrow(t).query("t", f"SELECT i, {text} AS r FROM t ORDER BY i").to_arrow_table()
     return list(answer.column("r").cast(call.type.arrow).to_pylist())
 

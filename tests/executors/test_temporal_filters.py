@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
 from risingpy.executors.expression.duckdb_connection import connect
+from risingpy.executors.expression.duckdb_functions import OwnFunctions
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.frontend.binder import bind_query
 from risingpy.frontend.parser import parse_query
@@ -115,7 +116,9 @@ def answer(plan: LogicalPlan, models: Mapping[int, Mapping[object, Row]], time: 
         return f"scan_{len(scans) - 1}"
 
     sql = to_duckdb_sql(rewrite_plan(plan, lambda node: map_expressions(node, lambda e: _at(e, time))), scan_name)
-    cursor = _connection().cursor()
+    connection, functions = _duckdb()
+    functions.make_known(sql)
+    cursor = connection.cursor()
     for name, rows in scans.items():
         cursor.register(name, rows)
     found = cursor.sql(sql).to_arrow_table()
@@ -125,8 +128,9 @@ def answer(plan: LogicalPlan, models: Mapping[int, Mapping[object, Row]], time: 
 
 
 @cache
-def _connection() -> duckdb.DuckDBPyConnection:
-    return connect()
+def _duckdb() -> tuple[duckdb.DuckDBPyConnection, OwnFunctions]:
+    connection = connect()
+    return connection, OwnFunctions(connection)
 
 
 def _rows(columns: Sequence[pa.ChunkedArray]) -> list[Row]:

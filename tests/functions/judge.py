@@ -22,7 +22,8 @@ import pyarrow as pa
 
 from risingpy.errors import SqlError
 from risingpy.executors.change_chunk import make_chunk
-from risingpy.executors.expression.duckdb_connection import connect, translate_error
+from risingpy.executors.expression.chunk_query import run
+from risingpy.executors.expression.duckdb_connection import translate_error
 from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.expression.nodes import Expr
@@ -233,7 +234,7 @@ def _batch(
 def _run(expr: Expr, chunk: pa.Table) -> pa.ChunkedArray:
     selected = Selected(lambda index: f"t.c{index}")
     sql = f"SELECT {selected.sql(expr)} AS answer FROM {selected.source('chunk AS t')}"
-    return _connection().sql(sql).to_arrow_table().column(0).cast(expr.type.arrow)
+    return run(sql, chunk)[0].cast(expr.type.arrow)
 
 
 def _single(expr: Expr, chunk: pa.Table, zone: str) -> str | None:
@@ -243,11 +244,6 @@ def _single(expr: Expr, chunk: pa.Table, zone: str) -> str | None:
         sqlstate = translate_error(error).sqlstate
         declared = expr.type.kind is TypeKind.NUMERIC and not expr.type.is_wide
         return _NO_NAN if sqlstate == "0A000" and declared else f"error {sqlstate}"
-
-
-@cache
-def _connection() -> duckdb.DuckDBPyConnection:
-    return connect()
 
 
 def _different(

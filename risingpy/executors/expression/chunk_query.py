@@ -12,7 +12,7 @@ import pyarrow as pa
 from risingpy.errors import ExternalRoutineLimitExceeded, OutOfMemory, SqlError
 from risingpy.executors.expression.arrow_functions import Evaluate, as_column
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
-from risingpy.executors.expression.duckdb_functions import register_further
+from risingpy.executors.expression.duckdb_functions import OwnFunctions
 from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.sql_text import intervals_apart
@@ -36,10 +36,11 @@ _local = threading.local()
 _connections = ThreadConnections()  # of every thread
 
 
-def thread_connection() -> duckdb.DuckDBPyConnection:
+def _thread_connection() -> duckdb.DuckDBPyConnection:
     """This thread's connection: made at the first need, kept."""
     if not hasattr(_local, "owned"):
-        _local.owned, _local.further = _connections.add(connect()), 0
+        _local.owned = _connections.add(connect())
+        _local.functions = OwnFunctions(_local.owned.connection)
         _local.owned.connection.execute(f"SET memory_limit = '{share_of_memory(EPOCH_SHARE)}B'")
     owned: OwnedConnection = _local.owned
     return owned.connection
@@ -54,8 +55,8 @@ def select_of(expressions: Sequence[Expr], form: str = "{}") -> str:
 
 def run(sql: str, chunk: pa.Table) -> list[pa.ChunkedArray]:
     """A query over `chunk`, which DuckDB finds by its name among this function's variables."""
-    connection = thread_connection()
-    _local.further = register_further(connection, _local.further)
+    connection = _thread_connection()
+    _local.functions.make_known(sql)
     columns: list[pa.ChunkedArray] = connection.sql(sql).to_arrow_table().columns
     return columns
 

@@ -25,7 +25,6 @@ from risingpy.errors import (
     UndefinedObject,
     UndefinedTable,
 )
-from risingpy.executors.expression.duckdb_functions import register_functions
 from risingpy.executors.expression.sql_text import ERROR_MARK
 
 # Marked by `raised`, inside a text that is no integer, or by one of our functions, at the end.
@@ -79,13 +78,12 @@ NO_IO_THREADS: dict[str, int] = {"async_threads": 0}
 
 
 def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
-    """A new connection with our functions. Its cursors share them.
+    """A new connection; `OwnFunctions` makes our functions known to it.
 
     It spills nothing until it is told a directory: DuckDB's own choice is `.tmp` where the process was started.
     """
     connection = duckdb.connect(":memory:", config={"threads": threads, **NO_IO_THREADS, "temp_directory": ""})
     connection.execute("SET TimeZone = 'UTC'")
-    register_functions(connection)
     return connection
 
 

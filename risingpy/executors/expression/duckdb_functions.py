@@ -12,7 +12,8 @@ without NULLs. An error of ours keeps its SQLSTATE through `translate_error`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 import duckdb
@@ -23,7 +24,7 @@ from risingpy.errors import SqlError
 from risingpy.executors.expression import functions, numeric_arithmetic
 from risingpy.executors.expression.nested_texts import NESTED_TEXTS
 from risingpy.executors.expression.sql_casts import parse_function
-from risingpy.executors.expression.sql_text import ERROR_MARK, OWN_RESULTS, further_results, own_function
+from risingpy.executors.expression.sql_text import ERROR_MARK, OWN_RESULTS, further_result, own_function
 from risingpy.executors.statement_limits import look
 from risingpy.storage.column_buffers import whole
 from risingpy.types import (
@@ -48,39 +49,51 @@ _ARITHMETIC: dict[str, Callable[[Column, Column, int], pa.Array]] = {
     "rpy_round": numeric_arithmetic.round_to,
     "rpy_trunc": numeric_arithmetic.truncate_to,
 }
+_Definition: TypeAlias = (  # as `register_function` takes it
+    "tuple[Callable[..., pa.Array], SqlType] | tuple[Callable[..., pa.Array], SqlType, FunctionNullHandling]"
+    " | tuple[Callable[..., pa.Array], SqlType, FunctionNullHandling, bool]"
+)
+_NAME = re.compile(r"\brpy_\w+")
 _PARSED = tuple(type_ for type_ in OWN_RESULTS if type_ != VARCHAR and type_.depth == 0)
 
 
-def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Makes the functions known to a connection and to its cursors."""
+class OwnFunctions:
+    """Those of our functions that a DuckDB instance knows: what SQL has named so far. To make all takes 80 ms."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._known: set[str] = set()
+
+    def make_known(self, sql: str) -> None:
+        """Makes the functions known that this SQL calls; the instance's other cursors share them."""
+        for name in set(_NAME.findall(sql)) - self._known:
+            definition = _DEFINITIONS.get(name) or _of_users(name)
+            if definition is not None:  # otherwise it stands in a text
+                register_function(self._connection, name, *definition)
+                self._known.add(name)
+
+
+def _definitions() -> dict[str, _Definition]:
+    found: dict[str, _Definition] = {}
     for scale in range(MAX_PRECISION + 1):
         result = numeric(MAX_PRECISION, scale)
-        for name, function in _ARITHMETIC.items():
-            register_function(connection, f"{name}_{scale}", _binary(function, scale), result)
-        register_function(connection, parse_function(result), _parser(result), result)
-    for type_ in _PARSED:
-        register_function(connection, parse_function(type_), _parser(type_), type_)
+        found |= {f"{name}_{scale}": (_binary(function, scale), result) for name, function in _ARITHMETIC.items()}
+        found[parse_function(result)] = (_parser(result), result)
+    found |= {parse_function(type_): (_parser(type_), type_) for type_ in _PARSED}
     for type_ in (REAL, DOUBLE, BYTEA, INTERVAL, UUID, INT256):
-        register_function(connection, f"rpy_text_{type_.kind.name.lower()}", _formatter(type_), VARCHAR)
-    register_function(connection, "rpy_interval_apart", _parser(INTERVAL), INTERVAL, volatile=True)
-    for name, (function, result) in NESTED_TEXTS.items():
-        register_function(connection, name, function, result)
-    register_results(connection, OWN_RESULTS)
+        found[f"rpy_text_{type_.kind.name.lower()}"] = (_formatter(type_), VARCHAR)
+    # Volatile, so that DuckDB does not compute two equal calls as one.
+    found["rpy_interval_apart"] = (_parser(INTERVAL), INTERVAL, FunctionNullHandling.DEFAULT, True)
+    return found | NESTED_TEXTS | {own_function(type_): _dispatched(type_) for type_ in OWN_RESULTS}
 
 
-def register_results(connection: duckdb.DuckDBPyConnection, results: Iterable[SqlType]) -> None:
-    """Makes those functions of `functions` known whose result is of one of these types, from `OWN_RESULTS`."""
-    for type_ in results:
-        name = own_function(type_)
-        register_function(connection, name, _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
+def _of_users(name: str) -> _Definition | None:
+    type_ = further_result(name)
+    return None if type_ is None else _dispatched(type_)
 
 
-def register_further(connection: duckdb.DuckDBPyConnection, known: int) -> int:
-    """Makes the functions known that SQL has come to need since there were `known` of them; how many there are now."""
-    further = further_results(known)
-    for name, type_ in further:
-        register_function(connection, name, _dispatcher(type_), type_, nulls=FunctionNullHandling.SPECIAL)
-    return known + len(further)
+def _dispatched(result: SqlType) -> _Definition:
+    return _dispatcher(result), result, FunctionNullHandling.SPECIAL
 
 
 def register_function(
@@ -89,7 +102,6 @@ def register_function(
     function: Callable[..., pa.Array],
     result: SqlType,
     nulls: FunctionNullHandling = FunctionNullHandling.DEFAULT,
-    *,
     volatile: bool = False,
 ) -> None:
     """Makes a function of whole columns known, as `name`; it may raise an SqlError."""
@@ -126,3 +138,6 @@ def _parser(type_: SqlType) -> Callable[[Column], pa.Array]:
 
 def _formatter(type_: SqlType) -> Callable[[Column], pa.Array]:
     return lambda values: text_column(type_, whole(values))
+
+
+_DEFINITIONS = _definitions()

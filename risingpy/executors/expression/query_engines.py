@@ -4,7 +4,7 @@ Within its limit DuckDB spills sorts, joins and groups to a directory of the dat
 fails, and no other. All running statements share QUERIES_SHARE of the server's memory: a statement gets what it asks
 for, but no more than half of what is left, so that the next has something too.
 
-Making an instance takes 80 ms, most of it our functions, and 5 MB: idle ones are kept. Where more statements run than
+Making an instance takes MS_ ms and 5 MB: idle ones are kept. Where more statements run than
 _MOST_INSTANCES, suspended cursors included, they share instances, and the limits of those.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 import duckdb
 
 from risingpy.executors.expression.duckdb_connection import connect
-from risingpy.executors.expression.duckdb_functions import register_further
+from risingpy.executors.expression.duckdb_functions import OwnFunctions
 from risingpy.memory import QUERIES_SHARE, share_of_memory
 
 SPILL_DIRECTORY = "spill"
@@ -32,10 +32,10 @@ _SPILL_SHARE = 0.5  # of the disk's free space, so that the log and the state ha
 @dataclass(slots=True)
 class _Instance:
     root: duckdb.DuckDBPyConnection
+    functions: OwnFunctions
     idle: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
     users: int = 0
     limit: int = 0
-    functions: int = 0  # how many of those that users' SQL needs it knows
 
 
 @dataclass(slots=True)
@@ -46,10 +46,10 @@ class Lease:
     _instance: _Instance
     _guard: threading.Lock
 
-    def complete(self) -> None:
-        """Makes functions known that SQL written since then needs."""
+    def make_known(self, sql: str) -> None:
+        """Makes the functions of ours known that this SQL calls."""
         with self._guard:
-            self._instance.functions = register_further(self._instance.root, self._instance.functions)
+            self._instance.functions.make_known(sql)
 
 
 class QueryEngines:
@@ -93,7 +93,7 @@ class QueryEngines:
     def _take(self, wanted: int) -> _Instance:
         with self._guard:
             if not self._instances:
-                self._instances.append(_Instance(self._connect()))
+                self._instances.append(self._connect())
             found = self._least_used()
             makes_one = bool(found and found.users and len(self._instances) + self._making < _MOST_INSTANCES)
             self._making += makes_one
@@ -114,7 +114,7 @@ class QueryEngines:
         """Adds an instance, without the guard meanwhile: nobody else waits for it."""
         made: list[_Instance] = []
         try:
-            made.append(_Instance(self._connect()))
+            made.append(self._connect())
         finally:
             with self._guard:
                 self._making -= 1
@@ -124,10 +124,10 @@ class QueryEngines:
         """Of the idle ones that which was made first, so that the others stay idle."""
         return min(self._instances, key=lambda each: each.users, default=None)
 
-    def _connect(self) -> duckdb.DuckDBPyConnection:
+    def _connect(self) -> _Instance:
         connection = connect()
         directory = str(self._directory).replace("'", "''")
         connection.execute(f"SET temp_directory = '{directory}'")
         room = int(shutil.disk_usage(self._directory.parent).free * _SPILL_SHARE)
         connection.execute(f"SET max_temp_directory_size = '{room}B'")
-        return connection
+        return _Instance(connection, OwnFunctions(connection))

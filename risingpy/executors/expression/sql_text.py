@@ -73,9 +73,9 @@ def own_function(result: SqlType) -> str:
         return _further_results.setdefault(result, f"rpy_result_{len(_further_results)}")
 
 
-def further_results(known: int) -> list[tuple[str, SqlType]]:
-    """Functions that `own_function` has named besides those of `OWN_RESULTS`, but for the first `known`."""
-    return [(name, type_) for type_, name in list(_further_results.items())[known:]]
+def further_result(function: str) -> SqlType | None:
+    """The result of a function that `own_function` has named besides those of `OWN_RESULTS`."""
+    return next((type_ for type_, name in list(_further_results.items()) if name == function), None)
 
 
 _GIVE_WIDE = ("wide_", "list_", "python_", "volatile_python_")  # wide numerics as such; others give texts

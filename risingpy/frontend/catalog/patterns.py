@@ -14,7 +14,7 @@ import duckdb
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation
-from risingpy.executors.expression.duckdb_functions import register_results
+from risingpy.executors.expression.duckdb_functions import OwnFunctions
 from risingpy.executors.expression.sql_text import own_function
 from risingpy.frontend.catalog.functions import instantiate
 from risingpy.types import BOOLEAN, INTEGER, VARCHAR, SqlType, array_of
@@ -48,7 +48,7 @@ _ROWS = "UNNEST(CASE WHEN $1 IS NULL THEN [] ELSE [$1] END)"
 
 def register_patterns(connection: duckdb.DuckDBPyConnection) -> None:
     """Makes the functions known that `pattern_match` calls."""
-    register_results(connection, _RESULTS)
+    OwnFunctions(connection).make_known(" ".join(own_function(type_) for type_ in _RESULTS))
 
 
 def pattern_match(node: exp.Expr) -> exp.Expr | None:

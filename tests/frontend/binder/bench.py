@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
+from risingpy.executors.expression.duckdb_functions import OwnFunctions
 from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder import bind_query, bind_table
 from risingpy.frontend.binder.query import BoundQuery
@@ -133,8 +134,10 @@ def run(plan: LogicalPlan, *, rules: bool = True, catalog: Catalog = CATALOG) ->
 
     if rules:
         plan = optimize(plan)
+    sql = to_duckdb_sql(plan, scan_name)
+    OwnFunctions(connection).make_known(sql)
     try:
-        rows = connection.sql(to_duckdb_sql(plan, scan_name)).to_arrow_table()
+        rows = connection.sql(sql).to_arrow_table()
     except duckdb.Error as error:
         raise translate_error(error) from error
     columns = [rows.column(i).cast(f.type.arrow).to_pylist() for i, f in enumerate(plan.schema)]
