@@ -9,14 +9,12 @@ from typing import assert_never, cast
 from risingpy.executors.expression.functions.python_functions import VOLATILE
 from risingpy.executors.expression.nodes import (
     Call,
-    Case,
-    Cast,
     CorrelatedRef,
     Expr,
     InputRef,
-    Literal,
-    Parameter,
     Subquery,
+    operands,
+    with_operands,
 )
 from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.executors.expression.window_calls import WindowCall
@@ -42,41 +40,6 @@ from risingpy.optimizer.logical import (
 )
 from risingpy.optimizer.once_per_operator import OncePerOperator
 from risingpy.types import BOOLEAN
-
-
-def operands(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions directly inside."""
-    match expr:
-        case Call():
-            return expr.args
-        case Cast():
-            return (expr.arg,)
-        case Case():
-            return (*(part for branch in expr.branches for part in branch), expr.default)
-        case Subquery():
-            return expr.args
-        case InputRef() | Literal() | Parameter() | CorrelatedRef():
-            return ()
-        case _:
-            assert_never(expr)
-
-
-def with_operands(expr: Expr, parts: Sequence[Expr]) -> Expr:
-    """`expr` with other expressions inside, in the order of `operands`."""
-    match expr:
-        case Call():
-            return Call(expr.function, tuple(parts), expr.type)
-        case Cast():
-            return Cast(parts[0], expr.type, expr.safe)
-        case Case():
-            branches = tuple(zip(parts[0:-1:2], parts[1:-1:2], strict=True))
-            return Case(branches, parts[-1], expr.type)
-        case Subquery():
-            return replace(expr, args=tuple(parts))
-        case InputRef() | Literal() | Parameter() | CorrelatedRef():
-            return expr
-        case _:
-            assert_never(expr)
 
 
 def column_references(plan: LogicalPlan) -> list[InputRef]:

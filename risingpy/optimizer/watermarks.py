@@ -18,7 +18,7 @@ from typing import assert_never
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
+from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.optimizer.logical import Schema
 from risingpy.optimizer.look_ahead import look_ahead, set_back
 from risingpy.optimizer.plan import (
@@ -45,7 +45,7 @@ from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.optimizer.plan_properties import ColumnIndex, WatermarkBound, WatermarkColumn
-from risingpy.optimizer.rewrite import columns_read, operands, with_operands
+from risingpy.optimizer.rewrite import columns_read
 from risingpy.types import BIGINT, VARCHAR, TypeKind
 
 Bounds = tuple[WatermarkBound, ...]

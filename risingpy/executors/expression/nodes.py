@@ -7,9 +7,9 @@ An expression reads one row, by column position. Every node knows its type; impl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, assert_never
 
 from risingpy.types import SqlType
 
@@ -112,3 +112,38 @@ class Subquery:
 
 
 Expr = InputRef | Literal | Parameter | Call | Cast | Case | CorrelatedRef | Subquery
+
+
+def operands(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions directly inside."""
+    match expr:
+        case Call():
+            return expr.args
+        case Cast():
+            return (expr.arg,)
+        case Case():
+            return (*(part for branch in expr.branches for part in branch), expr.default)
+        case Subquery():
+            return expr.args
+        case InputRef() | Literal() | Parameter() | CorrelatedRef():
+            return ()
+        case _:
+            assert_never(expr)
+
+
+def with_operands(expr: Expr, parts: Sequence[Expr]) -> Expr:
+    """`expr` with other expressions inside, in the order of `operands`."""
+    match expr:
+        case Call():
+            return Call(expr.function, tuple(parts), expr.type)
+        case Cast():
+            return Cast(parts[0], expr.type, expr.safe)
+        case Case():
+            branches = tuple(zip(parts[0:-1:2], parts[1:-1:2], strict=True))
+            return Case(branches, parts[-1], expr.type)
+        case Subquery():
+            return replace(expr, args=tuple(parts))
+        case InputRef() | Literal() | Parameter() | CorrelatedRef():
+            return expr
+        case _:
+            assert_never(expr)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from risingpy.executors.expression.arrow_functions import as_column, compile_arrow
 from risingpy.executors.expression.chunk_query import FAILURES, by_arrow, raise_if_invalid, run, select_of, typed
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, operands
 from risingpy.executors.expression.sql_maps import OVER_ELEMENTS
 from risingpy.storage.column_buffers import whole, with_values
 
@@ -49,20 +49,9 @@ def _measure(expr: Expr, sizes: dict[int, int]) -> None:
     while rest:
         part = rest.pop()
         order.append(part)
-        rest += _operands(part)
+        rest += operands(part)
     for part in reversed(order):
-        sizes[id(part)] = 1 + sum(sizes[id(inner)] for inner in _operands(part))
-
-
-def _operands(expr: Expr) -> Sequence[Expr]:
-    match expr:
-        case Call():
-            return expr.args
-        case Cast():
-            return (expr.arg,)
-        case Case():
-            return (*(part for branch in expr.branches for part in branch), expr.default)
-    return ()
+        sizes[id(part)] = 1 + sum(sizes[id(inner)] for inner in operands(part))
 
 
 @dataclass(slots=True)

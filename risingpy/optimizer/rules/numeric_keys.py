@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from risingpy.executors.aggregate import SPREADS
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
+from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.executors.expression.numeric_results import numeric_of
 from risingpy.optimizer.logical import (
     AggCall,
@@ -33,14 +33,7 @@ from risingpy.optimizer.logical import (
     SortKey,
     TopN,
 )
-from risingpy.optimizer.rewrite import (
-    column_references,
-    map_expressions,
-    operands,
-    plan_inputs,
-    with_inputs,
-    with_operands,
-)
+from risingpy.optimizer.rewrite import column_references, map_expressions, plan_inputs, with_inputs
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, NUMERIC, SqlType, array_of
 from risingpy.types.wide_numeric import key_of
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
+from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, operands
 from risingpy.optimizer.logical import Filter, Join, JoinKind, LogicalPlan
-from risingpy.optimizer.rewrite import columns_read, conjuncts, operands, remapped, shifted
+from risingpy.optimizer.rewrite import columns_read, conjuncts, remapped, shifted
 from risingpy.optimizer.rules.equal_columns import EqualColumns
 
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
