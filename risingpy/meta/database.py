@@ -25,6 +25,7 @@ from risingpy.meta.indexes import NewIndex, add_index
 from risingpy.meta.internal_tables import internal_tables
 from risingpy.meta.new_jobs import gone_if_cancelled, wait_for_job
 from risingpy.meta.opening import open_directory
+from risingpy.meta.planned_ahead import PlannedAhead
 from risingpy.meta.schema_change import NewName, TableReplacement
 from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
@@ -236,11 +237,17 @@ class Database:
 
         Cancelled, or failing, it leaves nothing behind.
         """
+        state = self.state
+        if if_not_exists and state.catalog.find(view.name, view.schema_name, ()) is not None:
+            return False, ()
         made: list[tuple[int, tuple[str, ...]]] = []
+        planned = PlannedAhead(
+            lambda state: ddl.add_materialized_view(state, view, self.table_rows, check_of(cancelled)), state
+        )
 
         def add(state: MetaState) -> MetaState:
-            after, relation_id, notices = ddl.add_materialized_view(state, view, self.table_rows, check_of(cancelled))
-            made.append((relation_id, notices))
+            after, told = planned.on(state)
+            made.append(told)
             return after
 
         if not self._create(view.schema_name, view.name, if_not_exists, add, cancelled):

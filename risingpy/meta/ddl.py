@@ -136,8 +136,8 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
 
 def add_materialized_view(
     state: MetaState, view: NewMaterializedView, table_rows: TableRows = no_table_rows, check: Check = unchecked
-) -> tuple[MetaState, int, tuple[str, ...]]:
-    """(`state` with the view and its job in creation, its id, notices). `table_rows`: what relations hold now.
+) -> tuple[MetaState, tuple[int, tuple[str, ...]]]:
+    """(`state` with the view and its job in creation, (its id, notices)). `table_rows`: what relations hold now.
 
     `check` is asked while the view is planned.
     """
@@ -173,7 +173,7 @@ def add_materialized_view(
     )
     after = with_job(state, relation, planned, allocate)
     after = replace(after, fresh_jobs=after.fresh_jobs | {relation.relation_id})
-    return after, relation.relation_id, tuple(planned.notices)
+    return after, (relation.relation_id, tuple(planned.notices))
 
 
 def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:

@@ -1,0 +1,86 @@
+"""A view is planned beside the barrier loop: nobody waits for whoever plans for long, and no old catalog is used."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from risingpy.errors import DuplicateRelation
+from risingpy.meta import ddl
+from tests.meta.conftest import Client, Server
+from tests.meta.test_alter import in_thread
+
+
+class SlowPlanner:
+    """Planning that waits, each time it begins, until it is let go."""
+
+    def __init__(self) -> None:
+        self.began, self.may_end = threading.Semaphore(0), threading.Semaphore(0)
+        self.times = 0
+        self._plan = ddl.plan_materialized_view
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        self.times += 1
+        if self.times == 1:
+            self.began.release()
+            assert self.may_end.acquire(timeout=10)
+        return self._plan(*given, **named)
+
+
+@pytest.fixture
+def planner(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowPlanner]:
+    planner = SlowPlanner()
+    monkeypatch.setattr(ddl, "plan_materialized_view", planner)
+    yield planner
+    planner.may_end.release()
+
+
+@pytest.fixture
+def client(server: Server) -> Client:
+    client = server.client()
+    client.run("CREATE TABLE t (id int PRIMARY KEY, v int)")
+    client.run("CREATE TABLE total (n bigint)")
+    return client
+
+
+def test_epochs_go_on_while_a_view_is_planned(server: Server, client: Client, planner: SlowPlanner) -> None:
+    creating, errors = in_thread(lambda: server.client().run("CREATE MATERIALIZED VIEW m AS SELECT sum(v) AS s FROM t"))
+    assert planner.began.acquire(timeout=10)
+    client.run("INSERT INTO t VALUES (1, 10); FLUSH; INSERT INTO t VALUES (2, 20); FLUSH")
+    assert client.run("SELECT count(*) FROM t") == [(2,)]
+    planner.may_end.release()
+    creating.join(20)
+    assert errors == []
+    assert client.run("SELECT s FROM m") == [(30,)]
+    client.run("INSERT INTO t VALUES (3, 30); FLUSH")
+    assert client.run("SELECT s FROM m") == [(60,)]
+    assert planner.times == 1
+
+
+def test_what_was_created_meanwhile_stays(server: Server, client: Client, planner: SlowPlanner) -> None:
+    creating, errors = in_thread(lambda: server.client().run("CREATE MATERIALIZED VIEW m AS SELECT sum(v) AS s FROM t"))
+    assert planner.began.acquire(timeout=10)
+    client.run("INSERT INTO t VALUES (1, 10)")
+    client.run("CREATE MATERIALIZED VIEW other AS SELECT max(v) AS s FROM t")
+    client.run("DROP TABLE total")
+    planner.may_end.release()
+    creating.join(20)
+    assert errors == []
+    assert planner.times == 3  # once more, in the loop: the ids are taken
+    client.run("INSERT INTO t VALUES (2, 20); FLUSH")
+    assert client.run("SELECT m.s, other.s FROM m, other") == [(30, 20)]
+    server.restart()
+    assert server.client().run("SELECT m.s, other.s FROM m, other") == [(30, 20)]
+
+
+def test_a_name_that_was_taken_meanwhile_is_refused(server: Server, client: Client, planner: SlowPlanner) -> None:
+    creating, errors = in_thread(lambda: server.client().run("CREATE MATERIALIZED VIEW m AS SELECT sum(v) AS s FROM t"))
+    assert planner.began.acquire(timeout=10)
+    client.run("CREATE TABLE m (a int)")
+    planner.may_end.release()
+    creating.join(20)
+    assert [type(error) for error in errors] == [DuplicateRelation]
+    assert client.run("SELECT count(*) FROM m") == [(0,)]
