@@ -24,7 +24,7 @@ _MISTAKEN = re.compile(r"\$\d+[^\s$]+\$|\d\.?[eE]\d+[+-]")
 _BIT_STRING = re.compile("[xXbB]'")
 # What may hold a dollar sign that is no parameter, or a number, comes first.
 _MISTAKES = re.compile(
-    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$
+    r"""'[^']*(?:''[^']*)*' | "[^"]*(?:""[^"]*)*" | --[^\n]* | /\*.*?\*/ | \$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$
     | (?<!\w)(?:\$\d+ | (?:\d+\.?\d*|\.\d+)[eE]\d+(?=[+-]))(?P<end>)""",
     re.DOTALL | re.VERBOSE,
 )
