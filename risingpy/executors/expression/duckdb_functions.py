@@ -53,7 +53,7 @@ _Definition: TypeAlias = (  # as `register_function` takes it
     "tuple[Callable[..., pa.Array], SqlType] | tuple[Callable[..., pa.Array], SqlType, FunctionNullHandling]"
     " | tuple[Callable[..., pa.Array], SqlType, FunctionNullHandling, bool]"
 )
-_NAME = re.compile(r"\brpy_\w+")
+_NAME = re.compile(r"rpy_\w+")
 _PARSED = tuple(type_ for type_ in OWN_RESULTS if type_ != VARCHAR and type_.depth == 0)
 
 
