@@ -12,7 +12,7 @@ import pytest
 
 from risingpy.errors import DeadlockDetected, QueryCanceled, SqlError
 from risingpy.meta.table_locks import HeldTable, LockMode, TableLocks
-from tests.meta.conftest import Server
+from tests.meta.conftest import Client, Server
 
 SHARED, ALONE = LockMode.SHARED, LockMode.ALONE
 A, B, C = 16384, 16385, 16386
@@ -185,70 +185,80 @@ def test_a_circle_that_only_the_order_of_the_queue_closes_is_none(workers: list[
     assert three.take(A, SHARED) and three.error is None  # before two: it goes together with one
 
 
+class Stress:
+    """Clients that write in transactions, and one that alters, over three tables; how long each statement took."""
+
+    def __init__(self, server: Server, seconds: float) -> None:
+        self._server = server
+        self._end = time.monotonic() + seconds
+        self.crashed: list[tuple[str, Exception]] = []
+        self.slowest = (0.0, "")
+        self.said = Counter[str]()
+
+    def write(self, seed: int) -> None:
+        """Transactions with savepoints, over the tables in any order."""
+        chance, client = random.Random(seed), self._server.client()
+        while time.monotonic() < self._end:
+            going = self._run(client, "BEGIN")
+            for step in range(chance.randrange(1, 5)):
+                going = going and self._run(client, self._step(chance, step))
+                if not going and step and chance.random() < 0.5:
+                    going = self._run(client, f"ROLLBACK TO s{step - 1}")
+            self._run(client, "COMMIT" if going else "ROLLBACK")
+
+    def alter(self, seed: int) -> None:
+        """All that alters tables, makes indexes of them and drops them."""
+        chance, client, number = random.Random(seed), self._server.client(), 0
+        while time.monotonic() < self._end:
+            table, number = chance.choice("abc"), number + 1
+            drop = chance.choice([f"ALTER TABLE {table} DROP COLUMN x{number}", f"DROP TABLE IF EXISTS {table}z"])
+            for sql in (f"ALTER TABLE {table} ADD COLUMN x{number} int", drop):
+                self._run(client, sql)
+            if number % 10 == 0:
+                self._run(client, f"CREATE INDEX i{number} ON {table} (v)")
+                self._run(client, f"DROP INDEX i{number}")
+                schema = f"CREATE SCHEMA s{number}; CREATE TABLE s{number}.t (a int); DROP SCHEMA s{number} CASCADE"
+                self._run(client, schema)
+
+    def _step(self, chance: random.Random, step: int) -> str:
+        table, other = chance.choice("abc"), chance.choice("abc")
+        return chance.choice([
+            f"UPDATE {table} SET v = v + 1 WHERE id < 5",
+            f"DELETE FROM {table} WHERE id = {chance.randrange(100)}",
+            f"INSERT INTO {table} (id, v) VALUES ({chance.randrange(20, 100)}, 1)",
+            f"UPDATE {table} SET v = 0 WHERE id IN (SELECT id FROM {other} WHERE v > 90)",
+            f"SAVEPOINT s{step}",
+        ])  # fmt: skip
+
+    def _run(self, client: Client, sql: str) -> bool:
+        began = time.monotonic()
+        try:
+            client.run(sql)
+            self.said["ok"] += 1
+            return True
+        except SqlError as error:
+            self.said[error.sqlstate] += 1
+            return False
+        except Exception as error:
+            self.crashed.append((sql, error))
+            raise
+        finally:
+            self.slowest = max(self.slowest, (time.monotonic() - began, sql))
+
+
 def test_a_stress_of_transactions_and_ddl_ends_without_a_long_wait(server: Server) -> None:
-    """Transactions with savepoints over three tables in any order, and all that alters, indexes and drops them."""
     setup = server.client()
     for name in "abc":
         setup.run(f"CREATE TABLE {name} (id int PRIMARY KEY, v int)")
         setup.run(f"INSERT INTO {name} SELECT x, x FROM generate_series(1, 20) x")
-    crashed: list[tuple[str, Exception]] = []
-    end, slowest, said = time.monotonic() + 6, [(0.0, "")], Counter[str]()
-
-    def run(client: object, sql: str) -> bool:
-        began = time.monotonic()
-        try:
-            client.run(sql)  # type: ignore[attr-defined]
-            said["ok"] += 1
-            return True
-        except SqlError as error:
-            said[error.sqlstate] += 1
-            return False
-        except Exception as error:
-            crashed.append((sql, error))
-            raise
-        finally:
-            slowest.append((time.monotonic() - began, sql))
-
-    def transactions(seed: int) -> None:
-        chance, client = random.Random(seed), server.client()
-        while time.monotonic() < end:
-            going = run(client, "BEGIN")
-            for step in range(chance.randrange(1, 5)):
-                table, other = chance.choice("abc"), chance.choice("abc")
-                going = going and run(
-                    client,
-                    chance.choice(
-                        [
-                            f"UPDATE {table} SET v = v + 1 WHERE id < 5",
-                            f"DELETE FROM {table} WHERE id = {chance.randrange(100)}",
-                            f"INSERT INTO {table} (id, v) VALUES ({chance.randrange(20, 100)}, 1)",
-                            f"UPDATE {table} SET v = 0 WHERE id IN (SELECT id FROM {other} WHERE v > 90)",
-                            f"SAVEPOINT s{step}",
-                        ]
-                    ),
-                )
-                if not going and step and chance.random() < 0.5:
-                    going = run(client, f"ROLLBACK TO s{step - 1}")
-            run(client, "COMMIT" if going else "ROLLBACK")
-
-    def schema_changes(seed: int) -> None:
-        chance, client, number = random.Random(seed), server.client(), 0
-        while time.monotonic() < end:
-            table, number = chance.choice("abc"), number + 1
-            run(client, f"ALTER TABLE {table} ADD COLUMN x{number} int")
-            run(client, chance.choice([f"ALTER TABLE {table} DROP COLUMN x{number}", f"DROP TABLE IF EXISTS {table}z"]))
-            if number % 10 == 0:
-                run(client, f"CREATE INDEX i{number} ON {table} (v)")
-                run(client, f"DROP INDEX i{number}")
-                run(client, f"CREATE SCHEMA s{number}; CREATE TABLE s{number}.t (a int); DROP SCHEMA s{number} CASCADE")
-
-    threads = [threading.Thread(target=transactions, args=(seed,)) for seed in range(3)]
-    threads.append(threading.Thread(target=schema_changes, args=(9,)))
+    stress = Stress(server, seconds=6)
+    threads = [threading.Thread(target=stress.write, args=(seed,)) for seed in range(3)]
+    threads.append(threading.Thread(target=stress.alter, args=(9,)))
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
-    assert crashed == []
-    assert max(slowest)[0] < LONGEST_WAIT_SECONDS, max(slowest)
-    assert said["ok"] > 100 and set(said) <= {"ok", "40P01", "40001", "3B001", "25P02"}, said
+    assert stress.crashed == []
+    assert stress.slowest[0] < LONGEST_WAIT_SECONDS, stress.slowest
+    assert stress.said["ok"] > 100 and set(stress.said) <= {"ok", "40P01", "40001", "3B001", "25P02"}, stress.said

@@ -51,46 +51,62 @@ def in_turn(
     DuckDB evaluates all of an AND or OR that is not `as_condition`, of a filter or a CASE. So what may fail then
     becomes a CASE with the part before it.
     """
-    function = IN_TURN[name]
-    parts: list[Piece] = []
-
-    def so_far() -> Piece:
-        if len(parts) == 1 and name != "coalesce":
-            return parts[0]
-        call = name if name == "coalesce" else ""
-        return _joined(f"{call}({function.joint.join(part.text for part in parts)})", parts)
-
-    def still_open() -> Piece:
-        settled = so_far()
-        if not settled.simple:
-            settled = tree.bound(settled, guard)
-            parts[:] = [settled]
-        is_open = _joined(function.open.format(settled.text), [settled])
-        if guard is None:
-            return is_open
-        # Where the guard does not hold the column may be NULL, which leaves the next part open.
-        return tree.bound(replace(is_open, safe=False), guard)
-
+    turn = _Turn(name, tree, guard)
     failing = 0
     for k, operand in enumerate(operands):
-        own = still_open if k else guard
+        own = turn.still_open if k else guard
         part = tree.cut(compile_part(operand, own), own)
         if k and not (part.safe or as_condition) and tree.has_layers and failing < _MOST_FAILING:
             failing += 1
-            before = so_far()
-            if not before.safe or before.depth > _SHALLOW:
-                before = tree.bound(before, guard)
-            whole = f"({before.text}{function.joint}{part.text})"
-            is_open = function.open.format(before.text)
-            parts[:] = [_joined(f"CASE WHEN {is_open} THEN {whole} ELSE {before.text} END", [before, part])]
+            turn.add_failing(part)
         else:
-            parts.append(part)
-    first, *others = parts
-    if name == "coalesce" and first.simple and not all(part.safe for part in others):
-        # What two COALESCEs share DuckDB computes for all rows beforehand, unless it stands in a CASE.
-        rest = ", ".join(part.text for part in others)
-        return _joined(f"CASE WHEN {first.text} IS NULL THEN coalesce({rest}) ELSE {first.text} END", parts)
-    return so_far()
+            turn.parts.append(part)
+    return turn.call()
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A call of one of `IN_TURN`, part by part."""
+
+    name: str
+    tree: Tree
+    guard: Guard | None
+    parts: list[Piece] = field(default_factory=list)
+
+    def still_open(self) -> Piece:
+        """The guard of the next part: those before it have not settled the result."""
+        settled = self._so_far()
+        if not settled.simple:
+            settled = self.tree.bound(settled, self.guard)
+            self.parts = [settled]
+        is_open = _joined(IN_TURN[self.name].open.format(settled.text), [settled])
+        if self.guard is None:
+            return is_open
+        # Where the guard does not hold the column may be NULL, which leaves the next part open.
+        return self.tree.bound(replace(is_open, safe=False), self.guard)
+
+    def add_failing(self, part: Piece) -> None:
+        """Adds a part that is evaluated in a CASE, for the rows that those before it leave open."""
+        function, before = IN_TURN[self.name], self._so_far()
+        if not before.safe or before.depth > _SHALLOW:
+            before = self.tree.bound(before, self.guard)
+        whole, is_open = f"({before.text}{function.joint}{part.text})", function.open.format(before.text)
+        self.parts = [_joined(f"CASE WHEN {is_open} THEN {whole} ELSE {before.text} END", [before, part])]
+
+    def call(self) -> Piece:
+        """The whole."""
+        first, *others = self.parts
+        if self.name == "coalesce" and first.simple and not all(part.safe for part in others):
+            # What two COALESCEs share DuckDB computes for all rows beforehand, unless it stands in a CASE.
+            rest = ", ".join(part.text for part in others)
+            return _joined(f"CASE WHEN {first.text} IS NULL THEN coalesce({rest}) ELSE {first.text} END", self.parts)
+        return self._so_far()
+
+    def _so_far(self) -> Piece:
+        if len(self.parts) == 1 and self.name != "coalesce":
+            return self.parts[0]
+        function = "coalesce" if self.name == "coalesce" else ""
+        return _joined(f"{function}({IN_TURN[self.name].joint.join(part.text for part in self.parts)})", self.parts)
 
 
 def case_in_turn(
