@@ -31,7 +31,7 @@ run: $(STAMP) ## start the database on port 4566 (RUN="--port 4570 …" for opti
 	exec $(BIN)/risingpy serve $(RUN)
 
 test: $(STAMP) ## the tests that CI runs
-	$(PYTEST)
+	$(PYTEST) -n 2 --dist worksteal
 
 lint: $(STAMP) ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check risingpy tests benchmarks
