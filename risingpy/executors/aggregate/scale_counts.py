@@ -89,11 +89,12 @@ class ScaleBits(ValueState):
 
 def _states(kinds: Integers, totals: Integers) -> pa.BinaryArray:
     """States of counts by kind, ascending, and group."""
-    groups, places = np.nonzero(totals.T)
-    records = np.empty(len(groups), _RECORD)
-    records["kind"], records["count"] = kinds[places], totals[places, groups]
+    there = totals.T != 0
+    records = np.empty(np.count_nonzero(there), _RECORD)
+    records["kind"] = np.broadcast_to(kinds, there.shape)[there]
+    records["count"] = totals.T[there]
     offsets = np.zeros(totals.shape[1] + 1, np.int32)
-    np.cumsum(_RECORD.itemsize * np.bincount(groups, minlength=totals.shape[1]), out=offsets[1:])
+    np.cumsum(_RECORD.itemsize * there.sum(axis=1), out=offsets[1:])
     return pa.Array.from_buffers(pa.binary(), totals.shape[1], [None, pa.py_buffer(offsets), pa.py_buffer(records)])
 
 
