@@ -56,25 +56,16 @@ def _field(call: Call, args: list[str]) -> str:
 
 def numbers_as_keys(value: str, type_: SqlType) -> str:
     """A value with the keys of the wide numerics in it (`optimizer.rules.numeric_keys`)."""
-    return _changed_numbers(value, type_, lambda number: f"array_slice({number}, 1, 41)")
-
-
-def keys_as_numbers(value: str, type_: SqlType) -> str:
-    """The value of `type_` that has such keys in it: numbers with no zeros at the end."""
-    return _changed_numbers(value, type_, lambda key: own_call("wide_of_bare_key", [key], NUMERIC))
-
-
-def _changed_numbers(value: str, type_: SqlType, change: Callable[[str], str]) -> str:
     if type_.is_wide:
-        return change(value)
+        return f"array_slice({value}, 1, 41)"
     match type_.kind:
         case TypeKind.ARRAY:
             item = f"number{type_.depth}"
-            return f"list_transform({value}, lambda {item}: {_changed_numbers(item, type_.element, change)})"
+            return f"list_transform({value}, lambda {item}: {numbers_as_keys(item, type_.element)})"
         case TypeKind.STRUCT:
             names = [quoted(name) for name in type_.names]
             parts = [f"struct_extract({value}, {name})" for name in names]
-            changed = (_changed_numbers(part, item, change) for part, item in zip(parts, type_.items, strict=True))
+            changed = map(numbers_as_keys, parts, type_.items)
             packed = ", ".join(f"{name}: {part}" for name, part in zip(names, changed, strict=True))
             return f"CASE WHEN {value} IS NOT NULL THEN {{{packed}}} END"
     return value

@@ -45,9 +45,7 @@ def add_limbs(codes: Integers, signs: npt.NDArray[np.int8], limbs: Integers, sum
 
 
 @compiled(_IN, _CHANGES, _SIGNS, _OUT, _FLAGS)
-def add_wide_numbers(
-    codes: Integers, signs: npt.NDArray[np.int8], data: Bytes, sums: Integers, kinds: Bytes
-) -> None:
+def add_wide_numbers(codes: Integers, signs: npt.NDArray[np.int8], data: Bytes, sums: Integers, kinds: Bytes) -> None:
     """As `add_limbs`, of wide numerics as they are stored, 42 bytes each; and their `number_kinds`."""
     groups = len(sums) // LIMBS
     for i in range(len(codes)):
@@ -69,7 +67,7 @@ def add_wide_numbers(
 
 @compiled(_IN, _OUT)
 def carry(sums: Integers, limbs: Integers) -> None:
-    """Sums as `add_limbs` leaves them, as rows of limbs from 0 to below the base, but the highest, which has the sign."""
+    """Makes rows of limbs of such sums: each from 0 to below the base, but the highest, which has the sign."""
     groups = len(sums) // LIMBS
     for i in range(groups):
         over = 0
