@@ -109,6 +109,30 @@ def _compared(call: Call, *elements: str) -> list[str]:
     return [numbers_as_keys(element, call.type.element) for element in elements]
 
 
+def _pairs(call: Call, array: str) -> str | None:
+    """The elements with their keys in front, if those order otherwise than the elements; NULL of NULL."""
+    element = call.args[0].type.element
+    key = numbers_as_keys("item", element)
+    if element.is_wide or key == "item":
+        return None
+    return f"list_transform({array}, lambda item: CASE WHEN item IS NOT NULL THEN {{'key': {key}, 'value': item}} END)"
+
+
+def _sorted(call: Call, args: list[str]) -> str:
+    pairs = _pairs(call, args[0])
+    if pairs is None:
+        return f"list_sort({args[0]})"
+    return f"list_transform(list_sort({pairs}), lambda pair: struct_extract(pair, 'value'))"
+
+
+def _extreme(function: str) -> Compile:
+    def compile_extreme(call: Call, args: list[str]) -> str:
+        pairs = _pairs(call, args[0])
+        return f"{function}({args[0]})" if pairs is None else f"struct_extract({function}({pairs}), 'value')"
+
+    return compile_extreme
+
+
 def _trim(call: Call, args: list[str]) -> str:
     array, count = args
     message = f"concat('number of elements to trim must be between 0 and ', len({array}))"
@@ -355,7 +379,7 @@ NESTED: dict[str, Compile] = {
     "array_leaves": _leaves,
     "width_bucket_array": _bucket,
     "array_reverse": lambda call, args: f"list_reverse({args[0]})",
-    "array_sort": lambda call, args: f"list_sort({args[0]})",
-    "array_min": lambda call, args: f"list_min({args[0]})",
-    "array_max": lambda call, args: f"list_max({args[0]})",
+    "array_sort": _sorted,
+    "array_min": _extreme("list_min"),
+    "array_max": _extreme("list_max"),
 }

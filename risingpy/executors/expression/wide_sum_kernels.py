@@ -93,6 +93,13 @@ def number_kinds(data: Bytes, kinds: Bytes) -> None:
         kinds[i] = _kind(data, BYTES * i)
 
 
+@compiled(_IN, _SIGNS, _IN, _IN, _OUT)
+def add_by_kind(codes: Integers, kinds: Bytes, counts: Integers, places: Integers, totals: Integers) -> None:
+    """Adds counts to their group's total of their kind; the totals of a kind begin at its place."""
+    for i in range(len(codes)):
+        totals[places[kinds[i]] + codes[i]] += counts[i]
+
+
 @compiled(_IN, _SIGNS, _OUT)
 def to_long_words(limbs: Integers, negative: Bytes, words: Integers) -> None:
     """Numbers of 320 bits, five int64 each, the lowest first, in units of 10^-45."""
