@@ -116,7 +116,7 @@ class _Writer:
             case Recursion():
                 return self._recursion(plan)
             case RecursiveScan():
-                return f"SELECT * FROM {_recursive_name(plan.name)}"
+                return f"SELECT {_column_names(len(plan.schema))} FROM {_recursive_name(plan.name)}"
             case Apply():
                 raise InternalError("a subquery was not unnested")
             case _:
@@ -175,11 +175,29 @@ class _Writer:
         return f"SELECT t.*, {listed} FROM {self._input(plan.input)}"
 
     def _recursion(self, plan: Recursion) -> str:
-        name = _recursive_name(plan.name)
-        columns = ", ".join(f"c{i}" for i in range(len(plan.schema)))
+        name, columns = _recursive_name(plan.name), _column_names(len(plan.schema))
+        if plan.keys:
+            return self._keyed_recursion(plan, name, columns)
         union = "UNION" if plan.distinct else "UNION ALL"
         parts = f"({self.write(plan.start)}) {union} ({self.write(plan.step)})"
         return f"SELECT * FROM (WITH RECURSIVE {name}({columns}) AS ({parts}) SELECT * FROM {name}) AS t"
+
+    def _keyed_recursion(self, plan: Recursion, name: str, columns: str) -> str:
+        """The keys are columns more. DuckDB has all rows so far in `recurring`: what is there already does not come.
+
+        USING KEY alone would keep a key's last row, and take every row that comes for a new one: it would not end.
+        """
+        keys = [f"k{i}" for i in range(len(plan.keys))]
+        listed = ", ".join(keys)
+        made = ", ".join(f"{_expression(key)} AS {name}" for key, name in zip(plan.keys, keys, strict=True))
+        start, step = (
+            f"SELECT DISTINCT ON ({listed}) * FROM (SELECT t.*, {made} FROM ({self.write(part)}) AS t) AS t"
+            for part in (plan.start, plan.step)
+        )
+        same = " AND ".join(f"seen.{key} IS NOT DISTINCT FROM t.{key}" for key in keys)
+        new = f"SELECT t.* FROM ({step}) AS t ANTI JOIN recurring.{name} AS seen ON {same}"
+        head = f"WITH RECURSIVE {name}({columns}, {listed}) USING KEY ({listed})"
+        return f"SELECT * FROM ({head} AS (({start}) UNION ({new})) SELECT {columns} FROM {name}) AS t"
 
     def _values(self, plan: Values) -> str:
         if not plan.schema:
@@ -263,6 +281,10 @@ def _sort_key(key: SortKey) -> str:
 
 def _direction(key: SortKey) -> str:
     return f"{'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+
+def _column_names(width: int) -> str:
+    return ", ".join(f"c{i}" for i in range(width))
 
 
 def _recursive_name(name: str) -> str:

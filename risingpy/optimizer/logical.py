@@ -290,6 +290,7 @@ class Recursion:
     """WITH RECURSIVE: the rows of `start`, then, as long as rows come, those of `step` over the rows that came last.
 
     Within `step` a RecursiveScan of `name` reads these. `distinct` (UNION): a row that was there already does not come.
+    Rows are told apart by their columns, or by `keys`, expressions over these, if there are some.
     """
 
     start: LogicalPlan
@@ -297,6 +298,7 @@ class Recursion:
     name: str
     distinct: bool
     schema: Schema
+    keys: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -141,7 +141,7 @@ def column_of(
     `special` as in Numbers: where it is NaN or infinite, it stands instead of the number.
     """
     count = len(limbs)
-    below = negative & limbs.any(axis=1)
+    below = negative & limbs.any(axis=1) if negative.any() else negative
     words = limbs.astype(">u4")
     if below.any():
         words = np.where(below[:, None], ~words, words)

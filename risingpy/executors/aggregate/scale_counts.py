@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.executors.aggregate.grouping import GroupedRows
-from risingpy.executors.aggregate.kernels import add_integers, add_signs
+from risingpy.executors.aggregate.kernels import add_signs
 from risingpy.executors.aggregate.value_state import ValueState, present
-from risingpy.executors.expression.wide_sum_kernels import INFINITE, KINDS, MINUS_INFINITE, NAN
+from risingpy.executors.expression.wide_sum_kernels import INFINITE, KINDS, MINUS_INFINITE, NAN, add_by_kind
 from risingpy.storage.column_buffers import Bytes, Integers, whole
 from risingpy.types.wide_numeric import rows_of
 
@@ -28,26 +28,27 @@ Floats = npt.NDArray[np.float64]
 def counted_kinds(codes: Integers, signs: npt.NDArray[np.int8], groups: int, kinds: Bytes) -> pa.BinaryArray:
     """Each group's state of values of these kinds, those with sign -1 taken away."""
     present = np.flatnonzero(np.bincount(kinds, minlength=KINDS))
-    totals = np.zeros((len(present), groups), np.int64)
-    for counts, kind in zip(totals, present, strict=True):
-        if len(present) == 1:  # as almost always
-            add_signs(codes, signs, counts)
-        else:
-            rows = kinds == kind
-            add_signs(codes[rows], signs[rows], counts)
+    if len(present) != 1:
+        return _summed(codes, groups, kinds, signs.astype(np.int64))
+    totals = np.zeros((1, groups), np.int64)  # one scale, as almost always
+    add_signs(codes, signs, totals[0])
     return _states(present, totals)
 
 
 def merged_kinds(codes: Integers, groups: int, states: pa.BinaryArray) -> pa.BinaryArray:
     """Each group's sum of states; NULL is the empty one."""
     owners, records = _records(states)
-    present = np.flatnonzero(np.bincount(records["kind"], minlength=KINDS))
-    totals = np.zeros((len(present), groups), np.int64)
-    for counts, kind in zip(totals, present, strict=True):
-        chosen = records["kind"] == kind
-        members = codes[owners[chosen]]
-        add_integers(members, np.ones(len(members), np.int8), np.ascontiguousarray(records["count"][chosen]), counts)
-    return _states(present, totals)
+    kinds, counts = (np.ascontiguousarray(records[name]) for name in ("kind", "count"))
+    return _summed(codes[owners], groups, kinds, counts)
+
+
+def _summed(codes: Integers, groups: int, kinds: Bytes, counts: Integers) -> pa.BinaryArray:
+    present = np.flatnonzero(np.bincount(kinds, minlength=KINDS))
+    places = np.zeros(KINDS, np.int64)
+    places[present] = groups * np.arange(len(present))
+    totals = np.zeros(groups * len(present), np.int64)
+    add_by_kind(codes, kinds, counts, places, totals)
+    return _states(present, totals.reshape(len(present), groups))
 
 
 def scales_and_specials(states: pa.BinaryArray) -> tuple[Bytes, Floats | None]:
@@ -89,11 +90,12 @@ class ScaleBits(ValueState):
 
 def _states(kinds: Integers, totals: Integers) -> pa.BinaryArray:
     """States of counts by kind, ascending, and group."""
-    groups, places = np.nonzero(totals.T)
-    records = np.empty(len(groups), _RECORD)
-    records["kind"], records["count"] = kinds[places], totals[places, groups]
+    there = totals.T != 0
+    records = np.empty(np.count_nonzero(there), _RECORD)
+    records["kind"] = np.broadcast_to(kinds, there.shape)[there]
+    records["count"] = totals.T[there]
     offsets = np.zeros(totals.shape[1] + 1, np.int32)
-    np.cumsum(_RECORD.itemsize * np.bincount(groups, minlength=totals.shape[1]), out=offsets[1:])
+    np.cumsum(_RECORD.itemsize * there.sum(axis=1), out=offsets[1:])
     return pa.Array.from_buffers(pa.binary(), totals.shape[1], [None, pa.py_buffer(offsets), pa.py_buffer(records)])
 
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from risingpy.executors.aggregate.grouping import GroupedRows
 from risingpy.executors.aggregate.scale_counts import counted_kinds, merged_kinds, scales_and_specials
 from risingpy.executors.aggregate.value_state import ValueState, integers_of, merged_integers, present, signed_counts
-from risingpy.executors.expression.wide_kernels import BASE, LIMBS, settle
-from risingpy.executors.expression.wide_sum_kernels import add_limbs, add_wide_numbers
+from risingpy.executors.expression.wide_kernels import LIMBS, settle
+from risingpy.executors.expression.wide_sum_kernels import add_limbs, add_wide_numbers, carry
 from risingpy.types.wide_numeric import column_of, rows_of
 
 Integers = npt.NDArray[np.int64]
@@ -57,13 +57,10 @@ class WideSum(ValueState):
 
 def _state(sums: Integers) -> pa.Array:
     """Sums of limbs as states, carried: equal sums are equal bytes."""
-    limbs = sums.reshape(-1, LIMBS)
-    for k in range(LIMBS - 1):
-        carry = limbs[:, k] // BASE
-        limbs[:, k] -= carry * BASE
-        limbs[:, k + 1] += carry
-    offsets = pa.py_buffer(_BYTES * np.arange(len(limbs) + 1, dtype=np.int32))
-    return pa.Array.from_buffers(pa.binary(), len(limbs), [None, offsets, pa.py_buffer(sums)])
+    limbs, count = np.empty_like(sums), len(sums) // LIMBS
+    carry(sums, limbs)
+    offsets = pa.py_buffer(_BYTES * np.arange(count + 1, dtype=np.int32))
+    return pa.Array.from_buffers(pa.binary(), count, [None, offsets, pa.py_buffer(limbs)])
 
 
 def _limbs(states: pa.Array) -> Integers:
@@ -71,5 +68,5 @@ def _limbs(states: pa.Array) -> Integers:
     if not len(states):
         return np.empty(0, np.int64)
     filled = pc.fill_null(states, bytes(_BYTES)) if states.null_count else states
-    fixed = filled.cast(pa.binary(_BYTES))
-    return np.frombuffer(fixed.buffers()[1], np.int64)[LIMBS * fixed.offset : LIMBS * (fixed.offset + len(states))]
+    start = int(np.frombuffer(filled.buffers()[1], np.int32)[filled.offset])
+    return np.require(np.frombuffer(filled.buffers()[2], np.int64, LIMBS * len(states), start), requirements="A")

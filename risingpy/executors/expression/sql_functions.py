@@ -14,7 +14,7 @@ from risingpy.executors.expression.sql_arithmetic import ARITHMETIC
 from risingpy.executors.expression.sql_datetime import DATE_AND_TIME
 from risingpy.executors.expression.sql_json import JSON
 from risingpy.executors.expression.sql_maps import MAPS
-from risingpy.executors.expression.sql_nested import NESTED, keys_as_numbers, numbers_as_keys
+from risingpy.executors.expression.sql_nested import NESTED, numbers_as_keys
 from risingpy.executors.expression.sql_strings import STRINGS
 from risingpy.executors.expression.sql_text import own_call, raised
 
@@ -72,14 +72,25 @@ def _numeric_keys(call: Call, args: list[str]) -> str:
     return numbers_as_keys(args[0], call.args[0].type)
 
 
-def _numbers_of_keys(call: Call, args: list[str]) -> str:
-    return keys_as_numbers(args[0], call.type)
+def _firsts_of_keys(call: Call, args: list[str]) -> str:
+    """Of sorted pairs of key and value the values, one of each key."""
+    (pairs,) = args
+    is_new = f"place = 1 OR struct_extract(pair, 'key') IS DISTINCT FROM struct_extract({pairs}[place - 1], 'key')"
+    firsts = f"list_filter({pairs}, lambda pair, place: {is_new})"
+    return f"list_transform({firsts}, lambda pair: struct_extract(pair, 'value'))"
+
+
+def _first_of_key(call: Call, args: list[str]) -> str:
+    """Of pairs of key and value the first value of a key."""
+    pairs, key = args
+    return f"struct_extract(list_filter({pairs}, lambda pair: struct_extract(pair, 'key') = {key})[1], 'value')"
 
 
 SPECIAL: dict[str, Callable[[Call, list[str]], str]] = {
     "only_row": _only_row,
     "numeric_keys": _numeric_keys,
-    "numbers_of_keys": _numbers_of_keys,
+    "firsts_of_keys": _firsts_of_keys,
+    "first_of_key": _first_of_key,
     **dict.fromkeys(("next_number", "clock_timestamp", "pg_sleep", "pg_sleep_for", "pg_sleep_until"), _each_time),
     **ARITHMETIC,
     **STRINGS,

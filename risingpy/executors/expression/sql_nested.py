@@ -56,25 +56,16 @@ def _field(call: Call, args: list[str]) -> str:
 
 def numbers_as_keys(value: str, type_: SqlType) -> str:
     """A value with the keys of the wide numerics in it (`optimizer.rules.numeric_keys`)."""
-    return _changed_numbers(value, type_, lambda number: f"array_slice({number}, 1, 41)")
-
-
-def keys_as_numbers(value: str, type_: SqlType) -> str:
-    """The value of `type_` that has such keys in it: numbers with no zeros at the end."""
-    return _changed_numbers(value, type_, lambda key: own_call("wide_of_bare_key", [key], NUMERIC))
-
-
-def _changed_numbers(value: str, type_: SqlType, change: Callable[[str], str]) -> str:
     if type_.is_wide:
-        return change(value)
+        return f"array_slice({value}, 1, 41)"
     match type_.kind:
         case TypeKind.ARRAY:
             item = f"number{type_.depth}"
-            return f"list_transform({value}, lambda {item}: {_changed_numbers(item, type_.element, change)})"
+            return f"list_transform({value}, lambda {item}: {numbers_as_keys(item, type_.element)})"
         case TypeKind.STRUCT:
             names = [quoted(name) for name in type_.names]
             parts = [f"struct_extract({value}, {name})" for name in names]
-            changed = (_changed_numbers(part, item, change) for part, item in zip(parts, type_.items, strict=True))
+            changed = map(numbers_as_keys, parts, type_.items)
             packed = ", ".join(f"{name}: {part}" for name, part in zip(names, changed, strict=True))
             return f"CASE WHEN {value} IS NOT NULL THEN {{{packed}}} END"
     return value
@@ -116,6 +107,30 @@ def _distinct(call: Call, args: list[str]) -> str:
 def _compared(call: Call, *elements: str) -> list[str]:
     """Elements of the array that the call gives, as they are compared: 1.0 is 1.00."""
     return [numbers_as_keys(element, call.type.element) for element in elements]
+
+
+def _pairs(call: Call, array: str) -> str | None:
+    """The elements with their keys in front, if those order otherwise than the elements; NULL of NULL."""
+    element = call.args[0].type.element
+    key = numbers_as_keys("item", element)
+    if element.is_wide or key == "item":
+        return None
+    return f"list_transform({array}, lambda item: CASE WHEN item IS NOT NULL THEN {{'key': {key}, 'value': item}} END)"
+
+
+def _sorted(call: Call, args: list[str]) -> str:
+    pairs = _pairs(call, args[0])
+    if pairs is None:
+        return f"list_sort({args[0]})"
+    return f"list_transform(list_sort({pairs}), lambda pair: struct_extract(pair, 'value'))"
+
+
+def _extreme(function: str) -> Compile:
+    def compile_extreme(call: Call, args: list[str]) -> str:
+        pairs = _pairs(call, args[0])
+        return f"{function}({args[0]})" if pairs is None else f"struct_extract({function}({pairs}), 'value')"
+
+    return compile_extreme
 
 
 def _trim(call: Call, args: list[str]) -> str:
@@ -364,7 +379,7 @@ NESTED: dict[str, Compile] = {
     "array_leaves": _leaves,
     "width_bucket_array": _bucket,
     "array_reverse": lambda call, args: f"list_reverse({args[0]})",
-    "array_sort": lambda call, args: f"list_sort({args[0]})",
-    "array_min": lambda call, args: f"list_min({args[0]})",
-    "array_max": lambda call, args: f"list_max({args[0]})",
+    "array_sort": _sorted,
+    "array_min": _extreme("list_min"),
+    "array_max": _extreme("list_max"),
 }

@@ -12,15 +12,14 @@ from dataclasses import replace
 from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SqlError
-from risingpy.executors.expression.nodes import InputRef
+from risingpy.executors.expression.nodes import Cast, InputRef
 from risingpy.executors.expression.signatures import AGGREGATES
-from risingpy.frontend.binder.coercion import widened
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.plans import renamed, settled
 from risingpy.frontend.binder.set_operations import with_common_types
 from risingpy.frontend.binder.trees import begin_of, name_of
 from risingpy.optimizer.logical import LogicalPlan, Project, Recursion, RecursiveScan
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import NUMERIC, SqlType, TypeKind
 
 # Binds a query in which a name is a plan, or is not known.
 BindKnowing = Callable[[exp.Expr, str, LogicalPlan | None], LogicalPlan]
@@ -47,11 +46,20 @@ def with_column_names(plan: LogicalPlan, cte: exp.CTE, name: str) -> LogicalPlan
 
 def _with_any_decimals(start: LogicalPlan) -> LogicalPlan:
     """The plan with numerics without declared digits as wide ones: the steps' may have other decimals."""
-    if all(f.type.kind is not TypeKind.NUMERIC or f.type.declared or f.type.is_wide for f in start.schema):
+    types = [_of_any_decimals(f.type) for f in start.schema]
+    if types == [f.type for f in start.schema]:
         return start
     columns = [InputRef(i, f.type) for i, f in enumerate(start.schema)]
-    wide = [c if c.type.kind is not TypeKind.NUMERIC or c.type.declared else widened(c) for c in columns]
-    return Project(start, tuple(wide), tuple(replace(f, type=e.type) for f, e in zip(start.schema, wide, strict=True)))
+    wide = [c if c.type == type_ else Cast(c, type_) for c, type_ in zip(columns, types, strict=True)]
+    fields = tuple(replace(f, type=type_) for f, type_ in zip(start.schema, types, strict=True))
+    return Project(start, tuple(wide), fields)
+
+
+def _of_any_decimals(type_: SqlType) -> SqlType:
+    """The type, with numerics within arrays and rows too."""
+    if type_.kind is TypeKind.NUMERIC:
+        return type_ if type_.declared else NUMERIC
+    return replace(type_, items=tuple(map(_of_any_decimals, type_.items)))
 
 
 def bound_recursion(cte: exp.CTE, name: str, context: BindContext, bind: BindKnowing) -> LogicalPlan:

@@ -5,11 +5,19 @@
     Agg(group n, sum(m); t)     =>  Project(of_key(k, s), sum; Agg(group k, sum(m), scale_bits(n) AS s; Project(…; t)))
     count(DISTINCT n)           =>  count(DISTINCT numeric_key(n))
     sum(DISTINCT n)             =>  with_scale(sum(DISTINCT trim_scale(n)), scale_bits(n))
+    array_agg(DISTINCT n)       =>  firsts_of_keys(array_agg(DISTINCT ROW(numeric_key(n), n)))
+    mode(n)                     =>  first_of_key(array_agg(DISTINCT ROW(numeric_key(n), n)), mode(numeric_key(n)))
 
 Keys are byte strings of SQL type bytea, so that nothing after this rule needs to know that equal numbers may look
 different. Of a group's numbers the one with the fewest decimals is shown; PostgreSQL shows that which came first.
-Arrays and structs with such numbers inside have keys likewise (`numeric_keys`), and a group of them shows the fewest
-decimals too.
+
+Arrays and structs with such numbers inside have keys likewise (`numeric_keys`), and a group of them shows the first in
+the order of their bytes. That order is not the order of the values, other than for a number by itself: {1.00,1} is less
+than {1.0,2}, whose bytes come first. So the extremes of arrays and rows are taken by keys too:
+
+    min(a)                      =>  first_value(a ORDER BY numeric_keys(a))
+    min(a) OVER w               =>  arg_min(a, numeric_keys(a)) OVER w
+    least(a, b)                 =>  CASE WHEN numeric_keys(a) <= numeric_keys(b) THEN a … END
 """
 
 from __future__ import annotations
@@ -20,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from risingpy.executors.aggregate import SPREADS
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.executors.expression.numeric_results import numeric_of
+from risingpy.executors.expression.window_calls import FRAMELESS, FrameUnits, WindowCall
 from risingpy.optimizer.logical import (
     AggCall,
     Aggregate,
@@ -28,19 +37,22 @@ from risingpy.optimizer.logical import (
     LogicalPlan,
     OverWindow,
     Project,
+    Recursion,
     Schema,
     Sort,
     SortKey,
     TopN,
 )
 from risingpy.optimizer.rewrite import column_references, map_expressions, plan_inputs, with_inputs
-from risingpy.types import BIGINT, BOOLEAN, BYTEA, NUMERIC, SqlType, array_of
+from risingpy.types import BIGINT, BOOLEAN, BYTEA, NUMERIC, SqlType, array_of, struct_of
 from risingpy.types.wide_numeric import key_of
 
 _COMPARISONS = frozenset(
     {"eq", "ne", "lt", "le", "gt", "ge", "in", "in_list", "is_distinct_from", "is_not_distinct_from"}
-    | {"array_contains", "array_overlaps", "array_position", "array_positions"}
+    | {"array_contains", "array_overlaps", "array_position", "array_positions", "width_bucket_array"}
 )
+_ARG_EXTREMES = {"min": "arg_min", "max": "arg_max"}
+_NOT_BEATEN = {"greatest": "ge", "least": "le"}
 _ORDERED_BY_LAST = frozenset({"arg_min", "arg_max"})  # of whose last argument nothing is shown
 
 
@@ -60,6 +72,9 @@ def numeric_keys(plan: LogicalPlan) -> LogicalPlan:
             return _ordered(plan)
         case Aggregate():
             return _grouped(plan)
+        case Recursion(distinct=True) if any(is_keyed(each.type) for each in plan.schema):
+            columns = (InputRef(i, each.type) for i, each in enumerate(plan.schema))
+            return replace(plan, keys=tuple(map(key_of_expression, columns)))
         case _:
             return plan
 
@@ -94,9 +109,32 @@ def _compared_by_keys(expr: Expr) -> Expr:
     changed: Sequence[Expr] = [_compared_by_keys(part) for part in parts]
     if isinstance(expr, Call) and (expr.function in _COMPARISONS or expr.function.startswith(("any_", "all_"))):
         changed = [key_of_expression(part) for part in changed]
-    if all(new is old for new, old in zip(changed, parts, strict=True)):
-        return expr
-    return with_operands(expr, changed)
+    if not all(new is old for new, old in zip(changed, parts, strict=True)):
+        expr = with_operands(expr, changed)
+    # Of numbers by themselves `wide_least` and its kind take care.
+    if isinstance(expr, Call) and is_keyed(expr.type) and not expr.type.is_wide:
+        if expr.function == "nullif":
+            return Case(((_comparison("eq", *expr.args), Literal(None, expr.type)),), expr.args[0], expr.type)
+        if expr.function in _NOT_BEATEN:
+            return _extreme(expr, _NOT_BEATEN[expr.function])
+    return expr
+
+
+def _comparison(function: str, left: Expr, right: Expr) -> Expr:
+    return Call(function, (key_of_expression(left), key_of_expression(right)), BOOLEAN)
+
+
+def _extreme(call: Call, not_beaten: str) -> Expr:
+    """The first of the arguments that no other beats, NULLs aside; NULL if all are."""
+    branches = []
+    for place, arg in enumerate(call.args):
+        condition: Expr = Call("is_not_null", (arg,), BOOLEAN)
+        for other in (*call.args[:place], *call.args[place + 1 :]):
+            absent = Call("is_null", (other,), BOOLEAN)
+            stands = Call("or", (absent, _comparison(not_beaten, arg, other)), BOOLEAN)
+            condition = Call("and", (condition, stands), BOOLEAN)
+        branches.append((condition, arg))
+    return Case(tuple(branches), Literal(None, call.type), call.type)
 
 
 @dataclass(slots=True)
@@ -157,17 +195,36 @@ def _ordered(plan: Sort | TopN | OverWindow) -> LogicalPlan:
 
 
 def _windowed(plan: OverWindow, keyed: _Keyed) -> LogicalPlan:
-    """An order by value, of a frame with an offset, needs the number itself; equal ones are peers of it anyway."""
+    """A frame of values around the row's needs the number itself: such calls have a window of their own."""
     partition = tuple(keyed.key(index) for index in plan.partition_by)
-    by_value = any(bound.offset is not None for call in plan.calls for bound in (call.frame.start, call.frame.end))
-    order = plan.order_by if by_value else keyed.sort_keys(plan.order_by)
+    order = keyed.sort_keys(plan.order_by)
+    calls = [_extreme_over(call, keyed) for call in plan.calls]
     if not keyed.extra:
         return plan
-    input = keyed.plan()
-    width, calls = len(plan.input.schema), plan.schema[len(plan.input.schema) :]
-    made = OverWindow(input, partition, order, plan.calls, (*input.schema, *calls))
-    shown = [*range(width), *range(len(input.schema), len(made.schema))]
-    return Project(made, tuple(InputRef(i, made.schema[i].type) for i in shown), plan.schema)
+    made, width = keyed.plan(), len(plan.input.schema)
+    places = {i: i for i in range(width)}
+    for by_value, keys in ((False, order), (True, plan.order_by)):
+        chosen = [place for place, call in enumerate(calls) if _is_by_value(call) == by_value]
+        if chosen:
+            places |= {width + place: len(made.schema) + i for i, place in enumerate(chosen)}
+            fields = tuple(plan.schema[width + place] for place in chosen)
+            made = OverWindow(made, partition, keys, tuple(calls[i] for i in chosen), (*made.schema, *fields))
+    return Project(made, tuple(InputRef(places[i], each.type) for i, each in enumerate(plan.schema)), plan.schema)
+
+
+def _is_by_value(call: WindowCall) -> bool:
+    frame = call.frame
+    has_offset = frame.start.offset is not None or frame.end.offset is not None
+    return call.function not in FRAMELESS and frame.units is FrameUnits.RANGE and has_offset
+
+
+def _extreme_over(call: WindowCall, keyed: _Keyed) -> WindowCall:
+    """A least or greatest array or row is that of the least or greatest key."""
+    if call.function not in _ARG_EXTREMES or not is_keyed(call.type) or call.type.is_wide:
+        return call
+    key = key_of_expression(call.args[0])
+    args = (*call.args, InputRef(keyed.column(key), key.type))
+    return replace(call, function=_ARG_EXTREMES[call.function], args=args)
 
 
 def _grouped(plan: Aggregate) -> LogicalPlan:
@@ -200,7 +257,7 @@ class _Calls:
             return lambda: InputRef(place, column.type)
         key = InputRef(place, key_type(column.type))
         if not column.type.is_wide:
-            return lambda: Call("numbers_of_keys", (key,), column.type)
+            return self._add(AggCall("first_value", (column.index,), column.type, order_by=(SortKey(column.index),)))
         bits = self._add(AggCall("scale_bits", (column.index,), BIGINT))
         return lambda: Call("wide_of_key", (key, bits()), NUMERIC)
 
@@ -211,6 +268,11 @@ class _Calls:
             call = replace(call, order_by=keyed.sort_keys(call.order_by))
         if call.function in _ORDERED_BY_LAST:
             return self._add(replace(call, args=(*call.args[:-1], keyed.key(call.args[-1]))))
+        if call.function == "mode" and is_keyed(call.type):
+            return self._mode(call, keyed)
+        if call.function in _ARG_EXTREMES and is_keyed(call.type) and not call.type.is_wide:
+            order = SortKey(keyed.key(call.args[0]), descending=call.function == "max")
+            return self._add(replace(call, function="first_value", distinct=False, order_by=(order,)))
         if not call.distinct or not any(is_keyed(keyed.input.schema[arg].type) for arg in call.args):
             return self._add(call)
         if call.function == "count":
@@ -218,6 +280,9 @@ class _Calls:
         if call.function in SPREADS:
             trimmed = Call("trim_scale", (keyed.reference(call.args[0]),), NUMERIC)
             return self._add(replace(call, args=(keyed.column(trimmed),)))
+        if call.function == "array_agg":
+            pairs = self._pairs(call, keyed)
+            return lambda: Call("firsts_of_keys", (pairs(),), call.type)
         if call.function not in ("sum", "avg"):
             return self._add(call)
         return self._distinct_sum(call, keyed)
@@ -241,6 +306,25 @@ class _Calls:
             return Case(((empty, Literal(None, NUMERIC)),), Call("divide", (scaled(), number), NUMERIC), NUMERIC)
 
         return average
+
+    def _mode(self, call: AggCall, keyed: _Keyed) -> Callable[[], Expr]:
+        """The most frequent key, and what it is the key of."""
+        (arg,) = call.args
+        key = keyed.key(arg)
+        most = self._add(replace(call, args=(key,), type=key_type(call.type)))
+        pairs = self._pairs(replace(call, function="array_agg", order_by=(SortKey(arg),)), keyed)
+        return lambda: Call("first_of_key", (pairs(), most()), call.type)
+
+    def _pairs(self, call: AggCall, keyed: _Keyed) -> Callable[[], Expr]:
+        """Distinct pairs of key and value, in the order in which the call has the values."""
+        (arg,) = call.args
+        value = keyed.reference(arg)
+        type_ = struct_of(("key", "value"), (key_type(value.type), value.type))
+        pair = Call("row", (key_of_expression(value), value), type_)
+        absent = Call("is_null", (value,), BOOLEAN)  # for NULLS FIRST and LAST a pair of NULLs would be no NULL
+        column = keyed.column(Case(((absent, Literal(None, type_)),), pair, type_))
+        order = tuple(replace(key, index=column) for key in call.order_by[:1])
+        return self._add(replace(call, args=(column,), type=array_of(type_), distinct=True, order_by=order))
 
     def _add(self, call: AggCall) -> Callable[[], Expr]:
         self.made.append(call)

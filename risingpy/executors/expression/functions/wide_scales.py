@@ -70,11 +70,6 @@ def _of_key(keys: pa.Array, bits: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(keys, scales, b"")
 
 
-def _of_bare_key(keys: pa.Array) -> pa.Array:
-    """The numbers of these keys, shown without zeros at the end."""
-    return _trim_scale(_of_key(keys, pa.repeat(pa.scalar(1), len(keys))))
-
-
 def _with_scale(column: pa.Array, bits: pa.Array) -> pa.Array:
     """The numbers, with at least the highest scale whose bit is set."""
     numbers = numbers_of(column)
@@ -118,7 +113,6 @@ WIDE_SCALES: dict[str, Function] = {
     "wide_scale_bit": Function(_scale_bit),
     "wide_kind_bit": Function(_kind_bit),
     "wide_of_key": Function(_of_key),
-    "wide_of_bare_key": Function(_of_bare_key),
     "wide_with_scale": Function(_with_scale),
     "wide_json": Function(_json),
     "wide_greatest": Function(_extreme(pc.greater), takes_nulls=True),
