@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from risingpy.errors import InvalidParameterValue, IoError
 from risingpy.types import SqlType
+from risingpy.types.forms import parse_column
 
 FORMATS = ("arrow", "parquet")
 ROW_ID_BITS = 40  # of a row id: the position in its file; the file's ordinal stands above
@@ -90,8 +91,14 @@ def read_rows(
         else:
             name, sql_type = column
             present = name in table.schema.names
-            arrays.append(pc.cast(table[name], sql_type.arrow) if present else pa.nulls(end - start, sql_type.arrow))
+            arrays.append(_of_type(table[name], sql_type) if present else pa.nulls(end - start, sql_type.arrow))
     return pa.table(arrays, names=["op", *(f"c{k}" for k in range(len(columns)))])
+
+
+def _of_type(column: pa.ChunkedArray, type_: SqlType) -> pa.Array | pa.ChunkedArray:
+    if type_.is_wide:  # which Arrow does not know; the text of a number has its scale
+        return parse_column(type_, pc.cast(column.combine_chunks(), pa.string()))
+    return pc.cast(column, type_.arrow)
 
 
 def _open(path: str, file_format: str, names: Sequence[str]) -> pa.Table:

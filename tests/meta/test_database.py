@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -323,6 +324,22 @@ def test_every_view_of_a_source_has_all_of_its_rows(server: Server, tmp_path: Pa
     client.run("DROP MATERIALIZED VIEW first; DROP MATERIALIZED VIEW second")
     client.run(view.format("third"))
     assert client.run("SELECT n, total FROM third") == [(3, 13)]
+
+
+def test_numbers_of_a_source_keep_their_scale(server: Server, tmp_path: Path) -> None:
+    client = server.client()
+    prices = pa.array([Decimal("1.50"), None, Decimal("-0.05")])
+    table = pa.table({"price": prices, "weight": [0.5, 1e30, None], "text": ["1.10", "NaN", "7"]})
+    with pa.OSFile(str(tmp_path / "1.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    client.run(
+        "CREATE SOURCE s (price NUMERIC, weight NUMERIC, text NUMERIC)"
+        f" WITH (connector = 'file', path = '{tmp_path}/*.arrow')"
+    )
+    client.run("CREATE MATERIALIZED VIEW v AS SELECT price, weight, text FROM s")
+    assert client.run("SELECT price::varchar, weight::varchar, text::varchar FROM v ORDER BY text") == [
+        ("1.50", "0.5", "1.10"), ("-0.05", None, "7"), (None, "1000000000000000000000000000000", "NaN"),
+    ]  # fmt: skip
 
 
 def test_a_source_file_that_is_being_written(server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
