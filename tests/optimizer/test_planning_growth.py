@@ -71,6 +71,13 @@ STATEMENTS: dict[str, Callable[[int], str]] = {
         + f" SELECT * FROM c{n}"
     ),
     "FROM": lambda n: _nested("SELECT * FROM (", "SELECT * FROM t", ") AS s", n),
+    "column read twice": lambda n: (
+        "SELECT v " + _nested("FROM (SELECT v + v AS v ", "FROM t", ") AS s", n) + " WHERE v > 5"
+    ),
+    "CASE of a CASE": lambda n: (
+        "SELECT v " + _nested("FROM (SELECT CASE WHEN v > 1 THEN v ELSE -v END AS v ", "FROM t", ") AS s", n)
+        + " WHERE v > 5"
+    ),
     "grouped FROM": lambda n: _nested("SELECT id, max(v) AS v FROM (", "SELECT * FROM t", ") AS s GROUP BY id", n),
     "EXISTS": lambda n: (
         "SELECT id FROM t a0 WHERE "
