@@ -172,6 +172,15 @@ def test_planning_keeps_within_its_memory(bench: _Bench, kind: str) -> None:
     assert peak < _MEMORY
 
 
+@pytest.mark.parametrize(("kind", "what"), [("windows", "150 windows"), ("IN", "300 joins and subqueries")])
+def test_what_is_too_much_is_refused_at_once(bench: _Bench, kind: str, what: str) -> None:
+    began = time.process_time()
+    with pytest.raises(SqlError, match=what) as raised:
+        bench.run(_VIEW + STATEMENTS[kind](400))
+    assert raised.value.sqlstate == "54001"
+    assert time.process_time() - began < _REFUSED_SECONDS
+
+
 HUNDRED = [
     "full using",
     "full on",
