@@ -42,6 +42,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
+from risingpy.optimizer.once_per_operator import OncePerOperator
 from risingpy.optimizer.rewrite import plan_inputs, subqueries_of
 
 # By `id` of a Scan that reads a part of its table only: the conditions on the leading key columns.
@@ -63,6 +64,7 @@ def explain_batch(
     return render(_node(plan, "Batch", scan_ranges), explain_format)
 
 
+@OncePerOperator
 def _names(plan: LogicalPlan) -> list[str]:
     """A name for every output column that says where it comes from: a relation's column, or how it is computed."""
     match plan:

@@ -21,6 +21,9 @@ from risingpy.executors.python.definition import definition_of
 from risingpy.optimizer.logical import AggCall, Schema
 
 FieldValue = str | list[str]
+# Of a column's name: a computed column is named as its expression reads, and that has the names of the columns it
+# reads, as often as it reads them. Twice at each of 30 levels would be gigabytes.
+MAX_NAME = 1_000
 
 
 class ExplainFormat(Enum):
@@ -100,9 +103,10 @@ def column_names(schema: Schema) -> list[str]:
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """`names`, those that are equal with their position."""
-    counts = Counter(names)
-    return [name if counts[name] == 1 else f"{name}#{i}" for i, name in enumerate(names)]
+    """`names`, cut where they are very long, those that are equal with their position."""
+    short = [name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…" for name in names]
+    counts = Counter(short)
+    return [name if counts[name] == 1 else f"{name}#{i}" for i, name in enumerate(short)]
 
 
 def call_text(call: AggCall, columns: Sequence[str]) -> str:

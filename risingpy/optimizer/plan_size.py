@@ -8,34 +8,34 @@ bound, and a hundred joins are not.
 from __future__ import annotations
 
 from risingpy.errors import StatementTooComplex
-from risingpy.optimizer.logical import Join, LogicalPlan
+from risingpy.optimizer.logical import Apply, Join, LogicalPlan, OverWindow
+from risingpy.optimizer.once_per_operator import OncePerOperator
 from risingpy.optimizer.rewrite import plan_inputs, subqueries_of
 
 MAX_OPERATORS = 5_000  # of a query, with all that its views read
-MAX_JOINS = 300  # what a join costs grows with those below it, and a view keeps the columns of each
+# A subquery becomes a join. What a join costs grows with those below it, and a view keeps the columns of each.
+MAX_JOINS = 300
+MAX_WINDOWS = 150  # of different PARTITION BY or ORDER BY: each is an operator that hands on the results of those below
 _HINT = "What a WITH item or a view reads counts wherever that is read. Make materialized views of its parts."
 
 
 def check_size(plan: LogicalPlan) -> None:
-    """Raises StatementTooComplex if the query has too many operators, or joins."""
-    operators, joins = _sizes(plan, {})
-    if operators > MAX_OPERATORS:
-        raise StatementTooComplex(
-            f"the statement has more than {MAX_OPERATORS} operators",
-            hint=_HINT,
-        )
-    if joins > MAX_JOINS:
-        raise StatementTooComplex(
-            f"the statement has more than {MAX_JOINS} joins",
-            hint=_HINT,
-        )
+    """Raises StatementTooComplex if the query has too many operators, joins, subqueries or windows."""
+    operators, joins, windows = _sizes(plan)
+    for number, most, what in (
+        (operators, MAX_OPERATORS, "operators"),
+        (joins, MAX_JOINS, "joins and subqueries"),
+        (windows, MAX_WINDOWS, "windows"),
+    ):
+        if number > most:
+            raise StatementTooComplex(f"the statement has more than {most} {what}", hint=_HINT)
 
 
-def _sizes(plan: LogicalPlan, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """(operators, joins); `known` by id(), so that a part is looked at once however often it is read."""
-    size = known.get(id(plan))
-    if size is None:
-        below = [_sizes(each, known) for each in (*plan_inputs(plan), *subqueries_of(plan))]
-        operators, joins = 1 + sum(each[0] for each in below), sum(each[1] for each in below)
-        size = known[id(plan)] = operators, joins + isinstance(plan, Join)
-    return size
+@OncePerOperator
+def _sizes(plan: LogicalPlan) -> tuple[int, int, int]:
+    """(operators, joins and subqueries, windows)."""
+    subqueries = subqueries_of(plan)
+    below = [_sizes(each) for each in (*plan_inputs(plan), *subqueries)]
+    operators, joins, windows = (sum(each[i] for each in below) for i in range(3))
+    joins += len(subqueries) + isinstance(plan, Join | Apply)
+    return operators + 1, joins, windows + isinstance(plan, OverWindow)

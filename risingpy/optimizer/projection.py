@@ -33,7 +33,8 @@ def projected(input: StreamPlan, expressions: Sequence[Expr]) -> StreamPlan:
     if isinstance(input, Project) and _can_merge(input.expressions, expressions):
         inner = input.expressions
         return projected(input.input, [transform(e, lambda part: _replaced(part, inner)) for e in expressions])
-    fields = tuple(_field(input, expression) for expression in expressions)
+    names = column_names(input.properties.schema)
+    fields = tuple(_field(input, expression, names) for expression in expressions)
     return derived(Project(input, tuple(expressions), underived(fields)))
 
 
@@ -73,7 +74,7 @@ def _replaced(part: Expr, inner: Sequence[Expr]) -> Expr | None:
     return inner[part.index] if isinstance(part, InputRef) else None
 
 
-def _field(input: StreamPlan, expression: Expr) -> Field:
+def _field(input: StreamPlan, expression: Expr, names: Sequence[str]) -> Field:
     if isinstance(expression, InputRef):
         return input.properties.schema[expression.index]
-    return Field(expression_text(expression, column_names(input.properties.schema)), expression.type)
+    return Field(expression_text(expression, names), expression.type)

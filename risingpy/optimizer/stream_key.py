@@ -60,7 +60,7 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
         case Expand():  # the input's, and which copy it is
             return (*plan.input.properties.stream_key, len(plan.properties.schema) - 1)
         case Project():  # the input's, which must have been selected
-            return tuple(_position(plan.expressions, index) for index in plan.input.properties.stream_key)
+            return _positions(plan.expressions, plan.input.properties.stream_key)
         case ProjectSet():  # the input's, and the element's number
             return (*plan.input.properties.stream_key, len(plan.input.properties.schema))
         case HashAgg():  # one row per group
@@ -102,12 +102,16 @@ def _group_key(plan: HashAgg) -> tuple[ColumnIndex, ...]:
     return tuple(sorted({plan.group_key.index(i) for i in key}))
 
 
-def _position(expressions: tuple[Expr, ...], index: ColumnIndex) -> ColumnIndex:
-    """Where a projection puts the input's column `index`."""
+def _positions(expressions: tuple[Expr, ...], key: tuple[ColumnIndex, ...]) -> tuple[ColumnIndex, ...]:
+    """Where a projection puts the input's columns `key`; of a column that it has twice, the first place."""
+    places: dict[ColumnIndex, ColumnIndex] = {}
     for position, expression in enumerate(expressions):
-        if isinstance(expression, InputRef) and expression.index == index:
-            return position
-    raise ValueError(f"the projection drops column {index} of the stream key")
+        if isinstance(expression, InputRef):
+            places.setdefault(expression.index, position)
+    dropped = [index for index in key if index not in places]
+    if dropped:
+        raise ValueError(f"the projection drops column {dropped[0]} of the stream key")
+    return tuple(places[index] for index in key)
 
 
 def _join_key(plan: HashJoin) -> tuple[ColumnIndex, ...]:

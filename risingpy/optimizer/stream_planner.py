@@ -183,7 +183,8 @@ class StreamPlanner:
     def _project(self, project: logical.Project) -> StreamPlan:
         check_expressions(project.expressions)
         input = self.stream(project.input)
-        missing = [ref for ref in _key_references(input) if ref not in project.expressions]
+        selected = {e.index for e in project.expressions if isinstance(e, InputRef)}
+        missing = [ref for ref in _key_references(input) if ref.index not in selected]
         return projected(input, [*project.expressions, *missing])
 
     def _project_set(self, query: logical.ProjectSet) -> StreamPlan:

@@ -71,6 +71,13 @@ STATEMENTS: dict[str, Callable[[int], str]] = {
         + f" SELECT * FROM c{n}"
     ),
     "FROM": lambda n: _nested("SELECT * FROM (", "SELECT * FROM t", ") AS s", n),
+    "column read twice": lambda n: (
+        "SELECT v " + _nested("FROM (SELECT v + v AS v ", "FROM t", ") AS s", n) + " WHERE v > 5"
+    ),
+    "CASE of a CASE": lambda n: (
+        "SELECT v " + _nested("FROM (SELECT CASE WHEN v > 1 THEN v ELSE -v END AS v ", "FROM t", ") AS s", n)
+        + " WHERE v > 5"
+    ),
     "grouped FROM": lambda n: _nested("SELECT id, max(v) AS v FROM (", "SELECT * FROM t", ") AS s GROUP BY id", n),
     "EXISTS": lambda n: (
         "SELECT id FROM t a0 WHERE "
@@ -163,6 +170,15 @@ def test_planning_keeps_within_its_memory(bench: _Bench, kind: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < _MEMORY
+
+
+@pytest.mark.parametrize(("kind", "what"), [("windows", "150 windows"), ("IN", "300 joins and subqueries")])
+def test_what_is_too_much_is_refused_at_once(bench: _Bench, kind: str, what: str) -> None:
+    began = time.process_time()
+    with pytest.raises(SqlError, match=what) as raised:
+        bench.run(_VIEW + STATEMENTS[kind](400))
+    assert raised.value.sqlstate == "54001"
+    assert time.process_time() - began < _REFUSED_SECONDS
 
 
 HUNDRED = [

@@ -44,7 +44,7 @@ class AggregateCalls:
     """The calls so far. While binding, call k is written `InputRef(-1 - k)`: grouping gives it its place."""
 
     def __init__(self) -> None:
-        self.calls: list[AggregateCall] = []
+        self.calls: dict[AggregateCall, int] = {}  # each call's number, in order
         self.has_grouping = False  # a GROUPING(…) is there
         # Where each column reference stands, for the error about one that is not grouped. References are kept
         # alive so that their ids stay theirs.
@@ -53,9 +53,7 @@ class AggregateCalls:
 
     def add(self, call: AggregateCall) -> InputRef:
         """The reference to `call`, one for all equal calls."""
-        if call not in self.calls:
-            self.calls.append(call)
-        return InputRef(-1 - self.calls.index(call), call.type)
+        return InputRef(-1 - self.calls.setdefault(call, len(self.calls)), call.type)
 
     @property
     def is_grouped(self) -> bool:

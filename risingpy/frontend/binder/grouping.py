@@ -44,14 +44,14 @@ class Grouping:
         self.plan = self._of_sets(plan) if self._several else self._of_keys(plan)
 
     def _of_keys(self, plan: LogicalPlan) -> LogicalPlan:
-        columns = list(self._keys)
+        columns = {key: i for i, key in enumerate(self._keys)}
         calls = [_placed(call, columns) for call in self._collected.calls]
         names = [f"key{i}" for i in range(len(self._keys))]
         names += [f"arg{i}" for i in range(len(columns) - len(self._keys))]
-        return self._aggregate(project(plan, columns, names), len(self._keys), calls)
+        return self._aggregate(project(plan, list(columns), names), len(self._keys), calls)
 
     def _of_sets(self, plan: LogicalPlan) -> LogicalPlan:
-        arguments: list[Expr] = []  # beside the keys, which become NULL where a set has them not
+        arguments: dict[Expr, int] = {}  # beside the keys, which become NULL where a set has them not
         calls = [_placed(call, arguments) for call in self._collected.calls]
         keys = len(self._keys)
         names = [*(f"key{i}" for i in range(keys)), *(f"arg{i}" for i in range(len(arguments))), "real"]
@@ -129,14 +129,13 @@ def _only(call: AggCall, real: int) -> AggCall:
     return replace(call, filter=real)
 
 
-def _placed(call: AggregateCall, columns: list[Expr]) -> AggCall:
+def _placed(call: AggregateCall, columns: dict[Expr, int]) -> AggCall:
     args = tuple(_column(arg, columns) for arg in call.args)
     condition = None if call.filter is None else _column(call.filter, columns)
     order = tuple(SortKey(_column(key.expr, columns), key.descending, key.nulls_first) for key in call.order_by)
     return AggCall(call.function, args, call.type, call.distinct, condition, order, call.definition)
 
 
-def _column(expr: Expr, columns: list[Expr]) -> int:
-    if expr not in columns:
-        columns.append(expr)
-    return columns.index(expr)
+def _column(expr: Expr, columns: dict[Expr, int]) -> int:
+    """The place of `expr` among `columns`, to which it is added where it is new."""
+    return columns.setdefault(expr, len(columns))

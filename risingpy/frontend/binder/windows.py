@@ -62,13 +62,12 @@ class WindowCalls:
     """The calls so far; `definitions` are the WINDOW clause's, by name, as they were written."""
 
     definitions: dict[str, exp.Window] = field(default_factory=dict)
-    calls: list[BoundCall] = field(default_factory=list)
+    calls: dict[BoundCall, int] = field(default_factory=dict)  # each call's number, in order
 
     def add(self, call: BoundCall) -> InputRef:
         """The reference to `call`, one for all equal calls."""
-        if call not in self.calls:
-            self.calls.append(call)
-        return InputRef(FIRST_WINDOW - self.calls.index(call), call.type)
+        number = self.calls.setdefault(call, len(self.calls))
+        return InputRef(FIRST_WINDOW - number, call.type)
 
 
 def is_window(expr: Expr) -> bool:
@@ -86,13 +85,15 @@ def place_windows(
     """
     if not windows.calls:
         return plan, lambda expr: expr
-    columns: list[Expr] = list(references(plan.schema))
+    columns: dict[Expr, int] = {column: i for i, column in enumerate(references(plan.schema))}
     placed = [_placed(call, below, columns) for call in windows.calls]
     added = [f"window{i}" for i in range(len(columns) - len(plan.schema))]
-    plan = project(plan, columns, [*(f.name for f in plan.schema), *added]) if added else plan
+    plan = project(plan, list(columns), [*(f.name for f in plan.schema), *added]) if added else plan
     positions: dict[int, int] = {}
-    for partition_by, order_by in dict.fromkeys((p, o) for p, o, _ in placed):
-        mine = [i for i, (p, o, _) in enumerate(placed) if (p, o) == (partition_by, order_by)]
+    same: dict[tuple[tuple[int, ...], tuple[SortKey, ...]], list[int]] = {}
+    for i, (partition_by, order_by, _) in enumerate(placed):
+        same.setdefault((partition_by, order_by), []).append(i)
+    for (partition_by, order_by), mine in same.items():
         calls = tuple(placed[i][2] for i in mine)
         positions |= {index: len(plan.schema) + k for k, index in enumerate(mine)}
         fields = tuple(Field(call.function, call.type) for call in calls)
@@ -113,14 +114,11 @@ def _position(expr: Expr, positions: dict[int, int]) -> Expr | None:
 Placed = tuple[tuple[int, ...], tuple[SortKey, ...], WindowCall]
 
 
-def _placed(call: BoundCall, below: Callable[[Expr], Expr], columns: list[Expr]) -> Placed:
+def _placed(call: BoundCall, below: Callable[[Expr], Expr], columns: dict[Expr, int]) -> Placed:
     """The call over positions in `columns`, to which what it reads is added."""
 
     def column(expr: Expr) -> int:
-        expr = below(expr)
-        if expr not in columns:
-            columns.append(expr)
-        return columns.index(expr)
+        return columns.setdefault(below(expr), len(columns))
 
     def argument(expr: Expr) -> Expr:
         return expr if isinstance(expr, Literal | Parameter) else InputRef(column(expr), expr.type)

@@ -10,15 +10,16 @@
 
 Not below a LIMIT, nor to the null-supplying side of an outer join (it would drop rows that must become NULLs), nor
 below a global aggregate (which gives a row even over nothing), nor below what computes a value that is another each
-time.
+time, nor where the expressions below are long and it would repeat them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
-from risingpy.executors.expression.nodes import Expr
+from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.optimizer.logical import (
     Aggregate,
     Expand,
@@ -42,6 +43,7 @@ from risingpy.optimizer.rewrite import (
     remapped,
     shifted,
     substituted,
+    walk,
     with_inputs,
 )
 from risingpy.optimizer.rules.transitive_predicates import transitive_predicates
@@ -58,9 +60,7 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
             own = conjuncts(plan.predicate)
             return _push(plan.input, [*own, *(p for p in predicates if p not in own)])
         case Project():
-            above = [p for p in predicates if any(is_volatile(plan.expressions[i]) for i in columns_read(p))]
-            inner = [substituted(p, plan.expressions) for p in predicates if p not in above]
-            return _filtered(replace(plan, input=_push(plan.input, inner)), above)
+            return _push_into_projection(plan, predicates)
         case Sort():
             return replace(plan, input=_push(plan.input, predicates))
         case ProjectSet():
@@ -88,6 +88,31 @@ def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
 def _filtered(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
     condition = conjunction(predicates)
     return plan if condition is None else Filter(plan, condition)
+
+
+# Of a filter that is moved below a projection. Each time it reads a column, it gets the column's whole expression:
+# `SELECT v + v AS v FROM (SELECT v + v AS v FROM …)` would double it at every level.
+_MAX_NODES = 1_000
+
+
+def _push_into_projection(plan: Project, predicates: Sequence[Expr]) -> LogicalPlan:
+    """What would become too long, or has another value each time, stays above."""
+    if all(isinstance(column, InputRef) and column.index == i for i, column in enumerate(plan.expressions)):
+        return replace(plan, input=_push(plan.input, predicates))  # as `SELECT id, v FROM`: the columns stay in place
+    above: list[Expr] = []
+    below: list[Expr] = []
+    for predicate in predicates:
+        reads = [part.index for part in walk(predicate) if isinstance(part, InputRef)]
+        computed = [column for i in reads if not isinstance(column := plan.expressions[i], InputRef | Literal)]
+        stays = computed and (_is_long([predicate, *computed]) or any(map(is_volatile, computed)))
+        (above if stays else below).append(predicate)
+    inner = [substituted(p, plan.expressions) for p in below]
+    return _filtered(replace(plan, input=_push(plan.input, inner)), above)
+
+
+def _is_long(expressions: Sequence[Expr]) -> bool:
+    nodes = (part for expression in expressions for part in walk(expression))
+    return next(islice(nodes, _MAX_NODES, None), None) is not None
 
 
 def _push_into_copies(plan: Expand, predicates: Sequence[Expr]) -> LogicalPlan:
