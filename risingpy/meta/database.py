@@ -237,12 +237,10 @@ class Database:
 
         Cancelled, or failing, it leaves nothing behind.
         """
-        state = self.state
-        if if_not_exists and state.catalog.find(view.name, view.schema_name, ()) is not None:
-            return False, ()
         made: list[tuple[int, tuple[str, ...]]] = []
         planned = PlannedAhead(
-            lambda state: ddl.add_materialized_view(state, view, self.table_rows, check_of(cancelled)), state
+            lambda state: ddl.add_materialized_view(state, view, self.table_rows, check_of(cancelled)),
+            self.state,
         )
 
         def add(state: MetaState) -> MetaState:
