@@ -24,6 +24,7 @@ from risingpy.config import (
     default_parallelism,
     load_serve_config,
 )
+from risingpy.memory_guard import return_freed_memory
 from risingpy.nesting import allow_deep_nesting
 from risingpy.sqllogictest.modes import Mode
 
@@ -62,6 +63,7 @@ def serve(config: Path | None, **flags: object) -> None:
     from risingpy.arrow_without_pandas import begin_without_pandas
 
     begin_without_pandas()
+    return_freed_memory()
     from risingpy.server import serve as run_server
 
     sys.exit(run_server(settings, started=started))

@@ -18,6 +18,7 @@ from risingpy.executors.spark.session import OwnSession, SparkSettings
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.server import WireServer
 from risingpy.memory import ENVIRONMENT_NAME
+from risingpy.memory_guard import MemoryGuard
 from risingpy.meta.database import Database
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.epoch_shape import EpochShape
@@ -64,6 +65,7 @@ def serve(config: ServeConfig, *, started: float) -> int:
     behind = "" if warm else "; Spark is starting behind it"
     _say(f"Ready for connections after {time.monotonic() - started:.1f} s{behind}.")
     _say(f"  psql -h {config.host} -p {wire.port} -d dev -U root")
+    MemoryGuard().start()
     runner.start()
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # behind the first connections
     while not stop.wait(1.0):

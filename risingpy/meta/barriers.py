@@ -199,7 +199,7 @@ class BarrierLoop:
                 self._advance()
                 self._idle = False
                 failures = 0
-            except (EpochFailed, DiskFailure, OSError) as error:
+            except (EpochFailed, DiskFailure, OSError, MemoryError) as error:
                 failures += 1
                 if self._stopping:
                     continue

@@ -6,8 +6,11 @@ from pathlib import Path
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor
 from risingpy.executors.epoch_task import EpochWorker
-from risingpy.meta.epoch_runner import EpochReport, combined
+from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.meta.epoch_runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epoch_shape import EpochShape
+
+_TRIES_WITHOUT_MEMORY = 5  # some eight seconds: a statement beside may have taken it
 
 
 class InProcessRunner:
@@ -16,6 +19,7 @@ class InProcessRunner:
     def __init__(self, data_dir: Path) -> None:
         self._worker = EpochWorker(data_dir)
         self.shape = EpochShape()  # of no consequence here
+        self._without_memory = 0  # how often in a row
 
     def start(self) -> None:
         """Nothing to warm."""
@@ -25,8 +29,17 @@ class InProcessRunner:
         return True
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
-        purged = self._worker.purge_everywhere(descriptor)
-        return combined(self._worker.run_all(descriptor), purged)
+        try:
+            purged = self._worker.purge_everywhere(descriptor)
+            report = combined(self._worker.run_all(descriptor), purged)
+        except (MemoryError, FragmentFailed) as error:
+            cause = error.error if isinstance(error, FragmentFailed) else error
+            self._without_memory += 1
+            if not isinstance(cause, MemoryError) or self._without_memory > _TRIES_WITHOUT_MEMORY:
+                raise
+            raise EpochFailed("the process is out of memory") from error
+        self._without_memory = 0
+        return report
 
     def stop(self) -> None:
         """Nothing runs behind the barrier loop's back."""

@@ -1,12 +1,20 @@
-"""How much memory the server thinks that it may take."""
+"""How much memory the server thinks that it may take, and that it takes no more."""
 
 from __future__ import annotations
 
+import os
+import resource
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from risingpy.memory import ENVIRONMENT_NAME, available_memory, cgroup_limits, server_memory
+from risingpy.server_process import ServerProcess
+from tests.abuse.campaign import memory_of_tree
 
 
 def write(path: Path, text: str) -> None:
@@ -39,3 +47,58 @@ def test_no_memory_told_means_what_the_machine_leaves(monkeypatch: pytest.Monkey
         assert server_memory() == available_memory() > 0
     monkeypatch.setenv(ENVIRONMENT_NAME, "3GB")
     assert server_memory() == 3 << 30
+
+
+# What no limit of a statement counts: texts in the middle of an expression, of users' queries and of the catalog's.
+GREEDY = (
+    "SELECT max(length(replace(repeat('a', 100000), 'a', repeat(typname, 1000)))) FROM pg_type",
+    "SELECT max(length(repeat(typname, 10000000 + oid::int))) FROM pg_type",
+    "SELECT max(length(s||s||s||s||s||s||s||s)) FROM (SELECT repeat('x', 100000 + i) AS s"
+    " FROM generate_series(1, 2048) AS i) AS t",
+)
+MEMORY = 2 << 30
+
+
+def test_what_would_get_the_server_killed_is_refused(tmp_path: Path) -> None:
+    environ = {**os.environ, ENVIRONMENT_NAME: str(MEMORY)}
+    server = ServerProcess(tmp_path / "data", engine="inprocess", environ=environ)
+    stop, most = threading.Event(), [0]
+
+    def watch() -> None:
+        while not stop.wait(0.02):
+            most[0] = max(most[0], memory_of_tree(server.process.pid))
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        with server.connect() as connection:
+            connection.execute("CREATE TABLE t (i INT PRIMARY KEY)")
+            connection.execute("CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM t")
+            for number in range(2 * len(GREEDY)):
+                with pytest.raises(psycopg.errors.OutOfMemory):
+                    connection.execute(GREEDY[number % len(GREEDY)])
+                connection.execute("INSERT INTO t VALUES (%s)", (number,))
+                assert connection.execute("SELECT n FROM v").fetchone() == (number + 1,)
+            connection.execute("INSERT INTO t SELECT x FROM generate_series(1000, 500000) AS x")
+            assert connection.execute("SELECT n FROM v").fetchone() == (499_007,)
+        assert server.process.poll() is None
+    finally:
+        stop.set()
+        watching.join()
+        server.kill()
+    assert most[0] < MEMORY
+
+
+def test_child_processes_have_the_limit_of_who_started_the_server() -> None:
+    limits = "import resource; print(resource.getrlimit(resource.RLIMIT_DATA)[0])"
+    program = (
+        "import subprocess, sys; from risingpy.memory_guard import MemoryGuard\n"
+        "MemoryGuard().start()\n"
+        f"exec({limits!r}); sys.stdout.flush()\n"
+        f"subprocess.run([sys.executable, '-c', {limits!r}], preexec_fn=lambda: None)"
+    )
+    environ = {**os.environ, ENVIRONMENT_NAME: "1GB"}
+    told = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    own, of_child = map(int, told.stdout.split())
+    assert 0 < own < 8 << 30
+    assert of_child == resource.getrlimit(resource.RLIMIT_DATA)[1]

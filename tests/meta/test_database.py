@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -21,6 +22,7 @@ from risingpy.errors import (
     UndefinedTable,
 )
 from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.executors.epoch_task import EpochWorker
 from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.meta.dml_log import TableChange
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport
@@ -357,6 +359,25 @@ def test_a_source_file_that_is_being_written(server: Server, tmp_path: Path, cap
     assert caplog.text.count("could not read source file") == 1
     write_bids(tmp_path, "1.arrow", [3])
     assert client.run("FLUSH; SELECT n FROM v") == [(3,)]
+
+
+@pytest.mark.in_process_only
+def test_an_epoch_waits_for_memory_that_others_took(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The view is not to blame, and goes on."""
+    client = server.client()
+    client.run(TABLE)
+    client.run(VIEW)
+    run, failures = EpochWorker.run_all, [MemoryError(), FragmentFailed(1, 1, MemoryError())]
+
+    def short_of_memory(*given: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return run(*given)
+
+    monkeypatch.setattr(EpochWorker, "run_all", short_of_memory)
+    client.run("INSERT INTO t VALUES (1, 1, 1); FLUSH")
+    assert failures == []
+    assert client.run("SELECT count(*) FROM m") == [(1,)]
 
 
 def test_a_loop_that_breaks_down_says_so(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

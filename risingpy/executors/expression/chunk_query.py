@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -32,6 +33,8 @@ _INVALID = (
     duckdb.FatalException,
 )
 _LIMITS = (ExternalRoutineLimitExceeded, OutOfMemory)  # no row alone is to blame
+# Not by the connection's limit: the process has no more, and may have again.
+_REFUSED_BY_SYSTEM = re.compile(r"bad allocation|Allocation failure")
 _local = threading.local()
 _connections = ThreadConnections()  # of every thread
 
@@ -57,7 +60,12 @@ def run(sql: str, chunk: pa.Table) -> list[pa.ChunkedArray]:
     """A query over `chunk`, which DuckDB finds by its name among this function's variables."""
     connection = _thread_connection()
     _local.functions.make_known(sql)
-    columns: list[pa.ChunkedArray] = connection.sql(sql).to_arrow_table().columns
+    try:
+        columns: list[pa.ChunkedArray] = connection.sql(sql).to_arrow_table().columns
+    except duckdb.OutOfMemoryException as error:
+        if _REFUSED_BY_SYSTEM.search(str(error)):
+            raise MemoryError(str(error)) from error
+        raise
     return columns
 
 

@@ -26,6 +26,7 @@ from risingpy.executors.python.definition import RoutineKind, definition_of
 from risingpy.executors.python.messages import BUILTIN, Header, read_message, write_message
 from risingpy.executors.python.routine import RoutineError, TookTooLong, column_function, failure
 from risingpy.executors.statement_limits import StatementLimits, working_for
+from risingpy.memory_guard import lift_limit
 
 _PAGE = resource.getpagesize()
 _NO_LIMIT = 1 << 62  # the process has its own
@@ -89,6 +90,7 @@ def limit_memory(more: int) -> None:
     """Lets the process take `more` bytes than it has now."""
     with open("/proc/self/statm") as statm:
         size = int(statm.read().split()[0]) * _PAGE
+    lift_limit()  # the server's: this process has its own
     resource.setrlimit(resource.RLIMIT_AS, (size + more, size + more))
 
 
