@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InternalError, SqlError, as_out_of_range
+from risingpy.executors.statement_limits import current_limits, look
 
 Compute = Callable[..., pa.Array]
+_SLICE_BYTES = 4 << 20  # RE2 takes some tens of milliseconds for so much text
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def _combined(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> np.nda
 def by_row(one: Callable[..., object], result: pa.DataType) -> Compute:
     """A column function of a function of one row's Python values: for what has no form in Arrow or NumPy.
 
-    Equal rows are computed once.
+    Equal rows are computed once. Raises QueryCanceled between two rows.
     """
 
     def computed(*columns: pa.Array) -> pa.Array:
@@ -94,9 +96,32 @@ def by_row(one: Callable[..., object], result: pa.DataType) -> Compute:
         values = []
         for row in zip(*[column.to_pylist() for column in columns], strict=True):
             if row not in memory:
+                look()
                 memory[row] = one(*row)
             values.append(memory[row])
         return pa.array(values, result)
+
+    return computed
+
+
+def in_slices(compute: Compute) -> Compute:
+    """A function of one column of texts that Arrow computes: slice by slice where the texts are long.
+
+    Arrow cannot be interrupted. Between slices the statement may be cancelled, or be told that its result is too large.
+    """
+
+    def computed(texts: pa.Array) -> pa.Array:
+        rows = max(_SLICE_BYTES * len(texts) // max(texts.nbytes, 1), 1)
+        if rows >= len(texts):
+            return compute(texts)
+        limits, pieces, size = current_limits(), [], 0
+        for begin in range(0, len(texts), rows):
+            limits.look()
+            piece = compute(texts.slice(begin, rows))
+            size += piece.nbytes
+            limits.check(size, "a function's results")
+            pieces.append(piece)
+        return pa.concat_arrays(pieces)
 
     return computed
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.functions.calling import Compute, Function, by_row, per_constant
+from risingpy.executors.expression.functions.calling import Compute, Function, by_row, in_slices, per_constant
 from risingpy.executors.expression.functions.pattern_cost import may_take_long
 from risingpy.executors.expression.functions.patterns import Extent, Pattern, compile_pattern
 from risingpy.executors.expression.functions.similar import similar_pattern
 from risingpy.executors.python.worker_process import call_builtin
-from risingpy.executors.statement_limits import works_alone
+from risingpy.executors.statement_limits import look, works_alone
 
 Span = tuple[int, int]
 _TEXTS = pa.list_(pa.string())
@@ -46,6 +46,7 @@ def first_match(pattern: Pattern, text: str, start: int = 0) -> re.Match[str] | 
 def all_matches(pattern: Pattern, text: str, start: int = 0) -> Iterator[re.Match[str]]:
     """Matches from left to right; after an empty one the search goes on one character further."""
     while start <= len(text):
+        look()
         found = first_match(pattern, text, start)
         if found is None:
             return
@@ -89,7 +90,7 @@ def _matches(pattern: str, flags: str) -> Compute:
 
     def computed(texts: pa.Array) -> pa.Array:
         if uses_re2(compiled, texts):
-            return pc.match_substring_regex(texts, compiled.re2_plain)
+            return in_slices(lambda part: pc.match_substring_regex(part, compiled.re2_plain))(texts)
         return _by_row(compiled, lambda text: compiled.python.search(text) is not None, pa.bool_())(texts)
 
     return computed
@@ -126,7 +127,8 @@ def _extracted(compiled: Pattern, group: int) -> Compute:
 
     def computed(texts: pa.Array) -> pa.Array:
         if compiled.extent is Extent.FIRST and uses_re2(compiled, texts) and group == 0:
-            return pc.struct_field(pc.extract_regex(texts, compiled.re2_with_group(group)), "m")
+            extract = compiled.re2_with_group(group)
+            return in_slices(lambda part: pc.struct_field(pc.extract_regex(part, extract), "m"))(texts)
         return _by_row(compiled, one, pa.string())(texts)
 
     return computed
@@ -187,7 +189,9 @@ def _replace_from(pattern: str, replacement: str, start: int, which: int, flags:
         if plain and uses_re2(compiled, texts):
             written = _re2_replacement(replacement, compiled.groups)
             limit = 1 if which == 1 else None
-            return pc.replace_substring_regex(texts, compiled.re2_plain, written, max_replacements=limit)
+            return in_slices(
+                lambda part: pc.replace_substring_regex(part, compiled.re2_plain, written, max_replacements=limit)
+            )(texts)
         return _by_row(compiled, one, pa.string())(texts)
 
     return computed
@@ -257,7 +261,7 @@ def _count(pattern: str, start: int = 1, flags: str = "") -> Compute:
         context = compiled.may_be_empty or compiled.looks_back
         plain = start == 1 and compiled.extent is Extent.FIRST and not context
         if plain and uses_re2(compiled, texts):
-            return pc.count_substring_regex(texts, pattern=compiled.re2_plain)
+            return in_slices(lambda part: pc.count_substring_regex(part, pattern=compiled.re2_plain))(texts)
         return _by_row(compiled, lambda text: sum(1 for _ in all_matches(compiled, text, start - 1)), pa.int32())(texts)
 
     return computed
