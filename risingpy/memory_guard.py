@@ -29,7 +29,10 @@ _LARGE = 1 / 2  # of the limit: from there on, what allocators keep is given bac
 
 
 class MemoryGuard:
-    """Keeps this process within its share of the server's memory. Linux only: elsewhere it does nothing."""
+    """Keeps this process within its share of the server's memory. Linux only: elsewhere it does nothing.
+
+    The server looks all the time, a process of Spark's before each piece of work.
+    """
 
     def __init__(self) -> None:
         self._limit = int(server_memory() * PROCESS_SHARE)
@@ -38,13 +41,14 @@ class MemoryGuard:
 
     def start(self) -> None:
         """Begins to look, for good. Child processes have limits of their own."""
-        if _STATM.exists():
-            self.look()
-            os.register_at_fork(after_in_child=lift_limit)
-            threading.Thread(target=self._run, name="memory", daemon=True).start()
+        self.look()
+        os.register_at_fork(after_in_child=lift_limit)
+        threading.Thread(target=self._run, name="memory", daemon=True).start()
 
     def look(self) -> None:
         """Moves the limit."""
+        if not _STATM.exists():
+            return
         _, resident, shared, _, _, data, _ = map(int, _STATM.read_text().split())
         own = (resident - shared) * _PAGE
         allowed = data * _PAGE + max(self._limit - own, _LEAST_LEFT)

@@ -64,7 +64,7 @@ def run(sql: str, chunk: pa.Table) -> list[pa.ChunkedArray]:
         columns: list[pa.ChunkedArray] = connection.sql(sql).to_arrow_table().columns
     except duckdb.OutOfMemoryException as error:
         if _REFUSED_BY_SYSTEM.search(str(error)):
-            raise MemoryError(str(error)) from error
+            raise MemoryError(str(error).splitlines()[0]) from error
         raise
     return columns
 

@@ -22,6 +22,7 @@ from risingpy.executors.epoch_task import EpochWorker
 from risingpy.executors.spark.epoch_channel import EpochClient
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.stage_runner import FragmentFailed, StageReport
+from risingpy.memory_guard import MemoryGuard
 
 REPORT_PORT = -1
 FAILURE_PORT = -2
@@ -49,7 +50,12 @@ _settled_graphs: set[tuple[ServerRun, int]] = set()
 
 
 def worker_of(server: ServerRun) -> EpochWorker:
-    """This process's worker for a server, closing those of others: a process runs one task at a time."""
+    """This process's worker for a server, closing those of others: a process runs one task at a time.
+
+    Asked before each epoch's work, which may take the memory that is left then: past that its job fails alone, where
+    the kernel would end the process, and Spark try the same again.
+    """
+    MemoryGuard().look()
     if server not in _workers:
         for other in list(_workers):
             _workers.pop(other).close()
