@@ -15,6 +15,7 @@ import os
 import resource
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from risingpy.memory import server_memory
@@ -62,7 +63,8 @@ class MemoryGuard:
     def _run(self) -> None:
         while True:
             time.sleep(_LOOKS_EVERY_SECONDS)
-            self.look()
+            with suppress(MemoryError):  # there is none left even for looking: then the next time
+                self.look()
 
 
 def return_freed_memory() -> None:

@@ -12,6 +12,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,13 +50,19 @@ class TaskReport:
 _settled_graphs: set[tuple[ServerRun, int]] = set()
 
 
+@cache
+def _guard() -> MemoryGuard:
+    """This process's: it knows when it last gave memory back."""
+    return MemoryGuard()
+
+
 def worker_of(server: ServerRun) -> EpochWorker:
     """This process's worker for a server, closing those of others: a process runs one task at a time.
 
     Asked before each epoch's work, which may take the memory that is left then: past that its job fails alone, where
     the kernel would end the process, and Spark try the same again.
     """
-    MemoryGuard().look()
+    _guard().look()
     if server not in _workers:
         for other in list(_workers):
             _workers.pop(other).close()
