@@ -24,7 +24,7 @@ from risingpy.optimizer.rewrite import plan_inputs, with_inputs
 _STATEFUL = (Aggregate, Join, TopN, OverWindow, Limit)
 _ANY = Values((), ())  # stands for an input that has a number
 
-Shape = tuple[type, str, tuple[int, ...]]
+Outline = tuple[type, tuple[int, ...]]  # an operator without what it computes: its class and the numbers of its inputs
 
 
 def common_subplans(plan: LogicalPlan) -> dict[int, int]:
@@ -45,9 +45,11 @@ def common_subplans(plan: LogicalPlan) -> dict[int, int]:
 
 
 def _parts(plan: LogicalPlan) -> Iterator[LogicalPlan]:
-    yield plan
-    for each in plan_inputs(plan):
-        yield from _parts(each)
+    rest = [plan]
+    while rest:
+        part = rest.pop()
+        yield part
+        rest += plan_inputs(part)
 
 
 class _Shapes:
@@ -57,21 +59,46 @@ class _Shapes:
         self.of: dict[int, int] = {}  # by id()
         self.readers: Counter[int] = Counter()  # how many different parts read a part, a self-join twice
         self.stateful: set[int] = set()
-        self._known: dict[Shape, int] = {}
+        self._alike: dict[Outline, _Alike] = {}
+        self._count = 0
 
     @property
     def inner_first(self) -> Iterator[int]:
-        return iter(self._known.values())
+        return iter(range(self._count))
 
     def number(self, plan: LogicalPlan) -> int:
-        inputs = plan_inputs(plan)
-        below = tuple(self.number(each) for each in inputs)
-        # As text: 0 and -0, 1.0 and 1.00 are equal as values.
-        shape = (type(plan), repr(with_inputs(plan, [_ANY] * len(inputs))), below)
-        if shape not in self._known:
-            self._known[shape] = len(self._known)
+        below = tuple(self.number(each) for each in plan_inputs(plan))
+        number = self._alike.setdefault((type(plan), below), _Alike()).number(plan, self._count)
+        if number == self._count:
+            self._count += 1
             self.readers.update(below)
             if isinstance(plan, _STATEFUL) or any(each in self.stateful for each in below):
-                self.stateful.add(self._known[shape])
-        self.of[id(plan)] = self._known[shape]
-        return self._known[shape]
+                self.stateful.add(number)
+        self.of[id(plan)] = number
+        return number
+
+
+class _Alike:
+    """The numbers of the operators of one outline, by their texts.
+
+    The first operator's text is made when a second one comes: most never meet another of their outline, and a text
+    takes time in proportion to the operator's columns.
+    """
+
+    def __init__(self) -> None:
+        self._first: tuple[LogicalPlan, int] | None = None
+        self._by_text: dict[str, int] = {}
+
+    def number(self, plan: LogicalPlan, fresh: int) -> int:
+        """The number of the operator that is written as `plan` is; `fresh` if there is none yet."""
+        if self._first is None:
+            self._first = plan, fresh
+            return fresh
+        if not self._by_text:
+            self._by_text[_text(self._first[0])] = self._first[1]
+        return self._by_text.setdefault(_text(plan), fresh)
+
+
+def _text(plan: LogicalPlan) -> str:
+    """The operator without its inputs; as text, for 0 and -0, 1.0 and 1.00 are equal as values."""
+    return repr(with_inputs(plan, [_ANY] * len(plan_inputs(plan))))

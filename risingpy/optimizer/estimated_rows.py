@@ -44,12 +44,22 @@ def no_table_rows(table_id: int) -> int:
     return 0
 
 
-def estimated_rows(plan: StreamPlan, table_rows: TableRows) -> int:
-    """About the most rows that `plan` gives. Filters and groups are taken to keep every row."""
+class RowEstimates:
+    """Estimates for the plans of one view. Each operator is looked at once, though joins ask at every level."""
 
-    def of(input: StreamPlan) -> int:
-        return estimated_rows(input, table_rows)
+    def __init__(self, table_rows: TableRows = no_table_rows) -> None:
+        self._table_rows = table_rows
+        self._known: dict[int, tuple[StreamPlan, int]] = {}  # by id(), of plans that are kept alive here
 
+    def of(self, plan: StreamPlan) -> int:
+        """About the most rows that `plan` gives. Filters and groups are taken to keep every row."""
+        known = self._known.get(id(plan))
+        if known is None:
+            known = self._known[id(plan)] = plan, _estimated(plan, self.of, self._table_rows)
+        return known[1]
+
+
+def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: TableRows) -> int:
     match plan:
         case TableScan():
             return table_rows(plan.upstream.table_id) + ROWS_TO_COME

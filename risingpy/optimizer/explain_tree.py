@@ -79,14 +79,16 @@ def json_document(node: ExplainNode) -> dict[str, object]:
 
 
 def _lines(node: ExplainNode) -> list[str]:
-    lines = [_headline(node)]
-    bar = "│   " if node.children else "    "
-    lines += [bar + detail for detail in node.details]
-    for number, child in enumerate(node.children, 1):
-        first, *others = _lines(child)
-        is_last = number == len(node.children)
-        lines.append(("└─" if is_last else "├─") + first)
-        lines += [("  " if is_last else "│ ") + line for line in others]
+    lines = []
+    rest = [(node, "", "")]
+    while rest:
+        part, branch, margin = rest.pop()
+        lines.append(branch + _headline(part))
+        bar = "│   " if part.children else "    "
+        lines += [margin + bar + detail for detail in part.details]
+        below = [(child, f"{margin}├─", f"{margin}│ ") for child in part.children[:-1]]
+        below += [(child, f"{margin}└─", f"{margin}  ") for child in part.children[-1:]]
+        rest += reversed(below)
     return lines
 
 

@@ -82,27 +82,26 @@ def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
 
 def nodes_of_fragment(root: StreamPlan) -> Iterator[StreamPlan]:
     """Depth first, left to right; the Exchange and Share leaves included, and nothing below them."""
-    yield root
-    for child in children(root):
-        if isinstance(child, Exchange | Share):
-            yield child
-        else:
-            yield from nodes_of_fragment(child)
+    rest = [root]
+    while rest:
+        node = rest.pop()
+        yield node
+        if node is root or not isinstance(node, Exchange | Share):
+            rest += reversed(children(node))
 
 
 def all_state_tables(root: StreamPlan) -> Iterator[TableSchema]:
     """Every table that a job keeps, the relation's first, through all fragments."""
-    yield from _tables_of(root, set())
-
-
-def _tables_of(root: StreamPlan, shared: set[int]) -> Iterator[TableSchema]:
-    if isinstance(root, Share):
-        if root.number in shared:
-            return
-        shared.add(root.number)
-    yield from state_tables(root)
-    for child in children(root):
-        yield from _tables_of(child, shared)
+    shared: set[int] = set()
+    rest = [root]
+    while rest:
+        node = rest.pop()
+        if isinstance(node, Share):
+            if node.number in shared:
+                continue
+            shared.add(node.number)
+        yield from state_tables(node)
+        rest += reversed(children(node))
 
 
 def _materializing_stages(graph: StreamGraph) -> dict[int, int]:

@@ -2,13 +2,14 @@
 
 The binder makes it, `rules/` rewrite it, `batch.py` writes it out as DuckDB SQL and `stream.py` turns it into
 a stream plan. Expressions refer to columns of the node's input by position; for a join the left input's columns come
-first. Each node's `schema` is its output.
+first. Each node's `schema` is its output, kept by the node: asked of the input each time, it would take as long as the
+plan is deep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from risingpy.executors.expression.nodes import Expr
@@ -120,10 +121,10 @@ class Filter:
 
     input: LogicalPlan
     predicate: Expr
+    schema: Schema = field(init=False, compare=False, repr=False)
 
-    @property
-    def schema(self) -> Schema:
-        return self.input.schema
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", self.input.schema)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -229,10 +230,10 @@ class Sort:
 
     input: LogicalPlan
     keys: tuple[SortKey, ...]
+    schema: Schema = field(init=False, compare=False, repr=False)
 
-    @property
-    def schema(self) -> Schema:
-        return self.input.schema
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", self.input.schema)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -246,10 +247,10 @@ class Limit:
     limit: Expr | None
     offset: Expr | None
     with_ties: bool = False
+    schema: Schema = field(init=False, compare=False, repr=False)
 
-    @property
-    def schema(self) -> Schema:
-        return self.input.schema
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", self.input.schema)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -265,10 +266,10 @@ class TopN:
     limit: int
     with_ties: bool = False
     offset: int = 0
+    schema: Schema = field(init=False, compare=False, repr=False)
 
-    @property
-    def schema(self) -> Schema:
-        return self.input.schema
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schema", self.input.schema)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

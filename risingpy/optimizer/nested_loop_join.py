@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from risingpy.optimizer.distribution import BROADCAST, brings_together
-from risingpy.optimizer.estimated_rows import TableRows, estimated_rows
+from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import Exchange, StreamPlan
 from risingpy.optimizer.plan_joins import HashJoin
@@ -33,11 +33,11 @@ _MAY_BE_EVERYWHERE = {  # the first one if both have as many rows
 
 
 def met_without_key(
-    kind: JoinKind, left: StreamPlan, right: StreamPlan, table_rows: TableRows
+    kind: JoinKind, left: StreamPlan, right: StreamPlan, estimates: RowEstimates
 ) -> tuple[StreamPlan, StreamPlan]:
     """Both inputs, where their rows meet."""
     sides = [left, right]
-    chosen = _everywhere(kind, sides, table_rows)
+    chosen = _everywhere(kind, sides, estimates)
     if chosen is None:
         return exchanged(left), exchanged(right)
     sides[chosen] = to_every_shard(sides[chosen])
@@ -85,13 +85,13 @@ def notices_of(join: HashJoin) -> tuple[str, ...]:
     return (f"{what} compares all rows of both sides, and {cost}",)
 
 
-def _everywhere(kind: JoinKind, sides: list[StreamPlan], table_rows: TableRows) -> int | None:
+def _everywhere(kind: JoinKind, sides: list[StreamPlan], estimates: RowEstimates) -> int | None:
     """The side that goes to every shard; None if both go to one."""
     if sides[_RIGHT].properties.distribution.kind is DistributionKind.BROADCAST:  # the time is there already
         return _RIGHT
     if all(_is_together(side) for side in sides):
         return None
-    rows = [estimated_rows(side, table_rows) if side.properties.stream_key else 1 for side in sides]
+    rows = [estimates.of(side) if side.properties.stream_key else 1 for side in sides]
     allowed = [side for side in _MAY_BE_EVERYWHERE[kind] if sides[1 - side].properties.stream_key]
     smallest = min(allowed, key=lambda side: rows[side], default=None)
     return None if smallest is None or rows[smallest] > rows[1 - smallest] else smallest

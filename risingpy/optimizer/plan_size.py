@@ -8,23 +8,26 @@ bound, and a hundred joins are not.
 from __future__ import annotations
 
 from risingpy.errors import StatementTooComplex
-from risingpy.optimizer.logical import Apply, Join, LogicalPlan, OverWindow
+from risingpy.optimizer.logical import Apply, Join, LogicalPlan, OverWindow, Union
 from risingpy.optimizer.once_per_operator import OncePerOperator
 from risingpy.optimizer.rewrite import plan_inputs, subqueries_of
 
 MAX_OPERATORS = 5_000  # of a query, with all that its views read
-# A subquery becomes a join. What a join costs grows with those below it, and a view keeps the columns of each.
-MAX_JOINS = 300
+# A subquery becomes a join. What one of these costs grows with those below it: a view keeps the columns of each join,
+# and the key of a UNION has one column more than its inputs'.
+MAX_JOINS = 150
+MAX_UNIONS = 300
 MAX_WINDOWS = 150  # of different PARTITION BY or ORDER BY: each is an operator that hands on the results of those below
 _HINT = "What a WITH item or a view reads counts wherever that is read. Make materialized views of its parts."
 
 
 def check_size(plan: LogicalPlan) -> None:
-    """Raises StatementTooComplex if the query has too many operators, joins, subqueries or windows."""
-    operators, joins, windows = _sizes(plan)
+    """Raises StatementTooComplex if the query has too many operators, joins, subqueries, unions or windows."""
+    operators, joins, unions, windows = _sizes(plan)
     for number, most, what in (
         (operators, MAX_OPERATORS, "operators"),
         (joins, MAX_JOINS, "joins and subqueries"),
+        (unions, MAX_UNIONS, "UNIONs of UNIONs"),
         (windows, MAX_WINDOWS, "windows"),
     ):
         if number > most:
@@ -32,10 +35,10 @@ def check_size(plan: LogicalPlan) -> None:
 
 
 @OncePerOperator
-def _sizes(plan: LogicalPlan) -> tuple[int, int, int]:
-    """(operators, joins and subqueries, windows)."""
+def _sizes(plan: LogicalPlan) -> tuple[int, int, int, int]:
+    """(operators, joins and subqueries, unions, windows)."""
     subqueries = subqueries_of(plan)
     below = [_sizes(each) for each in (*plan_inputs(plan), *subqueries)]
-    operators, joins, windows = (sum(each[i] for each in below) for i in range(3))
+    operators, joins, unions, windows = (sum(each[i] for each in below) for i in range(4))
     joins += len(subqueries) + isinstance(plan, Join | Apply)
-    return operators + 1, joins, windows + isinstance(plan, OverWindow)
+    return operators + 1, joins, unions + isinstance(plan, Union), windows + isinstance(plan, OverWindow)

@@ -16,7 +16,7 @@ from risingpy.optimizer import logical
 from risingpy.optimizer.catalog import Catalog, ColumnDesc, Watermark
 from risingpy.optimizer.common_subplans import common_subplans
 from risingpy.optimizer.distribution import brings_together, hash_by
-from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
+from risingpy.optimizer.estimated_rows import RowEstimates, TableRows, no_table_rows
 from risingpy.optimizer.first_rows import first_rows_of
 from risingpy.optimizer.logical import Field, Schema, SortKey
 from risingpy.optimizer.ordered_query import OrderedQuery, split_order
@@ -107,7 +107,7 @@ def plan_materialized_view(
     query = optimize_for_stream(ordered.query, check)
     # What closes windows is planned by the operators below it: no parts have readers of their own there.
     common = {} if emit_on_window_close else common_subplans(query)
-    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common, table_rows, check)
+    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common, RowEstimates(table_rows), check)
     streamed = planner.stream(query)
     if emit_on_window_close:
         streamed = closed_rows(streamed, name, allocate)

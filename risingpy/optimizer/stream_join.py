@@ -20,7 +20,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import hash_by
-from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
+from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.interval_join import with_passed_rows
 from risingpy.optimizer.join_condition import inequality, key_expressions, split_condition
 from risingpy.optimizer.logical import Field, JoinKind
@@ -57,8 +57,7 @@ def plan_join(
     right: StreamPlan,
     job: str,
     allocate: Callable[[], int],
-    *,
-    table_rows: TableRows = no_table_rows,
+    estimates: RowEstimates,
 ) -> PlannedJoin:
     """The stream plan of `join` over its inputs' plans. `allocate` gives the state tables' ids."""
     if join.kind in (JoinKind.ASOF, JoinKind.ASOF_LEFT):
@@ -80,7 +79,7 @@ def plan_join(
     if keys:
         left, right = _brought_together(left, left_key, right, right_key)
     else:
-        left, right = met_without_key(join.kind, left, right, table_rows)
+        left, right = met_without_key(join.kind, left, right, estimates)
     rest = None if condition.rest is None else _moved(condition.rest, left, widths)
     null_safe = tuple(key.null_safe for key in keys)
     maker = _SideMaker(job, allocate)

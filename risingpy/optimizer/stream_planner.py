@@ -15,7 +15,7 @@ from risingpy.errors import Check, InternalError, unchecked
 from risingpy.executors.expression.nodes import InputRef, Literal
 from risingpy.optimizer import logical, plan
 from risingpy.optimizer.catalog import Catalog
-from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
+from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.logical import Field
 from risingpy.optimizer.plan import StreamPlan
 from risingpy.optimizer.projection import projected, select_columns
@@ -52,7 +52,7 @@ class StreamPlanner:
     """Plans the operators of one job, bottom-up; `notices` are what the client should know of the plan.
 
     `common`: the parts of the query that have several readers, as `common_subplans` gives them; each is planned once.
-    `table_rows` says how many rows a relation has now; `check` is asked before each operator is planned.
+    `estimates` tells large inputs from small ones; `check` is asked before each operator is planned.
     """
 
     catalog: Catalog
@@ -60,7 +60,7 @@ class StreamPlanner:
     job: str
     emit_on_window_close: bool = False
     common: Mapping[int, int] = field(default_factory=dict)
-    table_rows: TableRows = no_table_rows
+    estimates: RowEstimates = field(default_factory=RowEstimates)
     check: Check = unchecked
     shared: dict[int, plan.Share] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
@@ -132,7 +132,7 @@ class StreamPlanner:
         filtered = plan_dynamic_filter(join, left, right, self.job, self.allocate)
         if filtered is not None:
             return filtered
-        planned = plan_join(join, left, right, self.job, self.allocate, table_rows=self.table_rows)
+        planned = plan_join(join, left, right, self.job, self.allocate, self.estimates)
         self.notices.extend(planned.notices)
         return planned.plan
 

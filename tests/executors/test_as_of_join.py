@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from risingpy.executors.expression.nodes import Call
 from risingpy.optimizer import logical
+from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.fragments import all_state_tables
 from risingpy.optimizer.logical import JoinKind
 from risingpy.optimizer.plan import StreamPlan
@@ -33,7 +34,7 @@ def plan_of(kind: JoinKind, function: str) -> StreamPlan:
     inputs = [logical.Values((), schema) for _ in range(2)]
     nearest = Call(function, (reference(LEFT + VALUE), reference(RIGHT + VALUE)), BOOLEAN)
     join = logical.Join(inputs[0], inputs[1], kind, both(equal(), nearest), (*schema, *schema))
-    return plan_join(join, left, right, "job", count(1).__next__).plan
+    return plan_join(join, left, right, "job", count(1).__next__, RowEstimates()).plan
 
 
 def expected(kind: JoinKind, function: str, left: Relation, right: Relation) -> set[object]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.executors.expression.window_calls import BoundKind, Frame, FrameBound, FrameUnits, WindowCall
 from risingpy.optimizer import plan
+from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.logical import AggCall, Aggregate, Field, Join, JoinKind, OverWindow, Scan, SortKey
 from risingpy.optimizer.look_ahead import look_ahead
@@ -69,7 +70,8 @@ def joined(kind: JoinKind) -> Plan:
         values = Call("le", (InputRef(VALUE, INTEGER), InputRef(width + VALUE, INTEGER)), BOOLEAN)
         condition = Call("and", (Call("and", (parts[0], parts[1]), BOOLEAN), values), BOOLEAN)
         schema = FIELDS if kind in (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI) else (*FIELDS, *FIELDS)
-        return plan_join(Join(SCAN, SCAN, kind, condition, schema), inputs[0], inputs[1], "job", allocate).plan
+        join = Join(SCAN, SCAN, kind, condition, schema)
+        return plan_join(join, inputs[0], inputs[1], "job", allocate, RowEstimates()).plan
 
     return plan_it
 
@@ -87,7 +89,8 @@ def near(kind: JoinKind) -> Plan:
         ):
             condition = Call("and", (condition, part), BOOLEAN)
         schema = FIELDS if kind in (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI) else (*FIELDS, *FIELDS)
-        return plan_join(Join(SCAN, SCAN, kind, condition, schema), inputs[0], inputs[1], "job", allocate).plan
+        join = Join(SCAN, SCAN, kind, condition, schema)
+        return plan_join(join, inputs[0], inputs[1], "job", allocate, RowEstimates()).plan
 
     return plan_it
 

@@ -75,7 +75,8 @@ STATEMENTS: dict[str, Callable[[int], str]] = {
         "SELECT v " + _nested("FROM (SELECT v + v AS v ", "FROM t", ") AS s", n) + " WHERE v > 5"
     ),
     "CASE of a CASE": lambda n: (
-        "SELECT v " + _nested("FROM (SELECT CASE WHEN v > 1 THEN v ELSE -v END AS v ", "FROM t", ") AS s", n)
+        "SELECT v "
+        + _nested("FROM (SELECT CASE WHEN v > 1 THEN v ELSE -v END AS v ", "FROM t", ") AS s", n)
         + " WHERE v > 5"
     ),
     "grouped FROM": lambda n: _nested("SELECT id, max(v) AS v FROM (", "SELECT * FROM t", ") AS s GROUP BY id", n),
@@ -84,9 +85,20 @@ STATEMENTS: dict[str, Callable[[int], str]] = {
         + _nested("EXISTS (SELECT 1 FROM t a{i} WHERE a{i}.id = a{j}.v AND ", "true", ")", n)
     ),
     "IN": lambda n: "SELECT id FROM t a0 WHERE " + _nested("id IN (SELECT id FROM t a{i} WHERE ", "true", ")", n),
+    "IN side by side": lambda n: (
+        f"SELECT id FROM t a WHERE {' OR '.join(f'v + {i} IN (SELECT id FROM t{i})' for i in range(n))}"
+    ),
+    "UNION ALL of itself": lambda n: (
+        "WITH c0 AS (SELECT v FROM t)"
+        + "".join(f", c{i} AS (SELECT v + v AS v FROM c{i - 1} UNION ALL SELECT v FROM t)" for i in _numbers(n))
+        + f" SELECT * FROM c{n} WHERE v > 5"
+    ),
+    "DISTINCT ON": lambda n: _nested("SELECT DISTINCT ON (id) * FROM (", "SELECT * FROM t", ") AS s ORDER BY id, v", n),
+    "LIMIT": lambda n: _nested("SELECT * FROM (", "SELECT * FROM t", ") AS s ORDER BY id LIMIT 10", n),
     "scalar": lambda n: _nested("SELECT (", "SELECT max(v) FROM t", ")", n),
     "correlated": lambda n: (
-        "SELECT " + _nested("(SELECT max(a{i}.v) FROM t a{i} WHERE a{i}.id = a{j}.v AND a{i}.v > ", "0", ")", n)
+        "SELECT "
+        + _nested("(SELECT max(a{i}.v) FROM t a{i} WHERE a{i}.id = a{j}.v AND a{i}.v > ", "0", ")", n)
         + " FROM t a0"
     ),
     "subqueries side by side": lambda n: (
@@ -172,7 +184,14 @@ def test_planning_keeps_within_its_memory(bench: _Bench, kind: str) -> None:
     assert peak < _MEMORY
 
 
-@pytest.mark.parametrize(("kind", "what"), [("windows", "150 windows"), ("IN", "300 joins and subqueries")])
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("windows", "150 windows"),
+        ("IN", "150 joins and subqueries"),
+        ("UNION ALL of itself", "300 UNIONs"),
+    ],
+)
 def test_what_is_too_much_is_refused_at_once(bench: _Bench, kind: str, what: str) -> None:
     began = time.process_time()
     with pytest.raises(SqlError, match=what) as raised:

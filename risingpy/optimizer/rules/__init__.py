@@ -36,9 +36,10 @@ __all__ = ["PIPELINE", "STREAM_PIPELINE", "optimize", "optimize_for_stream", "st
 
 Rule = Callable[[LogicalPlan], LogicalPlan]
 
+UNNESTING: tuple[Rule, ...] = (subqueries_to_apply, apply_to_join)
+
 PIPELINE: tuple[Rule, ...] = (
-    subqueries_to_apply,
-    apply_to_join,
+    *UNNESTING,
     constant_folding,
     long_lists,
     common_factors,
@@ -62,7 +63,9 @@ STREAM_PIPELINE: tuple[Rule, ...] = (temporal_filter, single_row_join, distinct_
 def optimize(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
     """The plan after all rules; `check` is asked before each. Raises StatementTooComplex for what is too large."""
     check_size(plan)
-    return _after(PIPELINE, plan, check)
+    plan = _after(UNNESTING, plan, check)
+    check_size(plan)  # a subquery may have become two joins
+    return _after(PIPELINE[len(UNNESTING) :], plan, check)
 
 
 def optimize_for_stream(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
