@@ -41,13 +41,14 @@ class EpochQuery:
         self._run_batch = run_batch
         self._query: StreamingQuery | None = None
         self._starts = 0
+        self._stopped = False
 
     def ensure_started(self, session: SparkSession, data_dir: Path, scratch: Path, committed: int) -> None:
         """Starts the query at the committed epoch, if it does not run.
 
         A fresh query starts with a fresh checkpoint: Spark's own is scratch.
         """
-        if self.is_running:
+        if self.is_running or self._stopped:
             return
         self._channel.open_epoch(committed)  # a new query must not begin with an epoch that failed
         self._starts += 1
@@ -63,6 +64,8 @@ class EpochQuery:
         writer: Any = stream.writeStream.queryName(name).option("checkpointLocation", str(scratch / name))
         sink = writer.format("noop") if self._run_batch is None else writer.foreachBatch(self._run_batch)
         self._query = sink.options(**_PROGRESS).start()
+        if self._stopped:  # meanwhile, by another thread, which may have seen no query
+            self.stop()
 
     def open_epoch(self, epoch: int) -> None:
         self._channel.open_epoch(epoch)
@@ -90,6 +93,8 @@ class EpochQuery:
         self._channel.close()
 
     def stop(self) -> None:
+        """Ends the query, also one that another thread is just starting. No epoch runs on it any more."""
+        self._stopped = True
         with contextlib.suppress(Exception):
             if self._query is not None:
                 self._query.stop()

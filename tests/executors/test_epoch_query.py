@@ -1,0 +1,68 @@
+"""EpochQuery: a query that another thread is just starting ends with the server too."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risingpy.executors.spark.epoch_channel import EpochChannel
+from risingpy.executors.spark.epoch_query import EpochQuery
+
+SECONDS = 10
+
+
+class _Query:
+    def __init__(self) -> None:
+        self.isActive = True
+
+    def stop(self) -> None:
+        self.isActive = False
+
+
+class _Session:
+    """As much of a Spark session as starts a query; `start` lasts until `may_start` is set."""
+
+    def __init__(self) -> None:
+        self.is_starting, self.may_start = threading.Event(), threading.Event()
+        self.queries: list[_Query] = []
+
+    def start(self) -> _Query:
+        self.is_starting.set()
+        assert self.may_start.wait(SECONDS)
+        self.queries.append(_Query())
+        return self.queries[-1]
+
+    def __getattr__(self, name: str) -> Any:
+        return self if name in ("readStream", "writeStream") else lambda *_, **__: self
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Iterator[EpochQuery]:
+    made = EpochQuery("wide", EpochChannel(tmp_path / "wide.sock", 0, lambda *_: None), lambda *_: None)
+    yield made
+    made.close_channel()
+
+
+def test_a_query_ends_that_was_starting_when_the_server_stopped(query: EpochQuery, tmp_path: Path) -> None:
+    session: Any = _Session()
+    starter = threading.Thread(target=query.ensure_started, args=(session, tmp_path, tmp_path / "scratch", 0))
+    starter.start()
+    assert session.is_starting.wait(SECONDS)
+    query.stop()
+    session.may_start.set()
+    starter.join(SECONDS)
+    assert [each.isActive for each in session.queries] == [False]
+    assert not query.is_running
+
+
+def test_a_query_ends_that_runs_when_the_server_stops(query: EpochQuery, tmp_path: Path) -> None:
+    session: Any = _Session()
+    session.may_start.set()
+    query.ensure_started(session, tmp_path, tmp_path / "scratch", 0)
+    assert query.is_running
+    query.stop()
+    assert [each.isActive for each in session.queries] == [False]
