@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import Enum
 from typing import Protocol, assert_never
 
@@ -22,16 +23,31 @@ class InputRef:
     type: SqlType
 
 
+def _written_alike(first: object, second: object) -> bool:
+    """Of equal values: not 0 and -0, nor 1.0 and 1.00."""
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return all(map(_written_alike, first, second))
+    return not isinstance(first, float | Decimal) or str(first) == str(second)
+
+
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A constant: None for NULL, else the Python value that Arrow takes for the type.
 
     bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz),
     pyarrow.MonthDayNano for interval, and tuples for arrays and structs.
+
+    Equal literals are written alike: 0 and -0 are two, for text and signs tell them apart, and so are 1.0 and 1.00.
     """
 
     value: object
     type: SqlType
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        same = isinstance(other, Literal) and self.type == other.type and self.value == other.value
+        return same and _written_alike(self.value, other.value)
 
 
 @dataclass(frozen=True, slots=True)
