@@ -12,7 +12,7 @@ exchanges. Version 1, in which everything stood where it is used, is still read.
     mapping            {"$": "map", "=": [[key, value], …]}
     Decimal, bytes, date, time, datetime, MonthDayNano, NaN and infinities    {"$": "decimal", "=": "1.50"} and so on
 
-Safe to read from disk: only the classes of `_MODULES`, and those given to `register`, are ever made. A field that
+Safe to read from disk: only the classes of `stored_classes.py` are ever made. A field that
 was added with a default later is filled in when older bytes are decoded.
 """
 
@@ -20,57 +20,28 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import inspect
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
-from types import ModuleType
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
-from risingpy.executors.expression import nodes, window_calls
-from risingpy.optimizer import (
-    catalog,
-    graph,
-    logical,
-    plan,
-    plan_aggregates,
-    plan_joins,
-    plan_ordered,
-    plan_properties,
-)
-from risingpy.storage import table_schema
-from risingpy.types import sql_type
+from risingpy.optimizer.stored_classes import STORED_CLASSES
 
 CODEC_VERSION = 2
 _VERSION_WITHOUT_PARTS = 1
 
-_MODULES: tuple[ModuleType, ...] = (
-    *(sql_type, nodes, window_calls, table_schema),
-    *(logical, plan, plan_aggregates, plan_joins, plan_ordered, plan_properties, graph, catalog),
-)
-# Stored plans call every operator `plan.…`, in whichever of these files it is now.
-_OPERATOR_MODULES = (plan_aggregates, plan_joins, plan_ordered)
+_TAGS: Mapping[type[Any], str] = MappingProxyType({cls: tag for tag, cls in STORED_CLASSES.items()})
 
 _PLAIN = frozenset({type(None), bool, int, str})
 
-_classes: dict[str, type[Any]] = {}
-_names: dict[type[Any], str] = {}
-
-
-def register(cls: type[Any], *, module: str | None = None) -> None:
-    """Makes a frozen dataclass or an enum known to the codec, as `module.Class`; by default its own module's name."""
-    name = f"{module or cls.__module__.rpartition('.')[2]}.{cls.__name__}"
-    if _classes.setdefault(name, cls) is not cls:
-        raise ValueError(f"two classes are called {name}")
-    _names[cls] = name
-
 
 def encode(value: object) -> bytes:
-    """The bytes of a dataclass of the registered modules, or of a tuple or mapping of them.
+    """The bytes of a stored class's value, or of a tuple or mapping of such.
 
     Equal values give equal bytes. Raises TypeError for anything that is not data.
     """
@@ -107,7 +78,7 @@ class _Writer:
         cls = type(value)
         if cls in _PLAIN:
             return value
-        if cls is tuple or cls is list or (cls in _names and not issubclass(cls, Enum)):
+        if cls is tuple or cls is list or (cls in _TAGS and not issubclass(cls, Enum)):
             number = self._known.get(id(value))
             if number is None:
                 packed = self._sequence(value) if cls is tuple or cls is list else self._fields(value)
@@ -127,7 +98,7 @@ class _Writer:
         return [self.pack(item) for item in value]
 
     def _fields(self, value: object) -> dict[str, object]:
-        packed: dict[str, object] = {"$": _names[type(value)]}
+        packed: dict[str, object] = {"$": _TAGS[type(value)]}
         for name, default in self._fields_of(type(value)):
             item = getattr(value, name)
             if default is dataclasses.MISSING or item != default:
@@ -146,7 +117,7 @@ class _Writer:
             case float():
                 return value if math.isfinite(value) else _tagged("float", repr(value))
             case Enum():
-                return _tagged(_name_of(type(value)), value.value)
+                return _tagged(_tag_of(type(value)), value.value)
             case pa.MonthDayNano():  # a tuple too, hence before tuples
                 return _tagged("interval", [value.months, value.days, value.nanoseconds])
             case tuple() | list():
@@ -175,9 +146,9 @@ def _tagged(tag: str, value: object) -> dict[str, object]:
     return {"$": tag, "=": value}
 
 
-def _name_of(cls: type[Any]) -> str:
+def _tag_of(cls: type[Any]) -> str:
     try:
-        return _names[cls]
+        return _TAGS[cls]
     except KeyError:
         raise TypeError(f"{cls.__qualname__} cannot be part of a plan") from None
 
@@ -210,15 +181,9 @@ def _unpack(value: object, parts: Sequence[Any]) -> Any:
         return {_unpack(key, parts): _unpack(item, parts) for key, item in value["="]}
     if tag in _SCALARS:
         return _SCALARS[tag](value["="])
-    if tag not in _classes:
+    cls: Any = STORED_CLASSES.get(tag)
+    if cls is None:
         raise ValueError(f"unknown class in a plan: {tag}")
-    cls = _classes[tag]
     if issubclass(cls, Enum):
         return cls(value["="])
     return cls(**{name: _unpack(item, parts) for name, item in value.items() if name != "$"})
-
-
-for _module in _MODULES:
-    for _, _class in inspect.getmembers(_module, inspect.isclass):
-        if _class.__module__ == _module.__name__ and (dataclasses.is_dataclass(_class) or issubclass(_class, Enum)):
-            register(_class, module="plan" if _module in _OPERATOR_MODULES else None)
