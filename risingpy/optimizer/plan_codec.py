@@ -106,10 +106,11 @@ class _Writer:
         return packed
 
     def _fields_of(self, cls: type[Any]) -> tuple[tuple[str, object], ...]:
-        """The fields of a dataclass, with their defaults."""
+        """The fields that a dataclass is made of, with their defaults."""
         known = self._classes.get(cls)
         if known is None:
-            known = self._classes[cls] = tuple((field.name, field.default) for field in dataclasses.fields(cls))
+            fields = [field for field in dataclasses.fields(cls) if field.init]
+            known = self._classes[cls] = tuple((field.name, field.default) for field in fields)
         return known
 
     def _pack_other(self, value: object) -> object:

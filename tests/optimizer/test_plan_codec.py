@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.optimizer import plan_codec
 from risingpy.optimizer.catalog import Catalog, Relation, RelationKind
-from risingpy.optimizer.logical import AggCall, Aggregate, Field
+from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter, Limit, Sort, SortKey, TopN
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -89,6 +89,16 @@ def test_a_job(bench) -> None:
     bench.view("v", Aggregate(bench.scan(t), (0,), calls, schema))
     (_, job) = bench.jobs
     assert plan_codec.decode(memoryview(plan_codec.encode(job))) == job
+
+
+def test_the_plan_of_a_view(bench) -> None:
+    """Of operators that keep what they compute of their input: its schema."""
+    t = bench.table("t", {"a": INTEGER, "b": INTEGER})
+    keys = (SortKey(0),)
+    query = TopN(Filter(bench.scan(t), Literal(value=True, type=BOOLEAN)), (1,), keys, 3)
+    for plan in (query, Sort(query, keys), Limit(query, None, None)):
+        assert plan_codec.decode(plan_codec.encode(plan)) == plan
+        assert plan_codec.decode(plan_codec.encode(plan)).schema == plan.schema
 
 
 def test_a_catalog() -> None:

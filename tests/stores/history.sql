@@ -1,0 +1,78 @@
+-- What the kept stores went through: every kind of relation, type, operator and change, as users write them.
+-- A store keeps what was written, so this file is not changed once a store was made of it: add to the next format's.
+CREATE SCHEMA shop;
+CREATE TABLE kinds (id bigint PRIMARY KEY, b boolean, i2 smallint, i4 int, i8 bigint, f4 real, f8 double precision, n numeric, n2 numeric(12, 3), t varchar, c char(5), v varchar(20), by bytea, d date, ti time, ts timestamp, tz timestamptz, iv interval, j jsonb, u uuid, a int[], aa varchar[], s struct<x int, y varchar>, m map(varchar, int));
+INSERT INTO kinds VALUES (1, true, 2, 4, 8, 1.5, 2.25, 1.50, 12.340, 'text', 'abc', 'short', '\x00ff', '2024-02-29', '12:34:56.789', '2024-02-29 12:34:56', '2024-02-29 12:34:56+02', '1 month 2 days 03:04:05', '{"k": [1, null, "x"]}', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', ARRAY[1, NULL, 3], ARRAY['a', ''], ROW(1, 'y'), map{'one': 1});
+INSERT INTO kinds VALUES (2, false, -2, -4, -8, 'NaN', '-Infinity', 'NaN', -0.001, '', '', 'ünïcödé', '', '0001-01-01', '00:00:00', '1970-01-01', '1970-01-01 00:00:00+00', '-1 year', 'null', '00000000-0000-0000-0000-000000000000', ARRAY[]::int[], NULL, ROW(NULL, NULL), NULL);
+INSERT INTO kinds (id) VALUES (3);
+CREATE TABLE orders (id bigint PRIMARY KEY, customer int, placed timestamp, amount numeric(10, 2), note varchar DEFAULT 'none');
+CREATE TABLE customers (id int PRIMARY KEY, name varchar NOT NULL, region varchar);
+CREATE TABLE clicks (at timestamp, page varchar, customer int) APPEND ONLY;
+CREATE TABLE events (at timestamp, kind varchar, WATERMARK FOR at AS at - INTERVAL '5 seconds') APPEND ONLY;
+CREATE TABLE latest (k int PRIMARY KEY, v varchar, version int) ON CONFLICT OVERWRITE WITH VERSION COLUMN (version);
+CREATE TABLE computed (id int PRIMARY KEY, w int, h int, area int GENERATED ALWAYS AS (w * h) STORED);
+CREATE TABLE keyless (v int, t varchar);
+CREATE FUNCTION twice(x int) RETURNS int LANGUAGE sql AS 'SELECT x * 2';
+CREATE FUNCTION shout(x varchar) RETURNS varchar LANGUAGE python IMMUTABLE AS $$
+def shout(x):
+    return x.upper()
+$$;
+INSERT INTO customers SELECT i, 'customer ' || i, CASE i % 3 WHEN 0 THEN 'north' WHEN 1 THEN 'south' END FROM generate_series(1, 20) i;
+INSERT INTO orders SELECT i, i % 20, timestamp '2024-01-01' + i * interval '7 minutes', (i * 37 % 1000) / 10.0 FROM generate_series(1, 300) i;
+INSERT INTO clicks SELECT timestamp '2024-01-01' + i * interval '11 seconds', 'page ' || i % 5, i % 7 FROM generate_series(1, 200) i;
+INSERT INTO events SELECT timestamp '2024-01-01' + i * interval '1 second', chr(97 + i % 3) FROM generate_series(1, 120) i;
+INSERT INTO latest VALUES (1, 'one', 1), (2, 'two', 1);
+INSERT INTO latest VALUES (1, 'ONE', 2), (2, 'late', 0);
+INSERT INTO computed (id, w, h) VALUES (1, 2, 3), (2, 4, 5);
+INSERT INTO keyless VALUES (1, 'a'), (1, 'a'), (NULL, NULL);
+FLUSH;
+CREATE MATERIALIZED VIEW simple_agg AS SELECT count(*) AS n, sum(amount) AS total, avg(amount) AS mean, min(placed) AS first, max(note) AS note FROM orders;
+CREATE MATERIALIZED VIEW hash_agg AS SELECT customer, count(*) AS n, sum(amount) AS total, min(amount) AS least, max(amount) AS most, count(DISTINCT note) AS notes FROM orders GROUP BY customer;
+CREATE MATERIALIZED VIEW agg_kinds AS SELECT customer, string_agg(note, ',' ORDER BY id) AS notes, array_agg(amount ORDER BY id) AS amounts, stddev(amount) AS spread, bool_and(amount > 1) AS big, percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) AS middle, mode() WITHIN GROUP (ORDER BY note) AS often, first_value(amount ORDER BY id) AS first FROM orders GROUP BY customer;
+CREATE MATERIALIZED VIEW over_view AS SELECT most, count(*) AS n FROM hash_agg GROUP BY most HAVING count(*) >= 1;
+CREATE MATERIALIZED VIEW inner_join AS SELECT o.id, c.name, o.amount FROM orders o JOIN customers c ON o.customer = c.id WHERE o.amount > 10;
+CREATE MATERIALIZED VIEW left_join AS SELECT c.id, c.name, o.id AS o FROM customers c LEFT JOIN orders o ON o.customer = c.id AND o.amount > 50;
+CREATE MATERIALIZED VIEW full_join AS SELECT c.id, k.v FROM customers c FULL JOIN keyless k ON c.id = k.v;
+CREATE MATERIALIZED VIEW semi_join AS SELECT id FROM customers c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.customer = c.id AND o.amount > 90);
+CREATE MATERIALIZED VIEW anti_join AS SELECT id FROM customers WHERE id NOT IN (SELECT customer FROM orders WHERE amount > 80);
+CREATE MATERIALIZED VIEW cross_join AS SELECT a.k, b.w FROM latest a CROSS JOIN computed b;
+CREATE MATERIALIZED VIEW theta_join AS SELECT a.id, b.id AS other FROM computed a JOIN computed b ON a.area < b.area;
+CREATE MATERIALIZED VIEW correlated AS SELECT c.id, (SELECT max(o.amount) FROM orders o WHERE o.customer = c.id) AS most FROM customers c;
+CREATE MATERIALIZED VIEW distinct_rows AS SELECT DISTINCT region FROM customers;
+CREATE MATERIALIZED VIEW distinct_on AS SELECT DISTINCT ON (customer) customer, id, amount FROM orders ORDER BY customer, amount DESC, id;
+CREATE MATERIALIZED VIEW top_n AS SELECT id, amount FROM orders ORDER BY amount DESC, id LIMIT 10 OFFSET 2;
+CREATE MATERIALIZED VIEW group_top_n AS SELECT id, customer, amount FROM (SELECT *, row_number() OVER (PARTITION BY customer ORDER BY amount DESC, id) AS r FROM orders) AS o WHERE r <= 2;
+CREATE MATERIALIZED VIEW windows AS SELECT id, customer, sum(amount) OVER (PARTITION BY customer ORDER BY id) AS running, lag(amount) OVER (PARTITION BY customer ORDER BY id) AS before, rank() OVER (PARTITION BY customer ORDER BY amount) AS place FROM orders;
+CREATE MATERIALIZED VIEW unions AS SELECT id FROM orders WHERE id < 10 UNION ALL SELECT id FROM customers;
+CREATE MATERIALIZED VIEW set_operations AS SELECT id FROM customers INTERSECT SELECT customer FROM orders;
+CREATE MATERIALIZED VIEW exceptions AS SELECT id FROM customers EXCEPT SELECT v FROM keyless;
+CREATE MATERIALIZED VIEW grouping_sets AS SELECT customer, note, count(*) AS n FROM orders GROUP BY GROUPING SETS ((customer), (note), ());
+CREATE MATERIALIZED VIEW tumbled AS SELECT window_start, page, count(*) AS n FROM TUMBLE(clicks, at, INTERVAL '1 minute') GROUP BY window_start, page;
+CREATE MATERIALIZED VIEW hopped AS SELECT window_start, count(*) AS n FROM HOP(clicks, at, INTERVAL '1 minute', INTERVAL '5 minutes') GROUP BY window_start;
+CREATE MATERIALIZED VIEW closed AS SELECT window_start, kind, count(*) AS n FROM TUMBLE(events, at, INTERVAL '10 seconds') GROUP BY window_start, kind EMIT ON WINDOW CLOSE;
+CREATE MATERIALIZED VIEW project_set AS SELECT id, unnest(a) AS item FROM kinds;
+CREATE MATERIALIZED VIEW functions AS SELECT id, twice(w) AS w, shout('x' || h) AS h FROM computed;
+CREATE MATERIALIZED VIEW expressions AS SELECT id, upper(t) AS t, i4 + i8 AS i, f8 / 2 AS f, n * 1.10 AS n, d + 1 AS d, date_trunc('hour', ts) AS ts, j -> 'k' AS j, a[1] AS a, (s).y AS y, coalesce(t, 'none') AS c, CASE WHEN b THEN 1 ELSE 0 END AS b, to_char(ts, 'YYYY-MM') AS month, regexp_replace(t, 'e', 'E') AS r FROM kinds;
+CREATE MATERIALIZED VIEW keys_of_kinds AS SELECT n, n2, f8, t, d, ts, iv, a, s, count(*) AS c FROM kinds GROUP BY n, n2, f8, t, d, ts, iv, a, s;
+CREATE VIEW plain AS SELECT customer, n FROM hash_agg WHERE n > 1;
+CREATE INDEX by_customer ON orders (customer) INCLUDE (amount);
+CREATE INDEX by_note ON orders (lower(note));
+UPDATE orders SET amount = amount + 0.05, note = 'changed' WHERE id % 7 = 0;
+DELETE FROM orders WHERE id % 11 = 0;
+DELETE FROM customers WHERE id = 13;
+UPDATE keyless SET v = 2 WHERE v IS NULL;
+ALTER TABLE customers ADD COLUMN score int DEFAULT 5;
+ALTER TABLE customers ADD COLUMN tags varchar[];
+INSERT INTO customers (id, name, score, tags) VALUES (40, 'new', 1, ARRAY['x']);
+CREATE TABLE altered (id int PRIMARY KEY, gone int, a smallint, b varchar, s struct<u int, v double precision>);
+INSERT INTO altered SELECT i, i, i, i::varchar, ROW(i::int, i / 2.0) FROM generate_series(1, 30) i;
+ALTER TABLE altered DROP COLUMN gone;
+ALTER TABLE altered ALTER COLUMN a TYPE bigint;
+ALTER TABLE altered ALTER COLUMN b TYPE int USING b::int;
+ALTER TABLE altered ALTER COLUMN s TYPE struct<v double precision, w varchar>;
+ALTER TABLE altered RENAME COLUMN a TO big;
+INSERT INTO altered VALUES (31, 9000000000, 31, ROW(1.5, 'w'));
+CREATE MATERIALIZED VIEW of_altered AS SELECT id, big, b, s FROM altered WHERE id > 20;
+ALTER TABLE altered SET SCHEMA shop;
+DROP MATERIALIZED VIEW cross_join;
+FLUSH
