@@ -46,8 +46,9 @@ class Literal:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        same = isinstance(other, Literal) and self.type == other.type and self.value == other.value
-        return same and _written_alike(self.value, other.value)
+        if not isinstance(other, Literal) or self.type != other.type:
+            return False
+        return self.value == other.value and _written_alike(self.value, other.value)
 
 
 @dataclass(frozen=True, slots=True)

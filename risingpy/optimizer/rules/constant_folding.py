@@ -68,7 +68,9 @@ def fold(expr: Expr) -> Expr:
 def _logic(call: Call) -> Expr:
     if call.function == "not":
         (operand,) = call.args
-        return Literal(not operand.value, BOOLEAN) if operand in (_TRUE, _FALSE) else _null_or(operand, call)
+        if operand in (_TRUE, _FALSE):
+            return _FALSE if operand == _TRUE else _TRUE
+        return _null_or(operand, call)
     decisive, neutral = (_FALSE, _TRUE) if call.function == "and" else (_TRUE, _FALSE)
     left, right = call.args
     if decisive in (left, right):
