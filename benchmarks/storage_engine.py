@@ -111,9 +111,10 @@ def measure_log(directory: Path) -> None:
     first = log.last_lsn
     took = seconds(lambda: [record.table() for record in log.read(0, first)])
     print(f"  read 1-row records {took / first * 1e6:.1f} µs each")
-    many = pa.table({"op": pa.array(np.ones(1_000_000, np.int8))} | {
-        f"c{i}": c for i, c in enumerate(rows_of(np.arange(1_000_000), 1))
-    })
+    many = pa.table(
+        {"op": pa.array(np.ones(1_000_000, np.int8))}
+        | {f"c{i}": c for i, c in enumerate(rows_of(np.arange(1_000_000), 1))}
+    )
     took = seconds(lambda: log.append([LogRecord.of(1, 1, many)]))
     print(f"  1,000,000 rows     append {took * 1e3:.0f} ms, {many.nbytes / took / 1e6:.0f} MB/s")
     last = log.last_lsn

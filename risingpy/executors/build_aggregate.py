@@ -77,9 +77,7 @@ class PlannedAggregation(Protocol):
 def local_calls(calls: Sequence[PlannedCall], input_types: Sequence[SqlType]) -> list[LocalCall]:
     """The calls of a LocalAgg."""
     return [
-        LocalCall(
-            value_state(call.function, tuple(input_types[k] for k in call.args), call.type), _value_input(call)
-        )
+        LocalCall(value_state(call.function, tuple(input_types[k] for k in call.args), call.type), _value_input(call))
         for call in calls
     ]
 

@@ -90,9 +90,7 @@ class WindowFunctions:
         self.number = next((i for i, call in enumerate(calls) if call.function == "row_number"), None)
         self._by_arrays = [_by_arrays(call) for call in calls]
         self._sql = {
-            i: _positional_sql(call, order_by, width)
-            for i, call in enumerate(calls)
-            if self._by_arrays[i] is None
+            i: _positional_sql(call, order_by, width) for i, call in enumerate(calls) if self._by_arrays[i] is None
         }
 
     def results(self, partitions: Partitions) -> tuple[list[pa.Array], int]:
@@ -134,8 +132,7 @@ class WindowFunctions:
         place[whole(index).to_numpy()] = np.arange(len(index))
         chosen = pa.array(place)
         return [
-            whole(column).cast(self._calls[i].type.arrow).take(chosen)
-            for i, column in zip(calls, answers, strict=True)
+            whole(column).cast(self._calls[i].type.arrow).take(chosen) for i, column in zip(calls, answers, strict=True)
         ]
 
 

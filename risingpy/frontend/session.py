@@ -73,9 +73,7 @@ class ClientSession:
         self.database = database
         self.startup = startup
         self.settings = Settings(startup)
-        self.transaction = Transaction(
-            database, last_lsn=database.lsn_of_earlier_runs, process_id=startup.process_id
-        )
+        self.transaction = Transaction(database, last_lsn=database.lsn_of_earlier_runs, process_id=startup.process_id)
         self.cancelled = threading.Event()
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()

@@ -70,9 +70,7 @@ def _tables(state: MetaState) -> dict[int, TableSchema]:
     return tables
 
 
-def _check_shard(
-    data_dir: Path, state: MetaState, shard: int, tables: dict[int, TableSchema]
-) -> tuple[int, list[str]]:
+def _check_shard(data_dir: Path, state: MetaState, shard: int, tables: dict[int, TableSchema]) -> tuple[int, list[str]]:
     store = ShardStore(shard_directory(data_dir, shard, state.shards), shard=shard, shards=state.shards)
     try:
         if state.committed.epoch:

@@ -193,9 +193,7 @@ class Database:
         """A file for rows that are to be written together and are too many for memory."""
         return self._log.spill()
 
-    def write(
-        self, changes: Sequence[TableChange], cancelled: Cancelled = None, *, process_id: int = 0
-    ) -> int:
+    def write(self, changes: Sequence[TableChange], cancelled: Cancelled = None, *, process_id: int = 0) -> int:
         """Makes the changes durable as one atomic group; returns the lsn to wait for to read them.
 
         Raises SerializationFailure if a table's definition changed since the statement was planned.

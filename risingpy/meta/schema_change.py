@@ -262,9 +262,7 @@ def _refuse_unbound_views(state: MetaState, relation: Relation) -> None:
             )
 
 
-def _repointed_views(
-    state: MetaState, moved: Sequence[tuple[Relation, Mapping[int, int]]]
-) -> dict[int, Relation]:
+def _repointed_views(state: MetaState, moved: Sequence[tuple[Relation, Mapping[int, int]]]) -> dict[int, Relation]:
     """The plain views that read any of the relations, also through other views, over their new forms.
 
     Of each relation: its new form, and where each column of before stands there.

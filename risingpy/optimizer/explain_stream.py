@@ -274,8 +274,19 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
 
 
 def _input_names(
-    plan: WatermarkFilter | EowcSort | Filter | Project | ProjectSet | LocalAgg | HashAgg | SimpleAgg | LocalTopN
-    | TopN | Dedup | OverWindow | Exchange,
+    plan: WatermarkFilter
+    | EowcSort
+    | Filter
+    | Project
+    | ProjectSet
+    | LocalAgg
+    | HashAgg
+    | SimpleAgg
+    | LocalTopN
+    | TopN
+    | Dedup
+    | OverWindow
+    | Exchange,
 ) -> list[str]:
     return column_names(plan.input.properties.schema)
 

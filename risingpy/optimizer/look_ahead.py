@@ -1,10 +1,10 @@
 """How far window functions look at what comes behind their row, in the order of the window.
 
-    lag(v), sum(v) over (… rows 3 preceding)        nothing: a row's result stands once its peers are there
-    lead(v, 2), … AND 2 FOLLOWING in ROWS           rows of the partition
-    … AND 2 FOLLOWING in GROUPS                     groups of peers
-    … AND '1 hour' FOLLOWING in RANGE               a distance of the ordering column
-    ntile(4), lead(v, n), UNBOUNDED FOLLOWING       the partition's end: None
+lag(v), sum(v) over (… rows 3 preceding)        nothing: a row's result stands once its peers are there
+lead(v, 2), … AND 2 FOLLOWING in ROWS           rows of the partition
+… AND 2 FOLLOWING in GROUPS                     groups of peers
+… AND '1 hour' FOLLOWING in RANGE               a distance of the ordering column
+ntile(4), lead(v, n), UNBOUNDED FOLLOWING       the partition's end: None
 """
 
 from __future__ import annotations

@@ -82,9 +82,7 @@ def plan_dynamic_filter(
     bound = bound_table(allocate(), job, right.properties.schema[0].type)
     forward = time is not None and motion(time) is Motion.FORWARD
     schema = left.properties.schema
-    planned = derived(
-        DynamicFilter(left, right, column, compared.comparison, rows, bound, forward, underived(schema))
-    )
+    planned = derived(DynamicFilter(left, right, column, compared.comparison, rows, bound, forward, underived(schema)))
     return select_columns(planned, _kept(planned, columns))
 
 

@@ -58,9 +58,7 @@ def plan_over_window(
     return _in_order(query, _operator(query, calls, input, job, allocate), range(len(calls)))
 
 
-def _final_results(
-    query: logical.OverWindow, input: StreamPlan, job: str, allocate: Callable[[], int]
-) -> StreamPlan:
+def _final_results(query: logical.OverWindow, input: StreamPlan, job: str, allocate: Callable[[], int]) -> StreamPlan:
     """Each row once, when its results are final.
 
     First the calls that look ahead by a distance of time, whose results change as long as the watermark is not so far
@@ -112,15 +110,11 @@ def _operator(
     )
     properties = underived(schema)
     return derived(
-        OverWindow(
-            input, partition_by, query.order_by, tuple(calls), table, properties, emit_on_window_close, awaits
-        )
+        OverWindow(input, partition_by, query.order_by, tuple(calls), table, properties, emit_on_window_close, awaits)
     )
 
 
-def _in_order(
-    query: logical.OverWindow, operator: StreamPlan, given: Sequence[int], dropped: int = 0
-) -> StreamPlan:
+def _in_order(query: logical.OverWindow, operator: StreamPlan, given: Sequence[int], dropped: int = 0) -> StreamPlan:
     """The query's columns first, then the hidden ones that the input's key needs.
 
     The columns of `operator` are the input's, then the results of the query's calls `given`, then `dropped` others.

@@ -163,5 +163,3 @@ def _memo(
 def memo_columns(left: StreamPlan, left_key: tuple[int, ...]) -> tuple[int, ...]:
     """The left columns that a memo is kept by: the stream key, and the join key, which tells the vnode."""
     return tuple(dict.fromkeys((*left.properties.stream_key, *left_key)))
-
-

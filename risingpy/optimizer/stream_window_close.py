@@ -59,9 +59,7 @@ def closed_rows(input: StreamPlan, job: str, allocate: Callable[[], int]) -> Str
     return sorted_by_watermark(input, input.properties.watermarks[0].column, job, allocate)
 
 
-def sorted_by_watermark(
-    input: StreamPlan, column: ColumnIndex, job: str, allocate: Callable[[], int]
-) -> StreamPlan:
+def sorted_by_watermark(input: StreamPlan, column: ColumnIndex, job: str, allocate: Callable[[], int]) -> StreamPlan:
     """The rows of `input` once the watermark of `column` has passed them, where a row and its end meet."""
     if not brings_together(input.properties.distribution, input.properties.stream_key):
         input = _exchange(input, input.properties.stream_key)

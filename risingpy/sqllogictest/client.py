@@ -136,8 +136,7 @@ class _Watch:
 def _answer(result: pq.abc.PGresult) -> Answer:
     columns = tuple((result.fname(i) or b"").decode() for i in range(result.nfields))
     rows = tuple(
-        tuple(_text(result.get_value(row, column)) for column in range(result.nfields))
-        for row in range(result.ntuples)
+        tuple(_text(result.get_value(row, column)) for column in range(result.nfields)) for row in range(result.ntuples)
     )
     exact = frozenset(i for i in range(result.nfields) if result.ftype(i) == _NUMERIC)
     return Answer(columns, rows, result.command_tuples, exact)

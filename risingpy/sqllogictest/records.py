@@ -155,6 +155,4 @@ class SetSubstitution(Record):
     on: bool = False
 
 
-AnyRecord = (
-    Statement | Query | System | Sleep | Halt | Subtest | HashThreshold | SetSortMode | SetSubstitution
-)
+AnyRecord = Statement | Query | System | Sleep | Halt | Subtest | HashThreshold | SetSortMode | SetSubstitution

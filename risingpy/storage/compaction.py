@@ -49,7 +49,6 @@ class CompactionProgress:
         target, position, finished, examined, rewritten = json.loads(data)
         return cls(target, None if position is None else bytes.fromhex(position), finished, examined, rewritten)
 
-
     def plus(self, other: CompactionProgress) -> CompactionProgress:
         """Of two shards."""
         return CompactionProgress(

@@ -88,9 +88,7 @@ def read_points(rows: StoredRows, keys: pa.BinaryArray, *, may_be_long: bool = T
     return Points(found, stored, sorted_values)
 
 
-def read_range(
-    rows: StoredRows, start: bytes, stop: bytes, limit: int, *, after: bytes | None = None
-) -> Page:
+def read_range(rows: StoredRows, start: bytes, stop: bytes, limit: int, *, after: bytes | None = None) -> Page:
     """At most `limit` rows with start <= key < stop, behind `after` if given, which need not be a key."""
     lower = start if after is None else max(start, after)
     keys: list[bytes] = []
@@ -148,9 +146,7 @@ class Span:
     high: bytes
 
 
-def read_around(
-    rows: StoredRows, spans: Sequence[Span], before: int, behind: int | None
-) -> tuple[list[int], Page]:
+def read_around(rows: StoredRows, spans: Sequence[Span], before: int, behind: int | None) -> tuple[list[int], Page]:
     """The rows of each span, and of its prefix at least `before` rows before it and `behind` (None: all) behind it.
 
     Which span each row belongs to, and the rows, in key order. Best if sorted. The table lies in the tree.

@@ -214,9 +214,7 @@ def _refuse_empty(path: Path) -> None:
 
 
 def _open_handle(path: Path, databases: Sequence[bytes], map_size: int) -> lmdb.Environment:
-    return lmdb.open(
-        str(path), map_size=map_size, max_dbs=len(databases), max_readers=MAX_READERS, readahead=False
-    )
+    return lmdb.open(str(path), map_size=map_size, max_dbs=len(databases), max_readers=MAX_READERS, readahead=False)
 
 
 def _make(path: Path, databases: Sequence[bytes]) -> None:

@@ -17,9 +17,7 @@ class LogReader:
         self._directory = directory
         self._segments: list[_IndexedSegment] = []
 
-    def read(
-        self, after_lsn: int, up_to_lsn: int, table_ids: Collection[int] | None = None
-    ) -> Iterator[LogRecord]:
+    def read(self, after_lsn: int, up_to_lsn: int, table_ids: Collection[int] | None = None) -> Iterator[LogRecord]:
         """The records with after_lsn < lsn <= up_to_lsn in order, of `table_ids` only if given.
 
         A record with a spill comes as the records in its file, all with its lsn.

@@ -290,9 +290,7 @@ def _at(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def _find_layout(
-    functions: _Functions, environment: lmdb.Environment, transaction: lmdb.Transaction
-) -> _Layout | None:
+def _find_layout(functions: _Functions, environment: lmdb.Environment, transaction: lmdb.Transaction) -> _Layout | None:
     """Looks at each word of the object, but calls LMDB only with one that points at such a transaction."""
     environments = set(_words_of(environment))
     for place, word in enumerate(_words_of(transaction)):

@@ -40,9 +40,7 @@ def read_prefixes(rows: StoredRows, prefixes: pa.BinaryArray) -> tuple[Integers,
     return numbers, block
 
 
-def read_prefix_pages(
-    rows: StoredRows, prefixes: pa.BinaryArray, page_rows: int
-) -> Iterator[tuple[Integers, Block]]:
+def read_prefix_pages(rows: StoredRows, prefixes: pa.BinaryArray, page_rows: int) -> Iterator[tuple[Integers, Block]]:
     """As `read_prefixes`, some `page_rows` at a time; nothing may be written before the last page has been taken."""
     are_long = longest(prefixes) >= LONG_KEY_PREFIX
     for numbers, block in _read_ranges(rows, Ranges(_stored_starts(prefixes)), page_rows):

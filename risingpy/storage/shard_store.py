@@ -54,9 +54,7 @@ def shard_directory(data_dir: Path, shard: int, shards: int) -> Path:
 class ShardStore:
     """Opens its environment when it is first used: a process may make stores and then fork, not the reverse."""
 
-    def __init__(
-        self, path: Path, *, shard: int, shards: int, cast: Cast = no_cast, map_size: int = MAP_BYTES
-    ) -> None:
+    def __init__(self, path: Path, *, shard: int, shards: int, cast: Cast = no_cast, map_size: int = MAP_BYTES) -> None:
         """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
         self.path = path
         self._cast = cast

@@ -301,9 +301,7 @@ class StateTable:
         self._apply_row(1, new)
 
     def _apply_row(self, op: int, row: Sequence[object]) -> None:
-        columns = [
-            pa.array([value], column.type.arrow) for value, column in zip(row, self.schema.columns, strict=True)
-        ]
+        columns = [pa.array([value], column.type.arrow) for value, column in zip(row, self.schema.columns, strict=True)]
         self.apply(np.array([op], np.int8), columns)
 
     def _newest(self) -> StoredRows:

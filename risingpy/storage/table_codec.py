@@ -155,8 +155,7 @@ class TableCodec:
         plain = [(column.column_id, column.type) for column in described if column.history is None]
         decoded = iter(decode_rows(values, plain))
         return [
-            next(decoded) if column.history is None else read_column(values, column, self._cast)
-            for column in described
+            next(decoded) if column.history is None else read_column(values, column, self._cast) for column in described
         ]
 
 
@@ -182,9 +181,7 @@ def whole_rows(keys: pa.BinaryArray, values: pa.BinaryArray) -> tuple[pa.BinaryA
     return pa.array([key for key, _ in pairs], pa.binary()), pa.array([value for _, value in pairs], pa.binary())
 
 
-def _with_long_keys(
-    keys: pa.BinaryArray, values: pa.BinaryArray, is_long: npt.NDArray[np.bool_]
-) -> pa.BinaryArray:
+def _with_long_keys(keys: pa.BinaryArray, values: pa.BinaryArray, is_long: npt.NDArray[np.bool_]) -> pa.BinaryArray:
     parts = values.to_pylist()
     for row in np.flatnonzero(is_long).tolist():
         key = keys[row].as_py()

@@ -301,4 +301,3 @@ def _reopen(segment: Segment, end: int, segment_bytes: int) -> _Tail:
     os.posix_fallocate(descriptor, 0, capacity)
     os.fsync(descriptor)
     return _Tail(descriptor, end, capacity, segment.salt)
-

@@ -103,7 +103,7 @@ def test_while_the_server_stops_only_our_own_tracebacks_are_told() -> None:
 
 
 def test_chatter_and_messages() -> None:
-    chatter = "WARNING: Using incubator modules: jdk.incubator.vector\nSetting Spark log level to \"ERROR\".\n"
+    chatter = 'WARNING: Using incubator modules: jdk.incubator.vector\nSetting Spark log level to "ERROR".\n'
     assert told(chatter, "26/11/22 18:36:57 WARN NativeCodeLoader: Unable to load native-hadoop library …\n") == []
     assert told("26/11/22 18:36:57 WARN Other: low on memory\n") == [
         (logging.WARNING, "26/11/22 18:36:57 WARN Other: low on memory")

@@ -41,8 +41,7 @@ CONNECTION = connect()
 FUNCTIONS = OwnFunctions(CONNECTION)
 PRECEDING, FOLLOWING = BoundKind.PRECEDING, BoundKind.FOLLOWING
 START, CURRENT, END = (
-    FrameBound(kind)
-    for kind in (BoundKind.UNBOUNDED_PRECEDING, BoundKind.CURRENT_ROW, BoundKind.UNBOUNDED_FOLLOWING)
+    FrameBound(kind) for kind in (BoundKind.UNBOUNDED_PRECEDING, BoundKind.CURRENT_ROW, BoundKind.UNBOUNDED_FOLLOWING)
 )
 
 
@@ -104,9 +103,7 @@ windows = st.tuples(
 )
 
 
-def over_window(
-    partition_by: tuple[int, ...], order_by: tuple[SortKey, ...], calls: list[WindowCall]
-) -> OverWindow:
+def over_window(partition_by: tuple[int, ...], order_by: tuple[SortKey, ...], calls: list[WindowCall]) -> OverWindow:
     input = leaf(TYPES)
     fields = [*input.properties.schema, *(Field(f"w{i}", call.type) for i, call in enumerate(calls))]
     out = Properties(tuple(fields), (*partition_by, KEY), Distribution(DistributionKind.SINGLE), append_only=False)
@@ -209,9 +206,7 @@ def test_neighbours_are_enough(
 def test_a_change_in_a_large_partition_reads_neighbours(monkeypatch: Any) -> None:
     read: list[int] = []
     scan = StateTable.scan_around
-    monkeypatch.setattr(
-        StateTable, "scan_around", lambda *args: read.append((found := scan(*args)).num_rows) or found
-    )
+    monkeypatch.setattr(StateTable, "scan_around", lambda *args: read.append((found := scan(*args)).num_rows) or found)
     plan = over_window((), (SortKey(VALUE),), [BY_ROW[2], next(c for c in AGGREGATES if c.frame == FRAMES[3])])
     many: Relation = {k: (k, 0, 10 * k, "x") for k in range(1000)}
     with FragmentBench(plan) as bench:

@@ -31,9 +31,7 @@ def history() -> Iterator[str]:
     yield insert("auction", [made.auction(i) for i in range(1, 16)])
     # A seller who comes and sells within one window, as q08 asks for.
     yield "INSERT INTO person VALUES (16, 'quick', 'q@x.org', 'city 1', 'or', '2026-03-01 07:00:01')"
-    yield (
-        "INSERT INTO auction VALUES (21, 'item 1', 1, 1, '2026-03-01 07:00:03', '2026-03-01 08:00:00', 16, 10)"
-    )
+    yield ("INSERT INTO auction VALUES (21, 'item 1', 1, 1, '2026-03-01 07:00:03', '2026-03-01 08:00:00', 16, 10)")
     yield insert("side_input", [f"({i}, 'v{i}')" for i in range(8)])
     yield insert("bid", [made.bid() for _ in range(120)])
     yield "DELETE FROM bid WHERE price % 7 = 0"

@@ -75,9 +75,7 @@ class PlannerBench:
     def cut(self, planned: StreamJobPlan) -> Job:
         return cut(planned.table.table_id, planned, self.graph, self.allocate)
 
-    def add(
-        self, kind: RelationKind, name: str, planned: StreamJobPlan, primary_key: tuple[int, ...] = ()
-    ) -> Relation:
+    def add(self, kind: RelationKind, name: str, planned: StreamJobPlan, primary_key: tuple[int, ...] = ()) -> Relation:
         """Takes a planned relation into the catalog and its job into the graph."""
         relation = Relation(
             relation_id=planned.table.table_id,

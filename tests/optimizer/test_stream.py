@@ -209,9 +209,7 @@ class TestAggregates:
         assert not agg.calls[0].distinct
 
     def test_a_group_column_twice(self, bench, t) -> None:
-        planned = bench.plan(
-            Aggregate(bench.scan(t, "a"), (0, 0), (), (Field("x", INTEGER), Field("y", INTEGER)))
-        )
+        planned = bench.plan(Aggregate(bench.scan(t, "a"), (0, 0), (), (Field("x", INTEGER), Field("y", INTEGER))))
         assert [c.name for c in planned.columns] == ["x", "y"]
         assert planned.stream_key == (0,)
 

@@ -82,9 +82,7 @@ class NumericSpread(ValueState):
         if self.argument.is_wide:
             shown, special = scales_and_specials(states[2])
             least = np.minimum(2 * shown, DECIMALS).astype(np.uint8)
-        limbs, scales, failed = variances(
-            counts, divisors, states[0], states[1], scale=scale, root=root, least=least
-        )
+        limbs, scales, failed = variances(counts, divisors, states[0], states[1], scale=scale, root=root, least=least)
         if special is not None:
             special = np.where(special == 0, 0.0, np.nan)
             failed &= special == 0

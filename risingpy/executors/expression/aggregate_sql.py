@@ -89,9 +89,7 @@ def _interval_sum(argument: str, suffix: str) -> str:
     return f"({' + '.join(sums)})"
 
 
-def _average(
-    argument: str, argument_type: SqlType, result: SqlType, *, distinct: bool, suffix: str, over: bool
-) -> str:
+def _average(argument: str, argument_type: SqlType, result: SqlType, *, distinct: bool, suffix: str, over: bool) -> str:
     """The quotient of sum and count, just as a view computes it; NULL over nothing."""
     if argument_type.is_float:
         argument = f"CAST({argument} AS DOUBLE)"

@@ -63,6 +63,7 @@ class Polymorphic(Enum):
 
 ArgType = SqlType | Polymorphic
 
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """One overload: `name` in SQL (function name or operator symbol), `function` in `Call.function`.

@@ -130,9 +130,7 @@ class _Binder:
             if not action.if_not_exists:
                 message = f'column "{column.name}" of relation "{self.relation.name}" already exists'
                 raise DuplicateColumn(message, position=column.position)
-            self.notices.append(
-                f'column "{column.name}" of relation "{self.relation.name}" already exists, skipping'
-            )
+            self.notices.append(f'column "{column.name}" of relation "{self.relation.name}" already exists, skipping')
             return
         if column.primary_key:
             raise FeatureNotSupported("ALTER TABLE … ADD PRIMARY KEY is not supported", position=column.position)

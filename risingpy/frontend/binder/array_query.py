@@ -1,6 +1,6 @@
 """ARRAY(SELECT …): the values of a query's one column, in its order; of no rows, an array without elements.
 
-    ARRAY(SELECT c FROM u ORDER BY d)  =>  (SELECT coalesce(array_agg(c ORDER BY d), '{}') FROM u)
+ARRAY(SELECT c FROM u ORDER BY d)  =>  (SELECT coalesce(array_agg(c ORDER BY d), '{}') FROM u)
 """
 
 from __future__ import annotations

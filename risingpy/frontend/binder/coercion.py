@@ -163,9 +163,7 @@ class Coercer:
         if expr.type.kind is _K.UNKNOWN:
             return self._from_unknown(operand, target)
         if not can_coerce(expr.type, target, context):
-            raise CannotCoerce(
-                f"cannot cast type {expr.type.name} to {target.name}", position=operand.position
-            )
+            raise CannotCoerce(f"cannot cast type {expr.type.name} to {target.name}", position=operand.position)
         if expr.type == target:
             return expr
         if _has_unknown_fields(expr.type):

@@ -301,9 +301,7 @@ def _values(
     return Values(tuple(rows), fields)
 
 
-def _check_width(
-    width: int, targets: list[int], positions: list[int], columns: tuple[ColumnName, ...] | None
-) -> None:
+def _check_width(width: int, targets: list[int], positions: list[int], columns: tuple[ColumnName, ...] | None) -> None:
     """`positions` are the expressions'; `columns` is the list that INSERT names, None if it names none."""
     if width > len(targets):
         message = "INSERT has more expressions than target columns"

@@ -328,9 +328,7 @@ class ExpressionBinder:
         target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to))
         operand = self.bind(tree.this)
         if not can_coerce(operand.type, target, Context.EXPLICIT):
-            raise CannotCoerce(
-                f"cannot cast type {operand.type.name} to {target.name}", position=position_of(tree)
-            )
+            raise CannotCoerce(f"cannot cast type {operand.type.name} to {target.name}", position=position_of(tree))
         if target.is_text and target.length is not None:
             return self._cut(operand, target)
         return self.context.coercer.coerce(operand, target, Context.EXPLICIT)

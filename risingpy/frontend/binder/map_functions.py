@@ -1,7 +1,7 @@
 """Functions on maps, and those on arrays whose result is of another type than their arguments'; all RisingWave's.
 
-    map_insert(map(varchar, integer), 'k', 1)    the key and the value become what the map has
-    map_cat(a, b)                                the common type of both
+map_insert(map(varchar, integer), 'k', 1)    the key and the value become what the map has
+map_cat(a, b)                                the common type of both
 """
 
 from __future__ import annotations

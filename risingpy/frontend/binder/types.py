@@ -91,9 +91,7 @@ UNSUPPORTED_TYPES = frozenset(
 )
 
 _SERIAL = frozenset({"smallserial", "serial", "serial2", "serial4", "serial8", "bigserial"})
-_SERIAL_HINT = (
-    "It makes a column of CREATE TABLE number its rows; the values are of type smallint, integer or bigint."
-)
+_SERIAL_HINT = "It makes a column of CREATE TABLE number its rows; the values are of type smallint, integer or bigint."
 _ARRAY_SUFFIX = re.compile(r"(.*\S)\s*(?:\[\s*\d*\s*\]|\barray(?:\s*\[\s*\d+\s*\])?)", re.IGNORECASE | re.DOTALL)
 _CONSTRUCTED = re.compile(r"(struct|map)\s*[<(](.*)[>)]", re.IGNORECASE | re.DOTALL)
 _SYSTEM_SCHEMA = re.compile(r"^(?:[^.]+\.)?\s*pg_catalog\s*\.\s*")  # the database in front is the one there is

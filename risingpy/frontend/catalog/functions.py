@@ -25,10 +25,7 @@ _NULL_TEXT = (
     "inet_server_addr inet_client_addr pg_advisory_unlock_all pg_tablespace_location pg_notify "
     "pg_describe_object pg_relation_filepath"
 )
-_NULL_NUMBER = (
-    "pg_tablespace_size "
-    "inet_server_port inet_client_port pg_stat_get_live_tuples pg_stat_get_numscans"
-)
+_NULL_NUMBER = "pg_tablespace_size inet_server_port inet_client_port pg_stat_get_live_tuples pg_stat_get_numscans"
 
 _NO_RELATION = "ERROR('relation \"' || $1 || '\" does not exist')"
 _NO_ROWS = "ERROR('\"' || $1 || '\" is not a table or materialized view')"

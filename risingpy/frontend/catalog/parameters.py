@@ -54,8 +54,7 @@ _NAMES = {entry.oid: entry.name for entry in TYPES}
 _UNKNOWN_OID = 705
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In)
 _NAME_OF_NUMBER = {SystemType.REGPROC: "oid"} | {
-    kind: kind.value[0]
-    for kind in (SystemType.OID, SystemType.INT2, SystemType.INT4, SystemType.INT8, SystemType.BOOL)
+    kind: kind.value[0] for kind in (SystemType.OID, SystemType.INT2, SystemType.INT4, SystemType.INT8, SystemType.BOOL)
 }
 
 

@@ -74,7 +74,6 @@ def _rows(state: SystemState) -> Iterable[Row]:
             *(None, None, "s", False),
         )
 
-
     yield from map(_type_function_row, TYPE_FUNCTIONS)
 
 

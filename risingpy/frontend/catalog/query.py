@@ -169,9 +169,7 @@ def _cursors(portals: Portals) -> tuple[SessionCursor, ...]:
     shown = []
     for name, portal in portals.named().items():
         options = portal.options or CursorOptions(portal.entry.text)
-        shown.append(
-            SessionCursor(name, options.text, portal.made_at, options.hold, options.binary, options.scroll)
-        )
+        shown.append(SessionCursor(name, options.text, portal.made_at, options.hold, options.binary, options.scroll))
     return tuple(shown)
 
 

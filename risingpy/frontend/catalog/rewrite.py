@@ -261,9 +261,7 @@ def _name_columns_like_table(source: exp.Expr) -> None:
         alias.set("columns", [alias.this.copy()])
 
 
-def _replacement(
-    node: exp.Expr, session: SessionFacts, types: Mapping[str, SystemType], *, execute: bool
-) -> exp.Expr:
+def _replacement(node: exp.Expr, session: SessionFacts, types: Mapping[str, SystemType], *, execute: bool) -> exp.Expr:
     vector = vector_form(node, types)
     if vector is not None:
         return vector

@@ -89,9 +89,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
             f'multiple primary keys for table "{name.name}" are not allowed', position=name.position
         )
     key = keys[0] if keys else None
-    return CreateTable(
-        name, columns, key, append_only, if_not_exists, on_conflict, version_column, elements.watermark
-    )
+    return CreateTable(name, columns, key, append_only, if_not_exists, on_conflict, version_column, elements.watermark)
 
 
 def _parse_on_conflict(cursor: Cursor) -> ConflictBehavior | None:

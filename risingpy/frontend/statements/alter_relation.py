@@ -70,4 +70,4 @@ def _index_definition(renamed: Relation, statement: CreateIndex) -> str:
         before = text.upper().index("ON", text.upper().index("INDEX"))
         return f"{text[:before]}{quoted(renamed.name)} {text[before:]}"
     start = statement.name.position - 1
-    return f"{text[:start]}{quoted(renamed.name)}{text[end_of_name(text, start):]}"
+    return f"{text[:start]}{quoted(renamed.name)}{text[end_of_name(text, start) :]}"

@@ -56,9 +56,7 @@ def _set_parallelism(session: ClientSession, value: str | None) -> Callable[[], 
 
 def _set_old_snapshot_threshold(session: ClientSession, value: str | None) -> Callable[[], None]:
     seconds = OLD_SNAPSHOT_SECONDS if value is None else _threshold(value)
-    return lambda: session.database.change(
-        lambda state: with_old_snapshot_threshold(state, seconds), session.cancelled
-    )
+    return lambda: session.database.change(lambda state: with_old_snapshot_threshold(state, seconds), session.cancelled)
 
 
 def _shards(value: str) -> int:

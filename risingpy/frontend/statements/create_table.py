@@ -27,9 +27,7 @@ def prepare(
 
     def run(parameters: Parameters) -> Result:
         table = new_table(session, parsed.text, statement, defined)
-        if not session.database.create_table(
-            table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
-        ):
+        if not session.database.create_table(table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled):
             skipped(session, statement.name)
         return Result("CREATE TABLE")
 

@@ -1,6 +1,6 @@
 """Moves NOT inwards, as far as it goes without changing where a condition is true, false and NULL.
 
-    NOT (a > 1 OR b <= 2)  =>  a <= 1 AND b > 2
+NOT (a > 1 OR b <= 2)  =>  a <= 1 AND b > 2
 """
 
 from __future__ import annotations

@@ -133,9 +133,7 @@ def test_a_transaction_that_wrote_to_what_was_altered_since_must_run_again(
     assert caught.value.sqlstate == "40001"
 
 
-def test_an_update_that_waited_for_an_alter_goes_on_with_the_new_form(
-    table: Any, connect: Callable[[], Any]
-) -> None:
+def test_an_update_that_waited_for_an_alter_goes_on_with_the_new_form(table: Any, connect: Callable[[], Any]) -> None:
     """Also in a transaction, where a statement is not planned again from outside."""
     started, done = threading.Event(), threading.Event()
     errors: list[BaseException] = []

@@ -1,6 +1,6 @@
 """Structs with other fields, wherever they stand in a value: each field is the one of the same name, a new one is NULL.
 
-    struct<u int, v int>[]  =>  struct<v int, w varchar>[]        {"(1,2)",NULL}  =>  {"(2,)",NULL}
+struct<u int, v int>[]  =>  struct<v int, w varchar>[]        {"(1,2)",NULL}  =>  {"(2,)",NULL}
 """
 
 from __future__ import annotations

@@ -99,9 +99,7 @@ def element(parts: Parts, indices: pa.Array) -> None:
     # To PostgreSQL a scalar is an array of one element here.
     stays = ~np.isin(parts.first_bytes(), (0, ord("["), ord("{"))) & np.isin(numbers, (0, -1))
     starts, lengths = parts.starts[stays], parts.lengths[stays]
-    kernels.array_elements(
-        parts.text.data, parts.rows, address(numbers), address(parts.starts), address(parts.lengths)
-    )
+    kernels.array_elements(parts.text.data, parts.rows, address(numbers), address(parts.starts), address(parts.lengths))
     parts.starts[stays], parts.lengths[stays] = starts, lengths
 
 
@@ -153,9 +151,7 @@ def _typeof(values: pa.Array) -> pa.Array:
 def counts_of(parts: Parts, kind: str) -> tuple[Integers, int]:
     """How many parts each array or object has, and how many values are of another kind."""
     counts = np.empty(parts.rows, np.int64)
-    others = kernels.count_rows(
-        parts.text.data, parts.rows, address(parts.starts), _OPENING[kind], address(counts)
-    )
+    others = kernels.count_rows(parts.text.data, parts.rows, address(parts.starts), _OPENING[kind], address(counts))
     return counts, others
 
 

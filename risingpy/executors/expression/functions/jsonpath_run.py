@@ -376,5 +376,3 @@ def _below(item: Json, first: int | None, last: int | None, level: int) -> Itera
             yield each
         if last is None or level < last:
             yield from _below(each, first, last, level + 1)
-
-

@@ -57,6 +57,4 @@ def _part(kind: str, value: Any) -> int:
 
 
 def _branches(parts: Any) -> bool:
-    return any(
-        str(kind) == "BRANCH" or (str(kind) == "SUBPATTERN" and _branches(value[-1])) for kind, value in parts
-    )
+    return any(str(kind) == "BRANCH" or (str(kind) == "SUBPATTERN" and _branches(value[-1])) for kind, value in parts)
