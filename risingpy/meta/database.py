@@ -1,4 +1,6 @@
-"""The database as sessions see it: the catalog, reads at committed epochs, durable writes, schema changes.
+"""The database as sessions see it: the catalog, reads at committed epochs, durable writes.
+
+Schema changes are in `schema_commands.py`.
 
 Everything here may be called from any thread. What blocks takes a `cancelled` event and raises QueryCanceled.
 """
@@ -6,14 +8,13 @@ Everything here may be called from any thread. What blocks takes a `cancelled` e
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from risingpy.executors.expression.query_engines import QueryEngines
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
-from risingpy.meta import ddl, schema_change
 from risingpy.meta.backup import back_up
 from risingpy.meta.barriers import BarrierLoop
 from risingpy.meta.cancellation import Cancelled, check_of
@@ -21,12 +22,10 @@ from risingpy.meta.dml_log import DmlLog, TableChange, refuse_stale
 from risingpy.meta.epoch_runner import EpochRunner
 from risingpy.meta.graph_changes import GraphChange
 from risingpy.meta.identity_counters import IdentityCounters
-from risingpy.meta.indexes import NewIndex, add_index
 from risingpy.meta.internal_tables import internal_tables
-from risingpy.meta.new_jobs import gone_if_cancelled, wait_for_job
 from risingpy.meta.opening import open_directory
-from risingpy.meta.planned_ahead import PlannedAhead
-from risingpy.meta.schema_change import NewName, TableReplacement
+from risingpy.meta.published_state import PublishedState
+from risingpy.meta.schema_commands import SchemaCommands
 from risingpy.meta.source_offsets import SourceOffsets, reached
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import RowIds
@@ -67,7 +66,9 @@ class Database:
         self.query_engines = QueryEngines(data_dir)
         self.locks = TableLocks()
         self._sources = SourceOffsets()
+        self.ddl: SchemaCommands
         self._loop: BarrierLoop
+        self._published: PublishedState
         self._catalog: tuple[Catalog, Catalog] | None = None  # the state's, and the same with internal tables
 
     def start(self, runner: EpochRunner) -> None:
@@ -80,7 +81,9 @@ class Database:
             runner=runner,
             sources=self._sources,
         )
-        self._log = DmlLog(log_directory(self.data_dir), self._initial.committed.lsn, self._loop.wake)
+        self._published = self._loop.published
+        self.ddl = SchemaCommands(self._loop, self.locks, self._sources, self.table_rows)
+        self._log = DmlLog(log_directory(self.data_dir), self._initial.committed.lsn, self._published.wake)
         self._left_behind = self._log.last_lsn
         self._loop.start(self._log)
 
@@ -97,15 +100,15 @@ class Database:
 
     @property
     def state(self) -> MetaState:
-        return self._loop.state
+        return self._published.state
 
     @property
     def catalog(self) -> Catalog:
-        return self._readable(self._loop.state)
+        return self._readable(self._published.state)
 
     @property
     def committed_epoch(self) -> int:
-        return self._loop.state.committed.epoch
+        return self._published.state.committed.epoch
 
     @property
     def initial_epoch(self) -> int:
@@ -115,7 +118,7 @@ class Database:
     @property
     def fatal(self) -> str | None:
         """Why the barrier loop has given up, if it has."""
-        return self._loop.fatal
+        return self._published.fatal
 
     @property
     def shards(self) -> int:
@@ -137,7 +140,7 @@ class Database:
 
     def snapshot(self) -> Snapshot:
         """The newest catalog together with its view, acquired: the caller releases the view."""
-        state, view = self._loop.acquire_view()
+        state, view = self._published.acquire_view()
         return Snapshot(self._readable(state), view)
 
     def _readable(self, state: MetaState) -> Catalog:
@@ -150,7 +153,7 @@ class Database:
 
     def table_rows(self, table_id: int) -> int:
         """How many rows a table or view has in the newest committed epoch."""
-        _, view = self._loop.acquire_view()
+        _, view = self._published.acquire_view()
         try:
             return view.rows_of(table_id)
         finally:
@@ -158,23 +161,17 @@ class Database:
 
     def wait_for_lsn(self, lsn: int, cancelled: Cancelled = None) -> None:
         """Waits until the epoch that holds the log up to `lsn` is committed and readable."""
-        self._loop.wait_until(lambda state: state.committed.lsn >= lsn, cancelled)
+        self._published.wait_until(lambda state: state.committed.lsn >= lsn, cancelled)
 
     def flush(self, cancelled: Cancelled = None) -> int:
         """Waits until everything that was logged, and that the sources had, is in every view; returns the epoch."""
         lsn = self._log.last_lsn
         target = self._sources.newest(self.state)
-        self._loop.wake()
-        state = self._loop.wait_until(
+        self._published.wake()
+        state = self._published.wait_until(
             lambda state: state.committed.lsn >= lsn and reached(state.committed.offsets, target), cancelled
         )
-        return self._settled(state, cancelled).committed.epoch
-
-    def _settled(self, state: MetaState, cancelled: Cancelled) -> MetaState:
-        """Waits until watermarks that the state has reached have let go what they held back."""
-        if state.committed.settled:
-            return state
-        return self._loop.wait_until(lambda later: later.committed.epoch > state.committed.epoch, cancelled)
+        return self._published.wait_until_settled(state, cancelled).committed.epoch
 
     # Writes
 
@@ -204,118 +201,6 @@ class Database:
                 refuse_stale(self.catalog, change)
             return self._log.append(changes)
 
-    # Schema changes: see ddl.py
-
-    def create_table(self, table: ddl.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
-        """Creates a table; False if it exists and `if_not_exists`."""
-        return self._create(
-            table.schema_name, table.name, if_not_exists, lambda state: ddl.add_table(state, table), cancelled
-        )
-
-    def create_view(
-        self, view: ddl.NewView, *, if_not_exists: bool = False, or_replace: bool = False, cancelled: Cancelled = None
-    ) -> bool:
-        """Creates a plain view; False if it exists and `if_not_exists`."""
-
-        def add(state: MetaState) -> MetaState:
-            return ddl.add_view(state, view, or_replace=or_replace)
-
-        return self._create(view.schema_name, view.name, if_not_exists, add, cancelled)
-
-    def create_source(self, source: ddl.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
-        """Creates an external source; False if it exists and `if_not_exists`."""
-        return self._create(
-            source.schema_name, source.name, if_not_exists, lambda state: ddl.add_source(state, source), cancelled
-        )
-
-    def create_materialized_view(
-        self, view: ddl.NewMaterializedView, *, if_not_exists: bool = False, cancelled: Cancelled = None
-    ) -> tuple[bool, tuple[str, ...]]:
-        """Creates a view and returns when it has its upstreams' rows: (created, notices).
-
-        Cancelled, or failing, it leaves nothing behind.
-        """
-        made: list[tuple[int, tuple[str, ...]]] = []
-        planned = PlannedAhead(
-            lambda state: ddl.add_materialized_view(state, view, self.table_rows, check_of(cancelled)),
-            self.state,
-        )
-
-        def add(state: MetaState) -> MetaState:
-            after, told = planned.on(state)
-            made.append(told)
-            return after
-
-        if not self._create(view.schema_name, view.name, if_not_exists, add, cancelled):
-            return False, ()
-        relation_id, notices = made[0]
-        with gone_if_cancelled(self._loop, relation_id):
-            wait_for_job(self._loop, relation_id, cancelled)
-            # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
-            target = {job: ends for job, ends in self._sources.newest(self.state).items() if job == relation_id}
-            self._settled(
-                self._loop.wait_until(lambda state: reached(state.committed.offsets, target), cancelled), cancelled
-            )
-        return True, notices
-
-    def create_index(self, index: NewIndex, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
-        """Creates an index and returns when it has all rows; False if it exists and `if_not_exists`."""
-        made: list[int] = []
-
-        def add(state: MetaState) -> MetaState:
-            after, index_id = add_index(state, index)
-            made.append(index_id)
-            return after
-
-        created = self._create(index.relation.schema_name, index.name, if_not_exists, add, cancelled)
-        if created:
-            with gone_if_cancelled(self._loop, made[0]):
-                wait_for_job(self._loop, made[0], cancelled)
-        return created
-
-    def drop(
-        self,
-        names: Sequence[ddl.DropTarget],
-        *,
-        if_exists: bool,
-        cascade: bool,
-        cancelled: Cancelled = None,
-        process_id: int = 0,
-    ) -> tuple[str, ...]:
-        """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
-        tables = {relation.relation_id for relation in ddl.drop_targets(self.state, names)}
-        with self.locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
-            return self._notices_of(
-                lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
-            )
-
-    def replace_table(self, change: TableReplacement, cancelled: Cancelled = None) -> tuple[str, ...]:
-        """ALTER TABLE: the table in its new form; returns notices. The caller holds `table_lock`, and has waited.
-
-        Raises SerializationFailure if the table was altered since the change was planned.
-        """
-        return self._notices_of(lambda state: schema_change.replace_table(state, change), cancelled)
-
-    def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
-        """Gives a relation another name or schema."""
-        self._loop.change(lambda state: schema_change.rename(state, change), cancelled)
-
-    def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
-        """Applies a change of another module's between two epochs (`function_ddl`, `system_parameters`)."""
-        self._loop.change(change, cancelled)
-
-    def create_schema(self, name: str, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
-        """Creates a schema; False if it exists and `if_not_exists`."""
-        created = True
-
-        def add(state: MetaState) -> MetaState:
-            nonlocal created
-            created = not (if_not_exists and name in state.catalog.schemas)
-            return ddl.add_schema(state, name) if created else state
-
-        self._loop.change(add, cancelled)
-        return created
-
     def backup(self, target: Path, cancelled: Cancelled = None) -> int:
         """Copies the database, as it is at one committed epoch, to a new directory; returns the epoch."""
 
@@ -323,57 +208,6 @@ class Database:
             return self._loop.change(between_epochs, cancelled)
 
         return back_up(target, self.data_dir, change, self._store, self._meta_store, check_of(cancelled))
-
-    def drop_schema(
-        self,
-        name: str,
-        *,
-        if_exists: bool,
-        cascade: bool,
-        cancelled: Cancelled = None,
-        process_id: int = 0,
-    ) -> tuple[str, ...]:
-        """Drops a schema; returns notices."""
-        relations = self.state.catalog.relations.values()
-        tables = {each.relation_id for each in relations if cascade and each.schema_name == name}
-        with self.locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
-            return self._notices_of(
-                lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
-            )
-
-    def _notices_of(
-        self,
-        change: Callable[[MetaState], tuple[MetaState, Sequence[str]]],
-        cancelled: Cancelled = None,
-    ) -> tuple[str, ...]:
-        """Has `change` applied between two epochs, and returns its notices."""
-        notices: Sequence[str] = ()
-
-        def apply(state: MetaState) -> MetaState:
-            nonlocal notices
-            after, notices = change(state)
-            return after
-
-        self._loop.change(apply, cancelled)
-        return tuple(notices)
-
-    def _create(
-        self,
-        schema_name: str,
-        name: str,
-        if_not_exists: bool,
-        change: GraphChange,
-        cancelled: Cancelled = None,
-    ) -> bool:
-        created = True
-
-        def add(state: MetaState) -> MetaState:
-            nonlocal created
-            created = not (if_not_exists and state.catalog.find(name, schema_name, ()) is not None)
-            return change(state) if created else state
-
-        self._loop.change(add, cancelled)
-        return created
 
     # What SHOW and rw_catalog tell
 

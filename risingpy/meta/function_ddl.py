@@ -53,7 +53,7 @@ def create_function(
         made[:] = [created]
         return after
 
-    database.change(add, cancelled)
+    database.ddl.change(add, cancelled)
     return made[0]
 
 
@@ -73,7 +73,7 @@ def drop(
         notices[:] = said
         return after
 
-    database.change(change, cancelled)
+    database.ddl.change(change, cancelled)
     return tuple(notices)
 
 

@@ -31,7 +31,7 @@ def gone_if_cancelled(loop: BarrierLoop, relation_id: int) -> Iterator[None]:
 
 def wait_for_job(loop: BarrierLoop, relation_id: int, cancelled: threading.Event | None) -> None:
     """Returns when the job has its upstreams' rows. Raises why it failed, if it did."""
-    loop.wait_until(lambda state: not _creating(state, relation_id), cancelled)
+    loop.published.wait_until(lambda state: not _creating(state, relation_id), cancelled)
     failure = loop.failure_of(relation_id)
     if failure is not None:
         raise failure

@@ -191,7 +191,7 @@ def reopened(directory: Path) -> tuple[Rows | None, Rows | None, list[str]]:
         problems.extend(check_opened(directory / "data", state).problems)
         return state
 
-    database.change(look)  # between two epochs, when nothing writes
+    database.ddl.change(look)  # between two epochs, when nothing writes
     database.close()
     return table, view, problems
 

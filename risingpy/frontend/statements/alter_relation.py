@@ -46,7 +46,7 @@ def prepare(
             new_name = None if statement.new_name is None else statement.new_name.name
             new_schema = None if statement.new_schema is None else statement.new_schema.name
             new_place = relation.relation_id, new_name, new_schema
-            session.database.rename(NewName(*new_place, _definition, with_renamed_relation), session.cancelled)
+            session.database.ddl.rename(NewName(*new_place, _definition, with_renamed_relation), session.cancelled)
         return Result(f"ALTER {statement.kind.value.upper()}")
 
     return PreparedStatement(run)

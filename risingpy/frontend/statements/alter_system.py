@@ -47,7 +47,7 @@ def _set_parallelism(session: ClientSession, value: str | None) -> Callable[[], 
     shards = database.shards if value is None else _shards(value)
 
     def change() -> None:
-        database.change(lambda state: with_parallelism(state, shards), session.cancelled)
+        database.ddl.change(lambda state: with_parallelism(state, shards), session.cancelled)
         if shards != database.shards:
             session.notice(f"the next start of the server will move the state to {shards} shards")
 
@@ -56,7 +56,9 @@ def _set_parallelism(session: ClientSession, value: str | None) -> Callable[[], 
 
 def _set_old_snapshot_threshold(session: ClientSession, value: str | None) -> Callable[[], None]:
     seconds = OLD_SNAPSHOT_SECONDS if value is None else _threshold(value)
-    return lambda: session.database.change(lambda state: with_old_snapshot_threshold(state, seconds), session.cancelled)
+    return lambda: session.database.ddl.change(
+        lambda state: with_old_snapshot_threshold(state, seconds), session.cancelled
+    )
 
 
 def _shards(value: str) -> int:

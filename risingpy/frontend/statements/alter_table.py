@@ -93,7 +93,7 @@ def _alter(session: ClientSession, relation: Relation, statement: AlterTable) ->
             _check_rows(session, check)
         altered = replace(bound.relation, definition=table_definition(bound.relation))
         replacement = TableReplacement(altered, bound.cascade, bound.generated)
-        for notice in database.replace_table(replacement, session.cancelled):
+        for notice in database.ddl.replace_table(replacement, session.cancelled):
             session.notice(notice)
 
 

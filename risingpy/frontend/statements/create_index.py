@@ -24,7 +24,7 @@ def prepare(
         catalog = session.database.catalog
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
         index = NewIndex(bound.name, bound.relation, bound.definition, parsed.text)
-        created = session.database.create_index(
+        created = session.database.ddl.create_index(
             index, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         )
         if not created:

@@ -18,7 +18,7 @@ def prepare(
     session: ClientSession, parsed: ParsedStatement, statement: CreateSchema, parameter_types: Sequence[SqlType]
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
-        if not session.database.create_schema(
+        if not session.database.ddl.create_schema(
             statement.name, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         ):
             session.notice(f'schema "{statement.name}" already exists, skipping', sqlstate="42P06")
@@ -32,7 +32,7 @@ def prepare_drop(
 ) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         for name in statement.names:
-            notices = session.database.drop_schema(
+            notices = session.database.ddl.drop_schema(
                 name,
                 if_exists=statement.if_exists,
                 cascade=statement.cascade,

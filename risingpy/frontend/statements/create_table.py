@@ -27,7 +27,9 @@ def prepare(
 
     def run(parameters: Parameters) -> Result:
         table = new_table(session, parsed.text, statement, defined)
-        if not session.database.create_table(table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled):
+        if not session.database.ddl.create_table(
+            table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
+        ):
             skipped(session, statement.name)
         return Result("CREATE TABLE")
 
@@ -63,7 +65,7 @@ def prepare_source(
             definition=parsed.text,
             watermark=defined.watermark,
         )
-        if not session.database.create_source(
+        if not session.database.ddl.create_source(
             source, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         ):
             skipped(session, statement.name)

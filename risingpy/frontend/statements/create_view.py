@@ -34,7 +34,7 @@ def prepare(
             functions=bound.query.functions,
             plan=bind_stored_plan(statement, catalog, session.search_path(), session=session.session_values()),
         )
-        if not session.database.create_view(
+        if not session.database.ddl.create_view(
             view,
             if_not_exists=statement.if_not_exists,
             or_replace=statement.or_replace,
@@ -71,7 +71,7 @@ def prepare_materialized(
             functions=bound.query.functions,
             emit_on_window_close=statement.emit_on_window_close,
         )
-        created, notices = session.database.create_materialized_view(
+        created, notices = session.database.ddl.create_materialized_view(
             view, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         )
         for notice in notices:

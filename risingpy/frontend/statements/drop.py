@@ -22,7 +22,7 @@ def prepare(
         targets = [
             DropTarget(statement.kind, name.schema, name.name, session.search_path()) for name in statement.names
         ]
-        notices = session.database.drop(
+        notices = session.database.ddl.drop(
             targets,
             if_exists=statement.if_exists,
             cascade=statement.cascade,

@@ -1,0 +1,62 @@
+"""The state after an epoch, from what its tasks reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from risingpy.meta.epoch_runner import EpochReport, with_reached
+from risingpy.meta.next_epoch import NextEpoch, creating
+from risingpy.meta.state import CommittedEpoch, MetaState
+from risingpy.meta.state_store import with_status
+from risingpy.optimizer.catalog import JobStatus
+
+
+def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaState:
+    """`old` with the epoch committed: jobs that have read all are created, tables without rows are gone."""
+    watermarks = _running(old, with_reached(old.committed.watermarks, report.watermarks))
+    moved = {key for key, value in watermarks.items() if old.committed.watermarks.get(key) != value}
+    new = replace(
+        old,
+        committed=CommittedEpoch(
+            epoch.descriptor.epoch,
+            epoch.descriptor.log_up_to,
+            epoch.offsets,
+            watermarks,
+            settled=not _awaits(old, moved),
+        ),
+        fresh_jobs=frozenset(),
+        purge=old.purge - report.purged,
+        compactions={k: v for k, v in old.compactions.items() if k not in report.purged},
+        errors=_added(old.errors, report.errors),
+    )
+    for relation in creating(old):
+        if not is_through(relation.relation_id, report):
+            continue
+        new = with_status(new, relation.relation_id, JobStatus.CREATED)
+        if old.jobs[relation.relation_id].awaits:  # watermarks count for it from now on
+            new = replace(new, committed=replace(new.committed, settled=False))
+    return new
+
+
+def is_through(relation_id: int, report: EpochReport) -> bool:
+    """Whether a relation in creation has all rows of its upstreams: it read the last of them, or none in this epoch."""
+    _, finished = report.backfill.get(relation_id, (0, True))
+    return finished
+
+
+def _running(state: MetaState, watermarks: Mapping[int, int]) -> Mapping[int, int]:
+    """The watermarks that a job still makes."""
+    made = {watermark for job in state.jobs.values() for watermark in job.watermarks}
+    return watermarks if watermarks.keys() <= made else {k: v for k, v in watermarks.items() if k in made}
+
+
+def _awaits(state: MetaState, moved: set[int]) -> bool:
+    """Whether a job holds rows back for one of the watermarks."""
+    return bool(moved) and any(moved.intersection(job.awaits) for job in state.jobs.values())
+
+
+def _added(counts: Mapping[int, int], more: Mapping[int, int]) -> Mapping[int, int]:
+    if not more:
+        return counts
+    return {key: counts.get(key, 0) + more.get(key, 0) for key in counts.keys() | more.keys()}

@@ -1,0 +1,71 @@
+"""What the next epoch is for: rows of the log and of sources, jobs that begin, tables that go, time that has passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.executors.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
+from risingpy.meta.dml_log import DmlLog
+from risingpy.meta.epoch_shape import EpochShape
+from risingpy.meta.source_offsets import Offsets, SourceOffsets
+from risingpy.meta.state import MetaState
+from risingpy.optimizer.catalog import JobStatus, Relation
+
+LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
+
+
+@dataclass(frozen=True, slots=True)
+class NextEpoch:
+    """`rows`: about how many it has. `depth`: the stages of its graph. `offsets`: where the sources stand after it."""
+
+    descriptor: EpochDescriptor
+    rows: int
+    depth: int
+    offsets: Offsets
+
+
+def creating(state: MetaState) -> list[Relation]:
+    """The relations that still read what their upstreams had."""
+    return [r for r in state.catalog.relations.values() if r.status is JobStatus.CREATING]
+
+
+def is_work_in(state: MetaState) -> bool:
+    """Whether the state itself asks for an epoch."""
+    return bool(creating(state) or state.fresh_jobs or state.purge or not state.committed.settled)
+
+
+def plan_epoch(
+    state: MetaState, log: DmlLog, sources: SourceOffsets, shape: EpochShape, *, number: int, idle: bool, passed: bool
+) -> NextEpoch | None:
+    """The epoch after `state`, called `number`; None if there is nothing for it.
+
+    `idle`: nobody wants anything, so there is time to rewrite rows without dropped columns. `passed`: time alone
+    changes a view.
+    """
+    lsn, rows = log.next_epoch(LARGEST_EPOCH_ROWS)
+    splits, offsets, source_rows = sources.next_ranges(state, LARGEST_EPOCH_ROWS)
+    compacts = idle and state.compactions
+    if not (lsn > state.committed.lsn or splits or is_work_in(state) or compacts or passed):
+        return None
+    began = creating(state)
+    # A job reads no snapshot in its first epoch.
+    backfilling = sum(job.relation_id not in state.fresh_jobs for job in began)
+    rows += source_rows + backfilling * state.shards * BACKFILL_ROWS
+    depth = state.graph().depth
+    descriptor = EpochDescriptor(
+        epoch=number,
+        committed=state.committed.epoch,
+        graph_version=state.graph_version,
+        shards=state.shards,
+        log_after=state.committed.lsn,
+        log_up_to=lsn,
+        splits=splits,
+        fresh_jobs=tuple(sorted(state.fresh_jobs)),
+        purge=tuple(sorted(state.purge)),
+        compact=tuple(sorted(state.compactions.items())),
+        single_task=shape.is_one_task(rows, shards=state.shards, exchanges=depth - 1),
+        watermarks=tuple(sorted(state.committed.watermarks.items())),
+        backfilling=tuple(sorted(relation.relation_id for relation in began)),
+    )
+    return NextEpoch(descriptor, rows, depth, offsets)

@@ -1,0 +1,194 @@
+"""Schema changes as statements ask for them: made between two epochs, waited for, undone if they are cancelled.
+
+What a change does to the state is in `ddl.py`, `schema_change.py` and `indexes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from risingpy.meta import ddl, schema_change
+from risingpy.meta.barriers import BarrierLoop
+from risingpy.meta.cancellation import Cancelled, check_of
+from risingpy.meta.graph_changes import GraphChange
+from risingpy.meta.indexes import NewIndex, add_index
+from risingpy.meta.new_jobs import gone_if_cancelled, wait_for_job
+from risingpy.meta.planned_ahead import PlannedAhead
+from risingpy.meta.schema_change import NewName, TableReplacement
+from risingpy.meta.source_offsets import SourceOffsets, reached
+from risingpy.meta.state import MetaState
+from risingpy.meta.table_locks import LockMode, TableLocks
+
+
+class SchemaCommands:
+    """Any thread may call these. What blocks takes a `cancelled` event and raises QueryCanceled."""
+
+    def __init__(
+        self, loop: BarrierLoop, locks: TableLocks, sources: SourceOffsets, table_rows: Callable[[int], int]
+    ) -> None:
+        self._loop = loop
+        self._published = loop.published
+        self._locks = locks
+        self._sources = sources
+        self._table_rows = table_rows  # how many rows a relation has now
+
+    def create_table(self, table: ddl.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+        """Creates a table; False if it exists and `if_not_exists`."""
+        return self._create(
+            table.schema_name, table.name, if_not_exists, lambda state: ddl.add_table(state, table), cancelled
+        )
+
+    def create_view(
+        self, view: ddl.NewView, *, if_not_exists: bool = False, or_replace: bool = False, cancelled: Cancelled = None
+    ) -> bool:
+        """Creates a plain view; False if it exists and `if_not_exists`."""
+
+        def add(state: MetaState) -> MetaState:
+            return ddl.add_view(state, view, or_replace=or_replace)
+
+        return self._create(view.schema_name, view.name, if_not_exists, add, cancelled)
+
+    def create_source(self, source: ddl.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+        """Creates an external source; False if it exists and `if_not_exists`."""
+        return self._create(
+            source.schema_name, source.name, if_not_exists, lambda state: ddl.add_source(state, source), cancelled
+        )
+
+    def create_materialized_view(
+        self, view: ddl.NewMaterializedView, *, if_not_exists: bool = False, cancelled: Cancelled = None
+    ) -> tuple[bool, tuple[str, ...]]:
+        """Creates a view and returns when it has its upstreams' rows: (created, notices).
+
+        Cancelled, or failing, it leaves nothing behind.
+        """
+        made: list[tuple[int, tuple[str, ...]]] = []
+        planned = PlannedAhead(
+            lambda state: ddl.add_materialized_view(state, view, self._table_rows, check_of(cancelled)),
+            self._published.state,
+        )
+
+        def add(state: MetaState) -> MetaState:
+            after, told = planned.on(state)
+            made.append(told)
+            return after
+
+        if not self._create(view.schema_name, view.name, if_not_exists, add, cancelled):
+            return False, ()
+        relation_id, notices = made[0]
+        with gone_if_cancelled(self._loop, relation_id):
+            wait_for_job(self._loop, relation_id, cancelled)
+            # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
+            newest = self._sources.newest(self._published.state)
+            target = {job: ends for job, ends in newest.items() if job == relation_id}
+            there = self._published.wait_until(lambda state: reached(state.committed.offsets, target), cancelled)
+            self._published.wait_until_settled(there, cancelled)
+        return True, notices
+
+    def create_index(self, index: NewIndex, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+        """Creates an index and returns when it has all rows; False if it exists and `if_not_exists`."""
+        made: list[int] = []
+
+        def add(state: MetaState) -> MetaState:
+            after, index_id = add_index(state, index)
+            made.append(index_id)
+            return after
+
+        created = self._create(index.relation.schema_name, index.name, if_not_exists, add, cancelled)
+        if created:
+            with gone_if_cancelled(self._loop, made[0]):
+                wait_for_job(self._loop, made[0], cancelled)
+        return created
+
+    def drop(
+        self,
+        names: Sequence[ddl.DropTarget],
+        *,
+        if_exists: bool,
+        cascade: bool,
+        cancelled: Cancelled = None,
+        process_id: int = 0,
+    ) -> tuple[str, ...]:
+        """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
+        tables = {relation.relation_id for relation in ddl.drop_targets(self._published.state, names)}
+        with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
+            return self._notices_of(
+                lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
+            )
+
+    def replace_table(self, change: TableReplacement, cancelled: Cancelled = None) -> tuple[str, ...]:
+        """ALTER TABLE: the table in its new form; returns notices. The caller holds `table_lock`, and has waited.
+
+        Raises SerializationFailure if the table was altered since the change was planned.
+        """
+        return self._notices_of(lambda state: schema_change.replace_table(state, change), cancelled)
+
+    def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
+        """Gives a relation another name or schema."""
+        self._loop.change(lambda state: schema_change.rename(state, change), cancelled)
+
+    def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
+        """Applies a change of another module's between two epochs (`function_ddl`, `system_parameters`)."""
+        self._loop.change(change, cancelled)
+
+    def create_schema(self, name: str, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+        """Creates a schema; False if it exists and `if_not_exists`."""
+        created = True
+
+        def add(state: MetaState) -> MetaState:
+            nonlocal created
+            created = not (if_not_exists and name in state.catalog.schemas)
+            return ddl.add_schema(state, name) if created else state
+
+        self._loop.change(add, cancelled)
+        return created
+
+    def drop_schema(
+        self,
+        name: str,
+        *,
+        if_exists: bool,
+        cascade: bool,
+        cancelled: Cancelled = None,
+        process_id: int = 0,
+    ) -> tuple[str, ...]:
+        """Drops a schema; returns notices."""
+        relations = self._published.state.catalog.relations.values()
+        tables = {each.relation_id for each in relations if cascade and each.schema_name == name}
+        with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
+            return self._notices_of(
+                lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
+            )
+
+    def _notices_of(
+        self,
+        change: Callable[[MetaState], tuple[MetaState, Sequence[str]]],
+        cancelled: Cancelled = None,
+    ) -> tuple[str, ...]:
+        """Has `change` applied between two epochs, and returns its notices."""
+        notices: Sequence[str] = ()
+
+        def apply(state: MetaState) -> MetaState:
+            nonlocal notices
+            after, notices = change(state)
+            return after
+
+        self._loop.change(apply, cancelled)
+        return tuple(notices)
+
+    def _create(
+        self,
+        schema_name: str,
+        name: str,
+        if_not_exists: bool,
+        change: GraphChange,
+        cancelled: Cancelled = None,
+    ) -> bool:
+        created = True
+
+        def add(state: MetaState) -> MetaState:
+            nonlocal created
+            created = not (if_not_exists and state.catalog.find(name, schema_name, ()) is not None)
+            return change(state) if created else state
+
+        self._loop.change(add, cancelled)
+        return created
