@@ -1,4 +1,4 @@
-"""Makes executors of plan nodes: the one place that knows both."""
+"""Makes executors of plan nodes."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ from risingpy.executors.project import ProjectExecutor, may_cancel
 from risingpy.executors.project_set import ProjectSetExecutor, SeriesSizes
 from risingpy.executors.simple_agg import SimpleAggExecutor
 from risingpy.executors.union import UnionExecutor
-from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.graph import Fragment
-from risingpy.optimizer.plan import (
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.graph import Fragment
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.operators import (
     ChangeLog,
     ConflictBehavior,
     Dml,
@@ -66,9 +67,8 @@ from risingpy.optimizer.plan import (
     Values,
     WatermarkFilter,
 )
-from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.traversal import nodes_of_fragment
 from risingpy.storage.shard_store import EpochTransaction
 from risingpy.types import SqlType
 

@@ -4,77 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from risingpy.executors.aggregate.calls import Call, PartialInput, ValueCall, ValueInput
 from risingpy.executors.aggregate.distinct import Dedup, DistinctCall
 from risingpy.executors.aggregate.functions import value_state
-from risingpy.executors.aggregate.layout import AggregateCall
 from risingpy.executors.aggregate.materialized_input import FirstRow, MaterializedInputCall, Reading, WholeGroup
 from risingpy.executors.aggregate.ordered import counted_arguments, group_function
 from risingpy.executors.aggregate.user_state import UserStateCall, group_function_of
 from risingpy.executors.aggregate.value_state import ValueState
 from risingpy.executors.local_agg import LocalCall
+from risingpy.plan.aggregates import AggState, HashAgg, SimpleAgg
+from risingpy.plan.logical import AggCall
 from risingpy.storage.shard_store import EpochTransaction
-from risingpy.storage.table_schema import TableSchema
 from risingpy.types import SqlType
 
 _FIRST_ROW = frozenset({"min", "max", "first_value", "last_value"})  # whose result is a group's first row
 
 
-class PlannedCall(AggregateCall, Protocol):
-    """The planner's AggCall."""
-
-    @property
-    def type(self) -> SqlType: ...
-    @property
-    def distinct(self) -> bool: ...
-    @property
-    def filter(self) -> int | None: ...
-    @property
-    def definition(self) -> str: ...
-
-
-class PlannedState(Protocol):
-    """The planner's AggState."""
-
-    @property
-    def table(self) -> TableSchema: ...
-    @property
-    def materialized_input(self) -> bool: ...
-    @property
-    def argument_types(self) -> tuple[SqlType, ...]: ...
-    @property
-    def input_columns(self) -> tuple[int, ...]: ...
-    @property
-    def arguments(self) -> tuple[int, ...]: ...
-
-
-class PlannedDedup(Protocol):
-    """The planner's DedupState."""
-
-    @property
-    def table(self) -> TableSchema: ...
-    @property
-    def args(self) -> tuple[int, ...]: ...
-    @property
-    def filters(self) -> tuple[int | None, ...]: ...
-
-
-class PlannedAggregation(Protocol):
-    """The planner's HashAgg or SimpleAgg, as far as its calls go."""
-
-    @property
-    def calls(self) -> Sequence[PlannedCall]: ...
-    @property
-    def states(self) -> Sequence[PlannedState]: ...
-    @property
-    def dedups(self) -> Sequence[PlannedDedup]: ...
-    @property
-    def from_partials(self) -> bool: ...
-
-
-def local_calls(calls: Sequence[PlannedCall], input_types: Sequence[SqlType]) -> list[LocalCall]:
+def local_calls(calls: Sequence[AggCall], input_types: Sequence[SqlType]) -> list[LocalCall]:
     """The calls of a LocalAgg."""
     return [
         LocalCall(value_state(call.function, tuple(input_types[k] for k in call.args), call.type), _value_input(call))
@@ -83,7 +30,7 @@ def local_calls(calls: Sequence[PlannedCall], input_types: Sequence[SqlType]) ->
 
 
 def state_calls(
-    plan: PlannedAggregation, group_key: Sequence[int], input_types: Sequence[SqlType]
+    plan: HashAgg | SimpleAgg, group_key: Sequence[int], input_types: Sequence[SqlType]
 ) -> Callable[[EpochTransaction], list[Call]]:
     """The calls of a HashAgg or a SimpleAgg, given the epoch's transaction."""
     makers = [_state_call(call, state, plan.from_partials) for call, state in zip(plan.calls, plan.states, strict=True)]
@@ -104,7 +51,7 @@ def state_calls(
 
 @dataclass(frozen=True, slots=True)
 class _ValueCallMaker:
-    plan: PlannedState
+    plan: AggState
     state: ValueState
     input: ValueInput | PartialInput
 
@@ -114,8 +61,8 @@ class _ValueCallMaker:
 
 @dataclass(frozen=True, slots=True)
 class _MaterializedInputMaker:
-    plan: PlannedState
-    call: PlannedCall
+    plan: AggState
+    call: AggCall
 
     def __call__(self, transaction: EpochTransaction) -> Call:
         arguments = self.plan.arguments
@@ -133,15 +80,15 @@ class _MaterializedInputMaker:
 
 @dataclass(frozen=True, slots=True)
 class _UserStateMaker:
-    plan: PlannedState
-    call: PlannedCall
+    plan: AggState
+    call: AggCall
 
     def __call__(self, transaction: EpochTransaction) -> Call:
         table = transaction.state_table(self.plan.table)
         return UserStateCall(self.call.definition, self.call.args, _own_filter(self.call), table)
 
 
-def _state_call(call: PlannedCall, state: PlannedState, from_partials: bool) -> Callable[[EpochTransaction], Call]:
+def _state_call(call: AggCall, state: AggState, from_partials: bool) -> Callable[[EpochTransaction], Call]:
     if state.materialized_input:
         return _MaterializedInputMaker(state, call)
     if call.definition:
@@ -150,10 +97,10 @@ def _state_call(call: PlannedCall, state: PlannedState, from_partials: bool) -> 
     return _ValueCallMaker(state, kept, PartialInput(call.args) if from_partials else _value_input(call))
 
 
-def _value_input(call: PlannedCall) -> ValueInput:
+def _value_input(call: AggCall) -> ValueInput:
     return ValueInput(call.args, _own_filter(call))
 
 
-def _own_filter(call: PlannedCall) -> int | None:
+def _own_filter(call: AggCall) -> int | None:
     """A distinct call's rows have been filtered before they were counted."""
     return None if call.distinct else call.filter

@@ -8,17 +8,16 @@ import pyarrow as pa
 
 from risingpy.executors.as_of_join import AsOfJoinExecutor
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.hash_join import HashJoinExecutor
 from risingpy.executors.join.changes import JoinSides
 from risingpy.executors.join.output import JoinShape, Shows
 from risingpy.executors.join.side import SideLayout
 from risingpy.executors.temporal_join import TemporalJoinExecutor
-from risingpy.optimizer.logical import JoinKind, Schema
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.plan_joins import AsOfJoin, HashJoin, JoinSide, TemporalJoin
-from risingpy.optimizer.rewrite import columns_read, remapped
-from risingpy.optimizer.stream_temporal_join import memo_columns
+from risingpy.plan.expression_trees import columns_read, remapped
+from risingpy.plan.expressions import Expr
+from risingpy.plan.joins import AsOfJoin, HashJoin, JoinSide, TemporalJoin, memo_columns
+from risingpy.plan.logical import JoinKind, Schema
+from risingpy.plan.operators import StreamPlan
 from risingpy.storage.shard_store import EpochTransaction
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import TableSchema

@@ -11,9 +11,9 @@ from risingpy.executors.operator_tree import Operator
 from risingpy.executors.over_window import OverWindowExecutor
 from risingpy.executors.top_n import TopNExecutor, Window
 from risingpy.executors.window_functions import WindowFunctions
-from risingpy.optimizer.plan import Materialize
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
-from risingpy.optimizer.state_tables import ordered_rows
+from risingpy.plan.operators import Materialize
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.state_tables import ordered_rows
 from risingpy.storage.state_table import StateTable
 
 

@@ -16,11 +16,11 @@ from risingpy.executors.operator_tree import Executor, FragmentEpoch, Operator
 from risingpy.executors.passed_rows import PassedRowsSweep
 from risingpy.executors.watermark_bound import Bound, watermark_value
 from risingpy.executors.watermark_filter import WatermarkFilterExecutor
-from risingpy.optimizer.plan import EowcSort, StreamPlan, WatermarkFilter
-from risingpy.optimizer.plan_aggregates import HashAgg
-from risingpy.optimizer.plan_joins import HashJoin, JoinSide
-from risingpy.optimizer.state_tables import state_tables
-from risingpy.optimizer.watermarks import cleaning_watermark, emitting_watermark
+from risingpy.plan.aggregates import HashAgg
+from risingpy.plan.joins import HashJoin, JoinSide
+from risingpy.plan.operators import EowcSort, StreamPlan, WatermarkFilter
+from risingpy.plan.state_tables import state_tables
+from risingpy.plan.watermark_use import cleaning_watermark, emitting_watermark
 from risingpy.storage.table_schema import vnodes_of_shard
 
 # Per state table and shard: a watermark may pass a whole day of rows at once. Some 100 ms.

@@ -18,9 +18,9 @@ from risingpy.executors.epoch_descriptor import EpochDescriptor, SplitRange, gra
 from risingpy.executors.expression.stored_casts import cast_stored
 from risingpy.executors.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
-from risingpy.optimizer.catalog import Relation
-from risingpy.optimizer.graph import StreamGraph
-from risingpy.optimizer.graph_codec import decode_graph
+from risingpy.plan.catalog import Relation
+from risingpy.plan.graph import StreamGraph
+from risingpy.plan.graph_codec import decode_graph
 from risingpy.storage.log_reader import LogReader
 from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.write_ahead_log import log_directory

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import consolidated
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.nodes import Expr, InputRef
+from risingpy.plan.expressions import Expr, InputRef
 from risingpy.types import SqlType
 
 

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import columns_of, consolidated, make_chunk, ops_of
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import DOUBLE, SqlType, TypeKind
 
 _SERIES = ("generate_series", "range")

@@ -29,9 +29,9 @@ from risingpy.executors.exchange import (
 )
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.executors.shard_threads import OnShards
-from risingpy.optimizer.graph import ExchangeSource, Fragment, StreamGraph
-from risingpy.optimizer.plan import Materialize
-from risingpy.optimizer.plan_properties import DistributionKind
+from risingpy.plan.graph import ExchangeSource, Fragment, StreamGraph
+from risingpy.plan.operators import Materialize
+from risingpy.plan.properties import DistributionKind
 from risingpy.storage.shard_store import EpochTransaction, ShardStore
 
 Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC

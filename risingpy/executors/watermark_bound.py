@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -12,21 +11,11 @@ import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.executors.operator_tree import FragmentEpoch
+from risingpy.plan.expressions import InputRef
+from risingpy.plan.properties import WatermarkBound
 from risingpy.storage.column_buffers import whole
 from risingpy.types import SqlType
-
-
-class PlannedBound(Protocol):
-    """The planner's WatermarkBound."""
-
-    @property
-    def watermark_id(self) -> int: ...
-    @property
-    def expression(self) -> Expr: ...
-    @property
-    def type(self) -> SqlType: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +27,7 @@ class _Part:
     evaluator: Evaluator | None
 
     @classmethod
-    def of(cls, bound: PlannedBound) -> _Part:
+    def of(cls, bound: WatermarkBound) -> _Part:
         plain = isinstance(bound.expression, InputRef)
         return cls(bound.watermark_id, bound.type, None if plain else Evaluator(None, (bound.expression,)))
 
@@ -53,7 +42,7 @@ class _Part:
 class Bound:
     """A column's bound: the least of what several watermarks say. It is computed when one of them has moved."""
 
-    def __init__(self, bounds: Sequence[PlannedBound]) -> None:
+    def __init__(self, bounds: Sequence[WatermarkBound]) -> None:
         self._parts = [_Part.of(bound) for bound in bounds]
         self._last: tuple[list[int], pa.Array | None] = ([], None)
 

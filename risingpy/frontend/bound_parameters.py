@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Expr, Literal, Parameter
 from risingpy.frontend.prepared import Parameters
-from risingpy.optimizer.logical import Filter, LogicalPlan
-from risingpy.optimizer.rewrite import map_expressions, rewrite_plan, transform
+from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.optimizer.rules.constant_folding import fold
 from risingpy.optimizer.rules.long_lists import long_lists
+from risingpy.plan.expression_trees import transform
+from risingpy.plan.expressions import Expr, Literal, Parameter
+from risingpy.plan.logical import Filter, LogicalPlan
 
 
 def with_parameters(plan: LogicalPlan, values: Parameters) -> LogicalPlan:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import InputRef, Literal
 from risingpy.frontend.key_lookup import KeyLookup, find_key_lookups
-from risingpy.optimizer.catalog import Catalog
-from risingpy.optimizer.logical import Filter, LogicalPlan, Project, Scan, Schema
-from risingpy.optimizer.rewrite import conjuncts
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.expression_trees import conjuncts
+from risingpy.plan.expressions import InputRef, Literal
+from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan, Schema
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.storage_table import StorageTable
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.frontend.key_lookup import KeyLookup, filters_on_scans, find_key_lookups
-from risingpy.optimizer.catalog import Catalog, JobStatus, Relation, RelationKind
-from risingpy.optimizer.logical import Field, Filter, LogicalPlan, Project, Scan
-from risingpy.optimizer.rewrite import columns_read, remapped, rewrite_plan, transform
+from risingpy.optimizer.rewrite import rewrite_plan
 from risingpy.optimizer.stream_index import FIRST_EXPRESSION_ID
+from risingpy.plan.catalog import Catalog, JobStatus, Relation, RelationKind
+from risingpy.plan.expression_trees import columns_read, remapped, transform
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.logical import Field, Filter, LogicalPlan, Project, Scan
 
 _last: list[tuple[Catalog, dict[int, list[Relation]]]] = []  # of the catalog asked for last
 

@@ -8,11 +8,12 @@ from decimal import Context, Decimal
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
-from risingpy.optimizer.catalog import Catalog, Relation
 from risingpy.optimizer.expression_text import expression_text
-from risingpy.optimizer.logical import Filter, LogicalPlan, Scan
-from risingpy.optimizer.rewrite import conjuncts, plan_inputs
+from risingpy.optimizer.rewrite import plan_inputs
+from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.expression_trees import conjuncts
+from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
+from risingpy.plan.logical import Filter, LogicalPlan, Scan
 from risingpy.storage.storage_table import StorageTable
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import BYTEA, MAX_PRECISION, NUMERIC, SqlType, TypeKind

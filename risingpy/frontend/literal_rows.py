@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal
-from risingpy.optimizer.logical import LogicalPlan, Project, Schema, Values
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import LogicalPlan, Project, Schema, Values
 
 
 def literal_rows(plan: LogicalPlan) -> pa.Table | None:

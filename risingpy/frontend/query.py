@@ -22,7 +22,6 @@ from risingpy.executors.expression.duckdb_failures import (
     ended_by_limits,
 )
 from risingpy.executors.expression.duckdb_sql import Selected
-from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.query_engines import Lease, QueryEngines
 from risingpy.executors.expression.sql_text import intervals_apart
 from risingpy.executors.statement_limits import StatementLimits, working_for
@@ -36,9 +35,10 @@ from risingpy.frontend.rows_behind_index import rows_behind
 from risingpy.frontend.transaction import Transaction, overlaid
 from risingpy.meta.database import Snapshot
 from risingpy.optimizer.batch import to_duckdb_sql
-from risingpy.optimizer.catalog import Relation, RelationKind
-from risingpy.optimizer.logical import LogicalPlan, Scan, Schema
 from risingpy.optimizer.rewrite import plan_inputs
+from risingpy.plan.catalog import Relation, RelationKind
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import LogicalPlan, Scan, Schema
 from risingpy.storage.storage_table import StorageTable
 
 ROWS_PER_BATCH = 65_536

@@ -14,7 +14,7 @@ from risingpy.frontend.binder.trees import begin_of, name_of
 from risingpy.frontend.parser import parse_query
 from risingpy.frontend.parser.tokenize import end_of_name
 from risingpy.frontend.table_definition import quoted
-from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Relation
+from risingpy.plan.catalog import DEFAULT_SCHEMA, Relation
 
 
 def with_renamed_relation(reader: Relation, old: Relation, new: Relation) -> Relation:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from risingpy.frontend.key_lookup import KeyLookup
-from risingpy.optimizer.catalog import Relation
+from risingpy.plan.catalog import Relation
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.storage_table import StorageTable
 

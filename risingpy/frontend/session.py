@@ -21,7 +21,6 @@ from risingpy.errors import (
     StatementTooComplex,
     UndefinedObject,
 )
-from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.statement_limits import StatementLimits
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, split_statements
@@ -39,7 +38,8 @@ from risingpy.frontend.wire.session_protocol import CopyIn, Notice, Prepared, Re
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.database import Database, Snapshot
 from risingpy.meta.table_locks import LockMode
-from risingpy.optimizer.logical import LogicalPlan, Schema
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.types import UNKNOWN, SqlType
 from risingpy.types.oids import type_by_oid
 

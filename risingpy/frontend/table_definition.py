@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from risingpy.frontend.parser.keywords import RESERVED
-from risingpy.optimizer.catalog import DEFAULT_SCHEMA, ColumnDesc, Identity, Relation
-from risingpy.optimizer.plan import ConflictBehavior
+from risingpy.plan.catalog import DEFAULT_SCHEMA, ColumnDesc, Identity, Relation
+from risingpy.plan.operators import ConflictBehavior
 
 _ON_CONFLICT = {ConflictBehavior.IGNORE: "DO NOTHING", ConflictBehavior.FILL: "DO UPDATE IF NOT NULL"}
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")

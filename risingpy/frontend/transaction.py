@@ -20,8 +20,8 @@ from risingpy.executors.conflicts import ConflictRule, standing_rows
 from risingpy.meta.database import Database
 from risingpy.meta.dml_log import TableChange
 from risingpy.meta.table_locks import HeldTable, LockMode
-from risingpy.optimizer.catalog import Relation
-from risingpy.optimizer.plan import ConflictBehavior
+from risingpy.plan.catalog import Relation
+from risingpy.plan.operators import ConflictBehavior
 from risingpy.storage.group_keys import group_rows
 from risingpy.storage.key_encoding import compute_vnodes, encode_keys
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.errors import SqlError
-from risingpy.optimizer.catalog import Relation
-from risingpy.optimizer.logical import Field, Scan
+from risingpy.plan.catalog import Relation
+from risingpy.plan.logical import Field, Scan
 from risingpy.storage.group_keys import group_rows
 from risingpy.storage.key_encoding import compute_vnodes, encode_keys
 from risingpy.types.forms import format_text

@@ -14,9 +14,9 @@ from risingpy.executors.expression.functions.identities import place_of
 from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.dml_log import TableChange
-from risingpy.optimizer.catalog import Relation
-from risingpy.optimizer.logical import Field
-from risingpy.optimizer.rewrite import remapped
+from risingpy.plan.catalog import Relation
+from risingpy.plan.expression_trees import remapped
+from risingpy.plan.logical import Field
 from risingpy.storage.log_spill import Spill
 from risingpy.types.forms import format_text
 

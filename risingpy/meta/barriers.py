@@ -28,7 +28,7 @@ from risingpy.meta.source_offsets import SourceOffsets
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore
 from risingpy.meta.work_since_start import WorkSinceStart
-from risingpy.optimizer.graph_codec import encode_graph
+from risingpy.plan.graph_codec import encode_graph
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.fault_points import reach
 from risingpy.storage.state_store import StateStore

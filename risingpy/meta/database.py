@@ -31,7 +31,7 @@ from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import RowIds
 from risingpy.meta.system_parameters import shown_parameters
 from risingpy.meta.table_locks import LockMode, TableLocks
-from risingpy.optimizer.catalog import Catalog, JobStatus, Relation
+from risingpy.plan.catalog import Catalog, JobStatus, Relation
 from risingpy.storage.log_spill import Spill
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.write_ahead_log import log_directory

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
-from risingpy.optimizer.catalog import Catalog, JobStatus
+from risingpy.plan.catalog import Catalog, JobStatus
 from risingpy.storage.log_segment import LogRecord
 from risingpy.storage.log_spill import Spill
 from risingpy.storage.write_ahead_log import WriteAheadLog

@@ -9,7 +9,7 @@ from risingpy.meta.epoch_runner import EpochReport, with_reached
 from risingpy.meta.next_epoch import NextEpoch, creating
 from risingpy.meta.state import CommittedEpoch, MetaState
 from risingpy.meta.state_store import with_status
-from risingpy.optimizer.catalog import JobStatus
+from risingpy.plan.catalog import JobStatus
 
 
 def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaState:

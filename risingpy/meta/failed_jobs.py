@@ -9,7 +9,7 @@ from risingpy.errors import SqlError
 from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import with_status, without_job, without_relation
-from risingpy.optimizer.catalog import JobStatus, Relation
+from risingpy.plan.catalog import JobStatus, Relation
 
 
 def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState, Mapping[int, SqlError]]:

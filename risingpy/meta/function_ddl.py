@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from risingpy.errors import DependentObjectsStillExist, SqlError, UndefinedFunction, UndefinedObject
 from risingpy.meta.ddl import DropTarget, drop_relations
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.optimizer.catalog import FunctionDesc, FunctionKind
+from risingpy.plan.catalog import FunctionDesc, FunctionKind
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

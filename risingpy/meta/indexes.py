@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from risingpy.meta.ddl import check_new_name, check_unchanged, with_job
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.optimizer.catalog import IndexDefinition, JobStatus, Relation, RelationKind
 from risingpy.optimizer.fragments import cut
-from risingpy.optimizer.graph import Job
 from risingpy.optimizer.stream_index import plan_index
+from risingpy.plan.catalog import IndexDefinition, JobStatus, Relation, RelationKind
+from risingpy.plan.graph import Job
 
 
 @dataclass(frozen=True, slots=True)

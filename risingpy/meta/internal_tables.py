@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from risingpy.meta.state import MetaState
-from risingpy.optimizer.catalog import ColumnDesc, Relation, RelationKind
+from risingpy.plan.catalog import ColumnDesc, Relation, RelationKind
 from risingpy.storage.table_schema import TableSchema
 
 

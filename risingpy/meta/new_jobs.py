@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from risingpy.meta import ddl
 from risingpy.meta.barriers import BarrierLoop
 from risingpy.meta.state import MetaState
-from risingpy.optimizer.catalog import JobStatus
+from risingpy.plan.catalog import JobStatus
 
 GONE_SECONDS = 0.5  # how long a cancelled CREATE waits until what it began is gone
 

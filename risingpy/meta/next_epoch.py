@@ -10,7 +10,7 @@ from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_shape import EpochShape
 from risingpy.meta.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import MetaState
-from risingpy.optimizer.catalog import JobStatus, Relation
+from risingpy.plan.catalog import JobStatus, Relation
 
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
 

@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.nodes import Expr
 from risingpy.meta.epochs import milliseconds
-from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.graph import Job
 from risingpy.optimizer.now import QUARTER_MILLISECONDS, over_now
-from risingpy.optimizer.plan_joins import DynamicFilter
+from risingpy.plan.expressions import Expr
+from risingpy.plan.graph import Job
+from risingpy.plan.joins import DynamicFilter
+from risingpy.plan.traversal import nodes_of_fragment
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.storage_table import StorageTable
 

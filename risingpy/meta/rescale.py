@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from risingpy.executors.expression.stored_casts import cast_stored
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
-from risingpy.optimizer.fragments import nodes_of_fragment
 from risingpy.optimizer.nested_loop_join import side_that_is_everywhere
-from risingpy.optimizer.plan import StreamPlan, TableScan
-from risingpy.optimizer.plan_joins import DynamicFilter, HashJoin
+from risingpy.plan.joins import DynamicFilter, HashJoin
+from risingpy.plan.operators import StreamPlan, TableScan
+from risingpy.plan.traversal import nodes_of_fragment
 from risingpy.storage.mem_table import WriteBatch
 from risingpy.storage.meta_store import MetaStore
 from risingpy.storage.shard_store import ShardStore, shard_directory, shards_directory

@@ -12,10 +12,10 @@ from risingpy.connectors.file_source import FileSourceOptions, count_rows, list_
 from risingpy.errors import IoError
 from risingpy.executors.epoch_descriptor import SplitRange
 from risingpy.meta.state import MetaState
-from risingpy.optimizer.catalog import RelationKind
-from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.graph import Job
-from risingpy.optimizer.plan import Source
+from risingpy.plan.catalog import RelationKind
+from risingpy.plan.graph import Job
+from risingpy.plan.operators import Source
+from risingpy.plan.traversal import nodes_of_fragment
 
 POLL_SECONDS = 0.05  # how often directories are looked at while a view reads a source
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from risingpy.optimizer.catalog import Catalog, RelationKind
-from risingpy.optimizer.graph import Job, StreamGraph
+from risingpy.plan.catalog import Catalog, RelationKind
+from risingpy.plan.graph import Job, StreamGraph
 
 FIRST_USER_ID = 16384  # as PostgreSQL: lower ids are the system's own
 OLD_SNAPSHOT_SECONDS = 3 * 3600.0  # what RisingWave allows a pinned version

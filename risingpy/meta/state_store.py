@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from risingpy.meta.state import OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState
-from risingpy.optimizer.catalog import Catalog, FunctionDesc, JobStatus, Relation
-from risingpy.optimizer.graph import Job
-from risingpy.optimizer.plan_codec import decode, encode
+from risingpy.plan.catalog import Catalog, FunctionDesc, JobStatus, Relation
+from risingpy.plan.codec import decode, encode
+from risingpy.plan.graph import Job
 from risingpy.storage.meta_store import MetaStore, MetaTransaction
 
 

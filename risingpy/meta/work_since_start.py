@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
-from risingpy.optimizer.graph import StreamGraph
+from risingpy.plan.graph import StreamGraph
 
 
 class WorkSinceStart:

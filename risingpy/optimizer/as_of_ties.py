@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.optimizer.join_condition import equi_key, inequality
-from risingpy.optimizer.logical import Join, SortKey
-from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, shifted
+from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, shifted
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.logical import Join, SortKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ from typing import assert_never
 
 from risingpy.errors import FeatureNotSupported, InternalError, SqlError
 from risingpy.executors.expression.duckdb_sql import Selected, compile_expression
-from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.window_sql import window_sql
 from risingpy.optimizer.as_of_ties import ties_decided
 from risingpy.optimizer.batch_aggregates import aggregate_sql
 from risingpy.optimizer.batch_series import has_series, series_sql
 from risingpy.optimizer.guarded_conjuncts import guarded_conjuncts
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.rewrite import is_volatile
+from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.logical import (
     Aggregate,
     Apply,
     ChangeLog,
@@ -43,7 +44,6 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.rewrite import is_volatile
 
 ScanName = Callable[[Scan], str]
 

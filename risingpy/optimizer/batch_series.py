@@ -20,9 +20,9 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.sql_text import own_call, quoted, raised
-from risingpy.optimizer.logical import ProjectSet
+from risingpy.plan.expressions import Call, Expr, Literal
+from risingpy.plan.logical import ProjectSet
 from risingpy.types import BIGINT, TypeKind
 
 _FAN_OUT = 1024

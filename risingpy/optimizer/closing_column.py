@@ -13,13 +13,14 @@ from dataclasses import replace
 from itertools import count
 
 from risingpy.errors import Check, unchecked
-from risingpy.optimizer.catalog import Catalog
-from risingpy.optimizer.logical import Filter, Join, JoinKind, LogicalPlan, Project, Sort
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.rewrite import column_references, remapped
+from risingpy.optimizer.rewrite import column_references
 from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.stream_planner import plan_query
 from risingpy.optimizer.stream_window_close import is_closed
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.expression_trees import remapped
+from risingpy.plan.logical import Filter, Join, JoinKind, LogicalPlan, Project, Sort
+from risingpy.plan.operators import StreamPlan
 
 _SEMI = frozenset({JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
 

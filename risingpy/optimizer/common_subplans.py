@@ -9,17 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from risingpy.optimizer.logical import (
-    Aggregate,
-    Join,
-    Limit,
-    LogicalPlan,
-    OverWindow,
-    Recursion,
-    TopN,
-    Values,
-)
 from risingpy.optimizer.rewrite import plan_inputs, with_inputs
+from risingpy.plan.logical import Aggregate, Join, Limit, LogicalPlan, OverWindow, Recursion, TopN, Values
 
 _STATEFUL = (Aggregate, Join, TopN, OverWindow, Limit)
 _ANY = Values((), ())  # stands for an input that has a number

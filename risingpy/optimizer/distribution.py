@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import assert_never
 
-from risingpy.executors.expression.nodes import InputRef
-from risingpy.optimizer.logical import JoinKind
-from risingpy.optimizer.plan import (
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.expressions import InputRef
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.logical import JoinKind
+from risingpy.plan.operators import (
     ChangeLog,
     Dml,
     EowcSort,
@@ -26,10 +28,8 @@ from risingpy.optimizer.plan import (
     Values,
     WatermarkFilter,
 )
-from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
-from risingpy.optimizer.plan_properties import ColumnIndex, Distribution, DistributionKind
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import ColumnIndex, Distribution, DistributionKind
 
 SINGLE = Distribution(DistributionKind.SINGLE)
 BROADCAST = Distribution(DistributionKind.BROADCAST)

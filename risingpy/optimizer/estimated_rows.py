@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from risingpy.optimizer.logical import JoinKind
-from risingpy.optimizer.plan import (
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.logical import JoinKind
+from risingpy.plan.operators import (
     ChangeLog,
     Dml,
     EowcSort,
@@ -29,9 +31,7 @@ from risingpy.optimizer.plan import (
     Values,
     WatermarkFilter,
 )
-from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
 
 TableRows = Callable[[int], int]  # how many rows the table with this id has
 

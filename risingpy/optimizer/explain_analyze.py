@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.optimizer.explain_stream import operator_node
 from risingpy.optimizer.explain_tree import ExplainFormat, ExplainNode, render
-from risingpy.optimizer.fragments import children
-from risingpy.optimizer.graph import Fragment, Job
-from risingpy.optimizer.plan import Exchange, Filter, Project, Share, StreamPlan
-from risingpy.optimizer.state_tables import state_tables
+from risingpy.plan.graph import Fragment, Job
+from risingpy.plan.operators import Exchange, Filter, Project, Share, StreamPlan
+from risingpy.plan.state_tables import state_tables
+from risingpy.plan.traversal import children
 from risingpy.storage.table_statistics import TableStatistics
 
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
-from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.explain_tree import (
     ExplainFormat,
     ExplainNode,
@@ -21,7 +20,10 @@ from risingpy.optimizer.explain_tree import (
 )
 from risingpy.optimizer.explain_window import sort_texts, window_call_text, window_fields
 from risingpy.optimizer.expression_text import expression_text
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.once_per_operator import OncePerOperator
+from risingpy.optimizer.rewrite import plan_inputs, subqueries_of
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import (
     Aggregate,
     Apply,
     ChangeLog,
@@ -42,8 +44,6 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.once_per_operator import OncePerOperator
-from risingpy.optimizer.rewrite import plan_inputs, subqueries_of
 
 # By `id` of a Scan that reads a part of its table only: the conditions on the leading key columns.
 ScanRanges: TypeAlias = Mapping[int, list[str]]

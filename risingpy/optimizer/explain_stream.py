@@ -20,10 +20,11 @@ from risingpy.optimizer.explain_tree import (
 )
 from risingpy.optimizer.explain_window import sort_texts, window_call_text, window_fields
 from risingpy.optimizer.expression_text import expression_text
-from risingpy.optimizer.fragments import children
-from risingpy.optimizer.graph import Fragment, Job
-from risingpy.optimizer.logical import JoinKind, Schema
-from risingpy.optimizer.plan import (
+from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.graph import Fragment, Job
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, JoinSide, TemporalJoin
+from risingpy.plan.logical import JoinKind, Schema
+from risingpy.plan.operators import (
     ChangeLog,
     Dml,
     EowcSort,
@@ -42,11 +43,10 @@ from risingpy.optimizer.plan import (
     Values,
     WatermarkFilter,
 )
-from risingpy.optimizer.plan_aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, JoinSide, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
-from risingpy.optimizer.plan_properties import Distribution, DistributionKind
-from risingpy.optimizer.watermarks import cleaning_watermark
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import Distribution, DistributionKind
+from risingpy.plan.traversal import children
+from risingpy.plan.watermark_use import cleaning_watermark
 from risingpy.storage.table_schema import TableSchema
 
 

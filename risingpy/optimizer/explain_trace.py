@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from risingpy.optimizer.explain_query import explain_logical
-from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.rules import steps
+from risingpy.plan.logical import LogicalPlan
 
 
 def explain_trace(plan: LogicalPlan, *, for_stream: bool) -> Iterator[str]:

@@ -18,7 +18,7 @@ from enum import Enum
 from itertools import count
 
 from risingpy.executors.python.definition import definition_of
-from risingpy.optimizer.logical import AggCall, Schema
+from risingpy.plan.logical import AggCall, Schema
 
 FieldValue = str | list[str]
 # Of a column's name: a computed column is named as its expression reads, and that has the names of the columns it

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.executors.expression.window_calls import DEFAULT_FRAME, Frame, FrameBound, FrameExclusion, WindowCall
 from risingpy.optimizer.explain_tree import FieldValue, order_text
 from risingpy.optimizer.expression_text import expression_text
-from risingpy.optimizer.logical import SortKey
+from risingpy.plan.logical import SortKey
+from risingpy.plan.window_calls import DEFAULT_FRAME, Frame, FrameBound, FrameExclusion, WindowCall
 
 
 def window_fields(

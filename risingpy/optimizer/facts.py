@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.once_per_operator import OncePerOperator
+from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
+from risingpy.plan.logical import (
     Aggregate,
     Apply,
     ChangeLog,
@@ -26,7 +27,6 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.once_per_operator import OncePerOperator
 
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "like", "ilike", "not_like", "not_ilike"})

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from risingpy.executors.expression.nodes import InputRef
-from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan import Project, StreamPlan
-from risingpy.optimizer.plan_ordered import TopN
-from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.projection import select_columns
-from risingpy.optimizer.watermarks import cleaning_watermark
+from risingpy.plan.expressions import InputRef
+from risingpy.plan.logical import SortKey
+from risingpy.plan.operators import Project, StreamPlan
+from risingpy.plan.ordered import TopN
+from risingpy.plan.properties import ColumnIndex
+from risingpy.plan.watermark_use import cleaning_watermark
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,37 +8,22 @@ stage: rows do not move.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import assert_never
 
-from risingpy.optimizer.graph import ExchangeSource, Fragment, Job, StreamGraph
-from risingpy.optimizer.plan import (
-    ChangeLog,
-    Dml,
-    EowcSort,
+from risingpy.optimizer.stream import StreamJobPlan
+from risingpy.plan.graph import ExchangeSource, Fragment, Job, StreamGraph
+from risingpy.plan.joins import TemporalJoin
+from risingpy.plan.operators import (
     Exchange,
-    Expand,
-    Filter,
     Materialize,
-    Now,
-    Project,
-    ProjectSet,
     Share,
-    Source,
     StreamPlan,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
-from risingpy.optimizer.state_tables import state_tables
-from risingpy.optimizer.stream import StreamJobPlan
-from risingpy.optimizer.watermarks import awaited
-from risingpy.storage.table_schema import TableSchema
+from risingpy.plan.traversal import all_state_tables, nodes_of_fragment
+from risingpy.plan.watermark_use import awaited
 
 
 def cut(job_id: int, planned: StreamJobPlan, graph: StreamGraph, allocate: Callable[[], int]) -> Job:
@@ -55,53 +40,6 @@ def cut(job_id: int, planned: StreamJobPlan, graph: StreamGraph, allocate: Calla
         watermarks=tuple(node.watermark_id for node in every if isinstance(node, WatermarkFilter)),
         awaits=tuple(sorted({each for node in every for each in awaited(node)})),
     )
-
-
-def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
-    """The inputs of an operator, left to right."""
-    match plan:
-        case TableScan() | Dml() | Source() | Values() | Now():
-            return ()
-        case WatermarkFilter() | EowcSort() | Filter() | Project() | ProjectSet():
-            return (plan.input,)
-        case LocalAgg() | HashAgg() | SimpleAgg():
-            return (plan.input,)
-        case LocalTopN():
-            return (plan.input,)
-        case TopN() | Dedup() | OverWindow() | ChangeLog() | Expand() | TemporalJoin() | Exchange() | Share():
-            return (plan.input,)
-        case Materialize():
-            return (plan.input,)
-        case HashJoin() | AsOfJoin() | DynamicFilter():
-            return (plan.left, plan.right)
-        case Union():
-            return plan.inputs
-        case _:
-            assert_never(plan)
-
-
-def nodes_of_fragment(root: StreamPlan) -> Iterator[StreamPlan]:
-    """Depth first, left to right; the Exchange and Share leaves included, and nothing below them."""
-    rest = [root]
-    while rest:
-        node = rest.pop()
-        yield node
-        if node is root or not isinstance(node, Exchange | Share):
-            rest += reversed(children(node))
-
-
-def all_state_tables(root: StreamPlan) -> Iterator[TableSchema]:
-    """Every table that a job keeps, the relation's first, through all fragments."""
-    shared: set[int] = set()
-    rest = [root]
-    while rest:
-        node = rest.pop()
-        if isinstance(node, Share):
-            if node.number in shared:
-                continue
-            shared.add(node.number)
-        yield from state_tables(node)
-        rest += reversed(children(node))
 
 
 def _materializing_stages(graph: StreamGraph) -> dict[int, int]:

@@ -7,8 +7,9 @@ Only what may fail is guarded, by the parts before it that do not; those stay as
 
 from __future__ import annotations
 
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, Literal
-from risingpy.optimizer.rewrite import conjunction, conjuncts, is_volatile, walk
+from risingpy.optimizer.rewrite import is_volatile
+from risingpy.plan.expression_trees import conjunction, conjuncts, walk
+from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
 from risingpy.types import BOOLEAN, TypeKind
 
 _MAY_FAIL = frozenset({"divide", "modulo", "div", "sqrt", "ln", "log10", "power", "sqrt_numeric", "ln_numeric"})

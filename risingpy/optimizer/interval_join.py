@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.join_condition import inequality
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.plan_joins import JoinSide, PassedRows
-from risingpy.optimizer.rewrite import conjuncts
 from risingpy.optimizer.watermarks import expression_bounds
+from risingpy.plan.expression_trees import conjuncts
+from risingpy.plan.expressions import Expr
+from risingpy.plan.joins import JoinSide, PassedRows
+from risingpy.plan.operators import StreamPlan
 
 
 def with_passed_rows(

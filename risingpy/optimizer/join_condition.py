@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
-from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, shifted
+from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, shifted
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.storage.column_buffers import physical
 from risingpy.types import BOOLEAN, DOUBLE, MAX_PRECISION, TIMESTAMP, SqlType, TypeKind
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
-from risingpy.executors.expression.window_calls import FRAMELESS, BoundKind, FrameUnits, WindowCall
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
+from risingpy.plan.window_calls import FRAMELESS, BoundKind, FrameUnits, WindowCall
 from risingpy.types import BIGINT, TIMESTAMP, VARCHAR, SqlType, TypeKind
 
 _LOOK_BACK = frozenset({"row_number", "rank", "dense_rank"})

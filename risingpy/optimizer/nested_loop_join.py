@@ -13,12 +13,12 @@ from dataclasses import replace
 
 from risingpy.optimizer.distribution import BROADCAST, brings_together
 from risingpy.optimizer.estimated_rows import RowEstimates
-from risingpy.optimizer.logical import JoinKind
-from risingpy.optimizer.plan import Exchange, StreamPlan
-from risingpy.optimizer.plan_joins import HashJoin
-from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.optimizer.properties import derived
 from risingpy.optimizer.stream_agg import exchange
+from risingpy.plan.joins import HashJoin
+from risingpy.plan.logical import JoinKind
+from risingpy.plan.operators import Exchange, StreamPlan
+from risingpy.plan.properties import DistributionKind
 
 _LEFT, _RIGHT = 0, 1
 _MAY_BE_EVERYWHERE = {  # the first one if both have as many rows

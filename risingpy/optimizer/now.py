@@ -15,9 +15,9 @@ from enum import Enum
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
-from risingpy.optimizer.plan import Now, Project, StreamPlan
-from risingpy.optimizer.rewrite import substituted, walk
+from risingpy.plan.expression_trees import substituted, walk
+from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
+from risingpy.plan.operators import Now, Project, StreamPlan
 from risingpy.types import INTERVAL, TIMESTAMPTZ, VARCHAR, TypeKind
 
 NOW = Call("now", (), TIMESTAMPTZ)

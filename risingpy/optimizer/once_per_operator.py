@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from risingpy.optimizer.logical import LogicalPlan
+from risingpy.plan.logical import LogicalPlan
 
 T = TypeVar("T")
 

@@ -5,21 +5,9 @@ PostgreSQL orders jsonb, by a rule that nobody wants; RisingWave refuses it in k
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from risingpy.errors import FeatureNotSupported
-from risingpy.optimizer.logical import Aggregate, LogicalPlan, Sort
 from risingpy.optimizer.rewrite import plan_inputs
-from risingpy.types import SqlType
-
-_HINT = "Cast it to varchar, or take the parts that you need."
-
-
-def refuse_unordered(types: Iterable[SqlType], where: str) -> None:
-    """Raises FeatureNotSupported if a type cannot stand in `where`."""
-    for type_ in types:
-        if not type_.is_orderable:
-            raise FeatureNotSupported(f"type {type_} in {where} is not supported", hint=_HINT)
+from risingpy.plan.key_types import refuse_unordered
+from risingpy.plan.logical import Aggregate, LogicalPlan, Sort
 
 
 def check_order(plan: LogicalPlan) -> None:

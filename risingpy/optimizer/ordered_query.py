@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from risingpy.executors.expression.nodes import InputRef
-from risingpy.optimizer import logical
-from risingpy.optimizer.logical import Field, SortKey
+from risingpy.plan import logical
+from risingpy.plan.expressions import InputRef
+from risingpy.plan.logical import Field, SortKey
 
 
 @dataclass(frozen=True, slots=True)

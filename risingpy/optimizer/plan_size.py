@@ -8,9 +8,9 @@ bound, and a hundred joins are not.
 from __future__ import annotations
 
 from risingpy.errors import StatementTooComplex
-from risingpy.optimizer.logical import Apply, Join, LogicalPlan, OverWindow, Union
 from risingpy.optimizer.once_per_operator import OncePerOperator
 from risingpy.optimizer.rewrite import plan_inputs, subqueries_of
+from risingpy.plan.logical import Apply, Join, LogicalPlan, OverWindow, Union
 
 MAX_OPERATORS = 5_000  # of a query, with all that its views read
 # A subquery becomes a join. What one of these costs grows with those below it: a view keeps the columns of each join,

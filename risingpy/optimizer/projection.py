@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.optimizer.explain_tree import column_names
 from risingpy.optimizer.expression_text import expression_text
-from risingpy.optimizer.logical import Field
-from risingpy.optimizer.plan import Project, StreamPlan
-from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import transform, walk
+from risingpy.plan.expression_trees import transform, walk
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import Field
+from risingpy.plan.operators import Project, StreamPlan
+from risingpy.plan.properties import ColumnIndex
 
 
 def references(plan: StreamPlan) -> list[InputRef]:

@@ -6,8 +6,12 @@ from dataclasses import replace
 from typing import TypeVar, assert_never
 
 from risingpy.optimizer.distribution import SOME_SHARD, distribution
-from risingpy.optimizer.logical import JoinKind, Schema
-from risingpy.optimizer.plan import (
+from risingpy.optimizer.stream_key import stream_key
+from risingpy.optimizer.watermarks import watermark_columns
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.logical import JoinKind, Schema
+from risingpy.plan.operators import (
     ChangeLog,
     ConflictBehavior,
     Dml,
@@ -27,12 +31,8 @@ from risingpy.optimizer.plan import (
     Values,
     WatermarkFilter,
 )
-from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
-from risingpy.optimizer.plan_properties import Properties
-from risingpy.optimizer.stream_key import stream_key
-from risingpy.optimizer.watermarks import watermark_columns
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import Properties
 
 Operator = TypeVar(
     "Operator",

@@ -12,12 +12,12 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast, get_args
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.optimizer import logical
-from risingpy.optimizer.catalog import Relation
-from risingpy.optimizer.graph import Job
-from risingpy.optimizer.logical import LogicalPlan
-from risingpy.optimizer.plan import Materialize, StreamPlan, TableScan
 from risingpy.optimizer.rewrite import plan_inputs, rewrite_plan
+from risingpy.plan import logical
+from risingpy.plan.catalog import Relation
+from risingpy.plan.graph import Job
+from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.operators import Materialize, StreamPlan, TableScan
 from risingpy.storage.table_schema import TableSchema
 
 _OPERATORS = cast("tuple[type[Any], ...]", get_args(StreamPlan))

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import assert_never, cast
 
 from risingpy.executors.expression.functions.python_functions import VOLATILE
-from risingpy.executors.expression.nodes import (
-    Call,
-    CorrelatedRef,
-    Expr,
-    InputRef,
-    Subquery,
-    operands,
-    with_operands,
-)
 from risingpy.executors.expression.volatile import NON_DETERMINISTIC
-from risingpy.executors.expression.window_calls import WindowCall
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.once_per_operator import OncePerOperator
+from risingpy.plan.expression_trees import remapped, transform, walk
+from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef, Subquery
+from risingpy.plan.logical import (
     Aggregate,
     Apply,
     ChangeLog,
@@ -38,8 +31,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.once_per_operator import OncePerOperator
-from risingpy.types import BOOLEAN
+from risingpy.plan.window_calls import WindowCall
 
 
 def column_references(plan: LogicalPlan) -> list[InputRef]:
@@ -47,82 +39,9 @@ def column_references(plan: LogicalPlan) -> list[InputRef]:
     return [InputRef(i, field.type) for i, field in enumerate(plan.schema)]
 
 
-def transform(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """Rewrites top-down: what `change` returns stands (None: go inside)."""
-    changed = change(expr)
-    if changed is not None:
-        return changed
-    parts = operands(expr)
-    rewritten = [transform(part, change) for part in parts]
-    if all(new is old for new, old in zip(rewritten, parts, strict=True)):
-        return expr
-    return with_operands(expr, rewritten)
-
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything inside it, outside in."""
-    rest = [expr]
-    while rest:
-        part = rest.pop()
-        yield part
-        rest += reversed(operands(part))
-
-
 def is_volatile(expr: Expr) -> bool:
     """Whether the expression may have another value each time."""
     return any(isinstance(part, Call) and part.function in VOLATILE | NON_DETERMINISTIC for part in walk(expr))
-
-
-def columns_read(expr: Expr) -> set[int]:
-    """The input columns that the expression reads."""
-    return {part.index for part in walk(expr) if isinstance(part, InputRef)}
-
-
-def shifted(expr: Expr, offset: int) -> Expr:
-    """The expression over an input in which `offset` columns have come before its own."""
-    return transform(expr, lambda e: InputRef(e.index + offset, e.type) if isinstance(e, InputRef) else None)
-
-
-def substituted(expr: Expr, columns: Sequence[Expr]) -> Expr:
-    """The expression with each input column replaced by the expression that computes it."""
-    return transform(expr, lambda e: columns[e.index] if isinstance(e, InputRef) else None)
-
-
-def remapped(expr: Expr, positions: dict[int, int]) -> Expr:
-    """The expression over an input whose columns have moved: old position → new position."""
-    return transform(expr, lambda e: InputRef(positions[e.index], e.type) if isinstance(e, InputRef) else None)
-
-
-def conjunction(parts: Sequence[Expr]) -> Expr | None:
-    """The AND of `parts` as a shallow tree: what walks it later recurses. None of nothing."""
-    return _balanced("and", parts)
-
-
-def disjunction(parts: Sequence[Expr]) -> Expr | None:
-    """The OR of `parts`. None of nothing."""
-    return _balanced("or", parts)
-
-
-def _balanced(function: str, parts: Sequence[Expr]) -> Expr | None:
-    if len(parts) <= 1:
-        return parts[0] if parts else None
-    middle = (len(parts) + 1) // 2
-    left, right = _balanced(function, parts[:middle]), _balanced(function, parts[middle:])
-    assert left is not None and right is not None
-    return Call(function, (left, right), BOOLEAN)
-
-
-def conjuncts(expr: Expr) -> list[Expr]:
-    """The parts of a conjunction."""
-    found: list[Expr] = []
-    rest = [expr]
-    while rest:
-        match rest.pop():
-            case Call("and", (left, right)):
-                rest += (right, left)
-            case part:
-                found.append(part)
-    return found
 
 
 def plan_inputs(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:

@@ -12,24 +12,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import Check, DuplicateColumn, unchecked
-from risingpy.optimizer import logical
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Watermark
 from risingpy.optimizer.common_subplans import common_subplans
 from risingpy.optimizer.distribution import brings_together, hash_by
 from risingpy.optimizer.estimated_rows import RowEstimates, TableRows, no_table_rows
 from risingpy.optimizer.first_rows import first_rows_of
-from risingpy.optimizer.logical import Field, Schema, SortKey
 from risingpy.optimizer.ordered_query import OrderedQuery, split_order
-from risingpy.optimizer.plan import ConflictBehavior, Dml, Materialize, StreamPlan
-from risingpy.optimizer.plan_properties import ColumnIndex, Properties, WatermarkColumn
 from risingpy.optimizer.projection import select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rules import optimize_for_stream
-from risingpy.optimizer.state_tables import relation_table
 from risingpy.optimizer.stream_agg import exchange
 from risingpy.optimizer.stream_planner import StreamPlanner
 from risingpy.optimizer.stream_scan import watermark_filter
 from risingpy.optimizer.stream_window_close import closed_rows
+from risingpy.plan import logical
+from risingpy.plan.catalog import Catalog, ColumnDesc, Watermark
+from risingpy.plan.logical import Field, Schema, SortKey
+from risingpy.plan.operators import ConflictBehavior, Dml, Materialize, StreamPlan
+from risingpy.plan.properties import ColumnIndex, Properties, WatermarkColumn
+from risingpy.plan.state_tables import relation_table
 from risingpy.storage.table_schema import KeyColumn, TableSchema
 
 

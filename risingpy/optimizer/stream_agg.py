@@ -15,22 +15,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.aggregate import REGRESSIONS, SPREADS, partial_types, state_types
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
+from risingpy.executors.aggregate import partial_types, state_types
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.executors.python.definition import definition_of
-from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import SINGLE, brings_together, hash_by
 from risingpy.optimizer.explain_tree import call_text, column_names
-from risingpy.optimizer.logical import PYTHON_AGGREGATE, AggCall, Field
-from risingpy.optimizer.plan import Exchange, StreamPlan
-from risingpy.optimizer.plan_aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.state_tables import dedup_state, materialized_input_state, value_state
 from risingpy.optimizer.stream_window_close import check_window_close
 from risingpy.optimizer.watermarks import watermarks_first
+from risingpy.plan import logical
+from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
+from risingpy.plan.logical import PYTHON_AGGREGATE, AggCall, Field
+from risingpy.plan.operators import Exchange, StreamPlan
+from risingpy.plan.properties import ColumnIndex
+from risingpy.plan.state_tables import dedup_state, materialized_input_state, value_state
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
 
 _VALUE_STATE = SPREADS | REGRESSIONS | {"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}

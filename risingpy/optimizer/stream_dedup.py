@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.optimizer.distribution import brings_together
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.plan_ordered import Dedup
-from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.projection import select_columns
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.state_tables import seen_values
 from risingpy.optimizer.stream_agg import exchange
 from risingpy.optimizer.watermarks import watermarks_first
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.ordered import Dedup
+from risingpy.plan.properties import ColumnIndex
+from risingpy.plan.state_tables import seen_values
 
 
 def plan_dedup(input: StreamPlan, key: tuple[ColumnIndex, ...], job: str, allocate: Callable[[], int]) -> StreamPlan:

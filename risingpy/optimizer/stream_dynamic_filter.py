@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from risingpy.executors.expression.nodes import Expr, InputRef
-from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.join_condition import inequality, split_condition
-from risingpy.optimizer.logical import Field, JoinKind, SortKey
 from risingpy.optimizer.nested_loop_join import to_every_shard
 from risingpy.optimizer.now import NOW, Motion, motion, over_now, reads_now
-from risingpy.optimizer.plan import Now, StreamPlan
-from risingpy.optimizer.plan_joins import DynamicFilter
 from risingpy.optimizer.projection import projected, select_columns, with_columns
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import transform
-from risingpy.optimizer.state_tables import bound_table, ordered_rows
 from risingpy.optimizer.stream_agg import exchange
-from risingpy.optimizer.stream_key import has_other_forms
+from risingpy.plan import logical
+from risingpy.plan.expression_trees import transform
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.joins import DynamicFilter
+from risingpy.plan.key_types import has_other_forms
+from risingpy.plan.logical import Field, JoinKind, SortKey
+from risingpy.plan.operators import Now, StreamPlan
+from risingpy.plan.state_tables import bound_table, ordered_rows
 from risingpy.types import TIMESTAMPTZ
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
 from risingpy.executors.expression.functions.python_functions import VOLATILE
-from risingpy.executors.expression.nodes import Call, Expr, Parameter
 from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.optimizer.now import NOW, is_time_word
-from risingpy.optimizer.rewrite import walk
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import Call, Expr, Parameter
 
 
 def check_expressions(expressions: Sequence[Expr]) -> None:

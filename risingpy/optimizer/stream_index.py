@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Expr, InputRef
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, IndexDefinition, Relation
 from risingpy.optimizer.distribution import hash_by
-from risingpy.optimizer.logical import Field, LogicalPlan, Project, Scan
-from risingpy.optimizer.plan import ConflictBehavior, Exchange, Materialize
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import columns_read, remapped
-from risingpy.optimizer.state_tables import relation_table
 from risingpy.optimizer.stream import StreamJobPlan
 from risingpy.optimizer.stream_planner import plan_query
+from risingpy.plan.catalog import Catalog, ColumnDesc, IndexDefinition, Relation
+from risingpy.plan.expression_trees import columns_read, remapped
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.logical import Field, LogicalPlan, Project, Scan
+from risingpy.plan.operators import ConflictBehavior, Exchange, Materialize
+from risingpy.plan.state_tables import relation_table
 from risingpy.storage.table_schema import KeyColumn
 
 # Ids of key columns that are expressions: they stand in the key only, so their size does not matter.

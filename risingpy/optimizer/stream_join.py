@@ -17,23 +17,23 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import Expr, Literal
-from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import hash_by
 from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.interval_join import with_passed_rows
 from risingpy.optimizer.join_condition import inequality, key_expressions, split_condition
-from risingpy.optimizer.logical import Field, JoinKind
 from risingpy.optimizer.nested_loop_join import met_without_key, notices_of
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.plan_joins import AsOfJoin, HashJoin, JoinSide
-from risingpy.optimizer.plan_properties import ColumnIndex, DistributionKind
 from risingpy.optimizer.projection import projected, references, select_columns, with_columns
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import remapped
-from risingpy.optimizer.state_tables import degree_table, join_table
 from risingpy.optimizer.stream_agg import exchange, plan_aggregate
-from risingpy.optimizer.stream_key import has_other_forms
+from risingpy.plan import logical
+from risingpy.plan.expression_trees import remapped
+from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.joins import AsOfJoin, HashJoin, JoinSide
+from risingpy.plan.key_types import has_other_forms
+from risingpy.plan.logical import Field, JoinKind
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.properties import ColumnIndex, DistributionKind
+from risingpy.plan.state_tables import degree_table, join_table
 from risingpy.types import INTEGER
 
 T = TypeVar("T")

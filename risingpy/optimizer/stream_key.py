@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from risingpy.executors.expression.nodes import Expr, InputRef
-from risingpy.optimizer.logical import JoinKind
-from risingpy.optimizer.plan import (
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.key_types import has_other_forms
+from risingpy.plan.logical import JoinKind
+from risingpy.plan.operators import (
     ChangeLog,
     Dml,
     EowcSort,
@@ -30,11 +33,8 @@ from risingpy.optimizer.plan import (
     Values,
     WatermarkFilter,
 )
-from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
-from risingpy.optimizer.plan_properties import ColumnIndex
-from risingpy.types import SqlType, TypeKind
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import ColumnIndex
 
 
 def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
@@ -139,11 +139,6 @@ def _not_equal_to(key: tuple[ColumnIndex, ...], join_key: tuple[ColumnIndex, ...
     """The columns of `key` that are no join keys, or may be written differently though they are equal."""
     schema = (*plan.left.properties.schema, *plan.right.properties.schema)
     return [i for i in key if i not in join_key or has_other_forms(schema[i].type)]
-
-
-def has_other_forms(type_: SqlType) -> bool:
-    """Whether equal values of the type may have different keys: `1 month` and `30 days`."""
-    return type_.kind is TypeKind.INTERVAL
 
 
 def _temporal_key(plan: TemporalJoin) -> tuple[ColumnIndex, ...]:

@@ -13,20 +13,13 @@ from dataclasses import replace
 
 from risingpy.errors import InvalidTableDefinition
 from risingpy.executors.expression.evaluate import evaluate_constants
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Parameter
-from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.executors.expression.window_sql import check_window_call
-from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.explain_tree import column_names
 from risingpy.optimizer.explain_window import window_call_text
-from risingpy.optimizer.logical import Field, SortKey
-from risingpy.optimizer.plan import Filter, StreamPlan
-from risingpy.optimizer.plan_ordered import OverWindow
 from risingpy.optimizer.projection import projected, references
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import map_window_call, walk
-from risingpy.optimizer.state_tables import ordered_rows
+from risingpy.optimizer.rewrite import map_window_call
 from risingpy.optimizer.stream_agg import exchange
 from risingpy.optimizer.stream_window_close import (
     awaited_calls,
@@ -35,6 +28,14 @@ from risingpy.optimizer.stream_window_close import (
     sorted_by_watermark,
 )
 from risingpy.optimizer.watermarks import watermarks_first
+from risingpy.plan import logical
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal, Parameter
+from risingpy.plan.logical import Field, SortKey
+from risingpy.plan.operators import Filter, StreamPlan
+from risingpy.plan.ordered import OverWindow
+from risingpy.plan.state_tables import ordered_rows
+from risingpy.plan.window_calls import WindowCall
 from risingpy.types import BOOLEAN
 
 

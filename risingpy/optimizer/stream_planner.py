@@ -12,16 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from risingpy.errors import Check, InternalError, unchecked
-from risingpy.executors.expression.nodes import InputRef, Literal
-from risingpy.optimizer import logical, plan
-from risingpy.optimizer.catalog import Catalog
 from risingpy.optimizer.estimated_rows import RowEstimates
-from risingpy.optimizer.logical import Field
-from risingpy.optimizer.plan import StreamPlan
 from risingpy.optimizer.projection import projected, select_columns
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.rules import optimize_for_stream
-from risingpy.optimizer.state_tables import marker_table
 from risingpy.optimizer.stream_agg import plan_aggregate
 from risingpy.optimizer.stream_dedup import plan_distinct
 from risingpy.optimizer.stream_dynamic_filter import is_time, plan_dynamic_filter, plan_time
@@ -32,6 +26,12 @@ from risingpy.optimizer.stream_scan import plan_scan
 from risingpy.optimizer.stream_temporal_join import plan_temporal_join
 from risingpy.optimizer.stream_top_n import TopRows, plan_top_n, row_count
 from risingpy.optimizer.stream_union import plan_union
+from risingpy.plan import logical, operators
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.expressions import InputRef, Literal
+from risingpy.plan.logical import Field
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.state_tables import marker_table
 from risingpy.types import BIGINT
 
 
@@ -62,7 +62,7 @@ class StreamPlanner:
     common: Mapping[int, int] = field(default_factory=dict)
     estimates: RowEstimates = field(default_factory=RowEstimates)
     check: Check = unchecked
-    shared: dict[int, plan.Share] = field(default_factory=dict)
+    shared: dict[int, operators.Share] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
@@ -73,7 +73,7 @@ class StreamPlanner:
             return self._planned(query)
         if number not in self.shared:
             input = self._planned(query)
-            self.shared[number] = derived(plan.Share(input, number, underived(input.properties.schema)))
+            self.shared[number] = derived(operators.Share(input, number, underived(input.properties.schema)))
         return self.shared[number]
 
     def _planned(self, query: logical.LogicalPlan) -> StreamPlan:
@@ -85,7 +85,7 @@ class StreamPlanner:
             case logical.Filter():
                 check_expressions([query.predicate])
                 input = self.stream(query.input)
-                return derived(plan.Filter(input, query.predicate, underived(input.properties.schema)))
+                return derived(operators.Filter(input, query.predicate, underived(input.properties.schema)))
             case logical.Project():
                 return self._project(query)
             case logical.ProjectSet():
@@ -136,11 +136,11 @@ class StreamPlanner:
         self.notices.extend(planned.notices)
         return planned.plan
 
-    def _values(self, values: logical.Values) -> plan.Values:
+    def _values(self, values: logical.Values) -> operators.Values:
         check_expressions([expression for row in values.rows for expression in row])
         rows = tuple((*row, Literal(number, BIGINT)) for number, row in enumerate(values.rows))
         schema = (*values.schema, Field("_row_id", BIGINT, hidden=True))
-        return derived(plan.Values(rows, underived(schema), marker_table(self.allocate(), self.job)))
+        return derived(operators.Values(rows, underived(schema), marker_table(self.allocate(), self.job)))
 
     def _aggregate(self, query: logical.Aggregate) -> StreamPlan:
         input = self.stream(query.input)
@@ -169,14 +169,14 @@ class StreamPlanner:
     def _change_log(self, log: logical.ChangeLog) -> StreamPlan:
         input = self.stream(log.input)
         schema, width = input.properties.schema, len(log.input.schema)
-        logged = derived(plan.ChangeLog(input, underived((*schema, *log.schema[width:]))))
+        logged = derived(operators.ChangeLog(input, underived((*schema, *log.schema[width:]))))
         return select_columns(logged, [*range(width), *range(len(schema), len(schema) + 2), *range(width, len(schema))])
 
     def _expand(self, expand: logical.Expand) -> StreamPlan:
         input = self.stream(expand.input)
         width = len(expand.input.schema)
         number = expand.schema[-1]
-        copies = derived(plan.Expand(input, expand.copies, underived((*input.properties.schema, number))))
+        copies = derived(operators.Expand(input, expand.copies, underived((*input.properties.schema, number))))
         hidden = range(width, len(input.properties.schema))
         return select_columns(copies, [*range(width), len(input.properties.schema), *hidden])
 
@@ -192,7 +192,7 @@ class StreamPlanner:
         input = self.stream(query.input)
         schema, width = input.properties.schema, len(query.input.schema)
         added = query.schema[width:]
-        expanded = derived(plan.ProjectSet(input, query.lists, query.outer, underived((*schema, *added))))
+        expanded = derived(operators.ProjectSet(input, query.lists, query.outer, underived((*schema, *added))))
         own = [*range(width), *range(len(schema), len(schema) + len(added))]
         return select_columns(expanded, [*own, *(i for i in expanded.properties.stream_key if i not in own)])
 

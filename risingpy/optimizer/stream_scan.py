@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from risingpy.errors import InternalError
-from risingpy.optimizer.catalog import Relation, RelationKind, Watermark
 from risingpy.optimizer.distribution import SOME_SHARD, hash_by
-from risingpy.optimizer.logical import Field, Scan, Schema
-from risingpy.optimizer.plan import Source, StreamPlan, TableScan, WatermarkFilter
-from risingpy.optimizer.plan_properties import ColumnIndex, Properties
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import remapped
-from risingpy.optimizer.state_tables import progress_table
+from risingpy.plan.catalog import Relation, RelationKind, Watermark
+from risingpy.plan.expression_trees import remapped
+from risingpy.plan.logical import Field, Scan, Schema
+from risingpy.plan.operators import Source, StreamPlan, TableScan, WatermarkFilter
+from risingpy.plan.properties import ColumnIndex, Properties
+from risingpy.plan.state_tables import progress_table
 from risingpy.storage.table_schema import TableSchema
 
 

@@ -12,19 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import Call, Expr, InputRef
-from risingpy.optimizer import logical
-from risingpy.optimizer.catalog import Catalog
 from risingpy.optimizer.distribution import hash_by
 from risingpy.optimizer.join_condition import EquiKey, split_condition
-from risingpy.optimizer.logical import Field, JoinKind
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.plan_joins import TemporalJoin
 from risingpy.optimizer.projection import select_columns, with_columns
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import conjunction, remapped, shifted
-from risingpy.optimizer.state_tables import memo_table
 from risingpy.optimizer.stream_agg import exchange
+from risingpy.plan import logical
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.expression_trees import conjunction, remapped, shifted
+from risingpy.plan.expressions import Call, Expr, InputRef
+from risingpy.plan.joins import TemporalJoin, memo_columns
+from risingpy.plan.logical import Field, JoinKind
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.state_tables import memo_table
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import BOOLEAN
 
@@ -158,8 +158,3 @@ def _memo(
     rest = [len(own) + columns.index(key.index) for key in table.key[len(left_key) :]]
     spread = [own.index(i) for i in left.properties.distribution.columns]
     return memo_table(allocate(), job, kept, range(len(own)), rest, spread)
-
-
-def memo_columns(left: StreamPlan, left_key: tuple[int, ...]) -> tuple[int, ...]:
-    """The left columns that a memo is kept by: the stream key, and the join key, which tells the vnode."""
-    return tuple(dict.fromkeys((*left.properties.stream_key, *left_key)))

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field, replace
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
 from risingpy.executors.expression.evaluate import evaluate_constants
-from risingpy.executors.expression.nodes import Expr, Literal, Parameter
-from risingpy.optimizer import plan
 from risingpy.optimizer.distribution import brings_together
-from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.plan_ordered import LocalTopN, TopN
-from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.rewrite import walk
-from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows
 from risingpy.optimizer.stream_agg import exchange
 from risingpy.optimizer.stream_dedup import plan_dedup
 from risingpy.optimizer.watermarks import watermarks_first
+from risingpy.plan import operators
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import Expr, Literal, Parameter
+from risingpy.plan.logical import SortKey
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.ordered import LocalTopN, TopN
+from risingpy.plan.properties import ColumnIndex
+from risingpy.plan.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BOOLEAN
 
 LARGEST_LOCAL = 10_000  # rows: sorting out more before the exchange costs more than sending them
@@ -47,7 +47,7 @@ def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[]
     """The operator that keeps `rows` of `input`; only `input` if they are all rows."""
     schema = input.properties.schema
     if rows.limit == 0:
-        return derived(plan.Filter(input, Literal(False, BOOLEAN), underived(schema)))
+        return derived(operators.Filter(input, Literal(False, BOOLEAN), underived(schema)))
     if rows.limit is None and not rows.offset:
         return input
     group_key = watermarks_first(input, tuple(dict.fromkeys(rows.group_key)))

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from risingpy.executors.expression.nodes import Expr, Literal
-from risingpy.optimizer.logical import Field, Schema
-from risingpy.optimizer.plan import StreamPlan, Union
 from risingpy.optimizer.projection import projected, references
 from risingpy.optimizer.properties import derived, underived
+from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.logical import Field, Schema
+from risingpy.plan.operators import StreamPlan, Union
 from risingpy.types import INTEGER, SqlType
 
 

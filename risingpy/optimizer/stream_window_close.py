@@ -15,17 +15,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import InputRef, Literal
-from risingpy.executors.expression.window_calls import BoundKind, Frame, FrameBound, FrameUnits, WindowCall
 from risingpy.optimizer.distribution import brings_together, hash_by
-from risingpy.optimizer.logical import SortKey
 from risingpy.optimizer.look_ahead import LookAhead, look_ahead
-from risingpy.optimizer.plan import EowcSort, Exchange, Expand, Filter, Project, ProjectSet, StreamPlan
-from risingpy.optimizer.plan_aggregates import HashAgg
-from risingpy.optimizer.plan_ordered import OverWindow
-from risingpy.optimizer.plan_properties import ColumnIndex
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.state_tables import held_rows
+from risingpy.plan.aggregates import HashAgg
+from risingpy.plan.expressions import InputRef, Literal
+from risingpy.plan.logical import SortKey
+from risingpy.plan.operators import EowcSort, Exchange, Expand, Filter, Project, ProjectSet, StreamPlan
+from risingpy.plan.ordered import OverWindow
+from risingpy.plan.properties import ColumnIndex
+from risingpy.plan.state_tables import held_rows
+from risingpy.plan.window_calls import BoundKind, Frame, FrameBound, FrameUnits, WindowCall
 from risingpy.types import BIGINT, INTEGER, SqlType
 
 

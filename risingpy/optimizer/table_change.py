@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.catalog import ColumnDesc, Relation
+from risingpy.plan.catalog import ColumnDesc, Relation
+from risingpy.plan.expressions import Expr
 from risingpy.storage.table_schema import ColumnHistory, TableColumn
 from risingpy.types import SqlType
 

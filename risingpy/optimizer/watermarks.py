@@ -13,15 +13,17 @@ passed, is still in time for those that read it in the same epoch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal, operands, with_operands
-from risingpy.optimizer.logical import Schema
 from risingpy.optimizer.look_ahead import look_ahead, set_back
-from risingpy.optimizer.plan import (
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.expression_trees import columns_read
+from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, operands, with_operands
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.operators import (
     ChangeLog,
     ConflictBehavior,
     Dml,
@@ -41,14 +43,10 @@ from risingpy.optimizer.plan import (
     Values,
     WatermarkFilter,
 )
-from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
-from risingpy.optimizer.plan_properties import ColumnIndex, WatermarkBound, WatermarkColumn
-from risingpy.optimizer.rewrite import columns_read
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import Bounds, ColumnIndex, WatermarkBound, WatermarkColumn
+from risingpy.plan.watermark_use import bounds_of_pair
 from risingpy.types import BIGINT, VARCHAR, TypeKind
-
-Bounds = tuple[WatermarkBound, ...]
 
 # The types that a watermark may have: their values are integers to the meta service.
 WATERMARK_KINDS = frozenset(
@@ -117,46 +115,6 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
             assert_never(plan)
 
 
-@dataclass(frozen=True, slots=True)
-class CleaningWatermark:
-    """The watermark by which an operator's state is cleaned; its column is one of the columns of `schema`."""
-
-    watermark: WatermarkColumn
-    schema: Schema
-
-
-def cleaning_watermark(plan: StreamPlan) -> CleaningWatermark | None:
-    """What cleans all state tables of an operator: rows whose first key column is below it are never read again."""
-    match plan:
-        case HashAgg(group_key=key) | TopN(group_key=key) | OverWindow(partition_by=key) | Dedup(key=key):
-            watermark = plan.input.properties.watermark_of(key[0]) if key else None
-            return None if watermark is None else CleaningWatermark(watermark, plan.input.properties.schema)
-        case HashJoin() | AsOfJoin():
-            bounds = _of_pair(plan, 0) if plan.left_side.key else None
-            if bounds is None:
-                return None
-            return CleaningWatermark(WatermarkColumn(plan.left_side.key[0], bounds), plan.left.properties.schema)
-        case _:
-            return None
-
-
-def emitting_watermark(plan: StreamPlan) -> WatermarkColumn | None:
-    """The watermark for which an operator holds its output back."""
-    match plan:
-        case EowcSort():
-            return plan.input.properties.watermark_of(plan.column)
-        case HashAgg(emit_on_window_close=True):
-            return plan.input.properties.watermark_of(plan.group_key[0])
-        case _:
-            return None
-
-
-def awaited(plan: StreamPlan) -> Iterable[int]:
-    """The ids of the watermarks for which an operator holds its output back."""
-    watermark = emitting_watermark(plan)
-    return () if watermark is None else (bound.watermark_id for bound in watermark.bounds)
-
-
 def watermarks_first(input: StreamPlan, key: tuple[ColumnIndex, ...]) -> tuple[ColumnIndex, ...]:
     """The key with its first watermark column in front, where a range of the state can be deleted by it."""
     first = next((column for column in key if input.properties.watermark_of(column) is not None), None)
@@ -214,21 +172,12 @@ def _joined(plan: HashJoin | AsOfJoin) -> tuple[WatermarkColumn, ...]:
     shown = len(plan.properties.schema)
     found: dict[ColumnIndex, WatermarkColumn] = {}
     for number, (left, right) in enumerate(zip(plan.left_side.key, plan.right_side.key, strict=True)):
-        bounds = _of_pair(plan, number)
+        bounds = bounds_of_pair(plan, number)
         if bounds is not None:
             for position in (left, width + right):
                 if position < shown:
                     found.setdefault(position, WatermarkColumn(position, bounds))
     return tuple(found[position] for position in sorted(found))
-
-
-def _of_pair(plan: HashJoin | AsOfJoin, number: int) -> Bounds | None:
-    """The bounds of a join key, if both sides have a watermark there."""
-    left = plan.left.properties.watermark_of(plan.left_side.key[number])
-    right = plan.right.properties.watermark_of(plan.right_side.key[number])
-    if left is None or right is None:
-        return None
-    return tuple(dict.fromkeys((*left.bounds, *right.bounds)))
 
 
 def _of_all(plan: Union) -> tuple[WatermarkColumn, ...]:

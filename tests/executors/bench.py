@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from risingpy.executors.build import FragmentRun, build_fragment
 from risingpy.executors.change_chunk import column_names
-from risingpy.optimizer.graph import Fragment
-from risingpy.optimizer.logical import Field
-from risingpy.optimizer.plan import Exchange, StreamPlan, Values
-from risingpy.optimizer.plan_properties import Distribution, DistributionKind, Properties
+from risingpy.plan.graph import Fragment
+from risingpy.plan.logical import Field
+from risingpy.plan.operators import Exchange, StreamPlan, Values
+from risingpy.plan.properties import Distribution, DistributionKind, Properties
 from risingpy.storage.shard_store import ShardStore
 from risingpy.storage.table_schema import TableSchema, ValueFormat
 from risingpy.types import SqlType

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from risingpy.executors.aggregate import partial_types, state_types
 from risingpy.executors.change_chunk import empty_chunk
-from risingpy.optimizer.logical import AggCall
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.plan_aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.state_tables import materialized_input_state, value_state
+from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.logical import AggCall
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.state_tables import materialized_input_state, value_state
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, VARCHAR, SqlType, TypeKind, numeric
 from risingpy.types import NARROW_NUMERIC as NUMERIC

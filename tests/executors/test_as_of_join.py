@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.expression.nodes import Call
-from risingpy.optimizer import logical
 from risingpy.optimizer.estimated_rows import RowEstimates
-from risingpy.optimizer.fragments import all_state_tables
-from risingpy.optimizer.logical import JoinKind
-from risingpy.optimizer.plan import StreamPlan
 from risingpy.optimizer.stream_join import plan_join
+from risingpy.plan import logical
+from risingpy.plan.expressions import Call
+from risingpy.plan.logical import JoinKind
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.traversal import all_state_tables
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta

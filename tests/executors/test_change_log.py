@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from hypothesis import given
 
-from risingpy.optimizer.logical import Field
-from risingpy.optimizer.plan import ChangeLog
 from risingpy.optimizer.properties import derived, underived
+from risingpy.plan.logical import Field
+from risingpy.plan.operators import ChangeLog
 from risingpy.types import BIGINT, INTEGER, SMALLINT
 from tests.executors.bench import FragmentBench, Output, Relation, Row, delta, leaf, rows_of
 from tests.executors.histories import groups, histories

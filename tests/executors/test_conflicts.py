@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.optimizer.catalog import ColumnDesc
-from risingpy.optimizer.plan import ConflictBehavior, Materialize
-from risingpy.optimizer.state_tables import relation_table
+from risingpy.plan.catalog import ColumnDesc
+from risingpy.plan.operators import ConflictBehavior, Materialize
+from risingpy.plan.state_tables import relation_table
 from risingpy.storage.table_schema import KeyColumn
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
 from tests.examples import examples

@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.optimizer.plan_ordered import Dedup
-from risingpy.optimizer.state_tables import seen_values
+from risingpy.plan.ordered import Dedup
+from risingpy.plan.state_tables import seen_values
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties

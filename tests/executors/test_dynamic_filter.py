@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.epoch_time import COUNTER_BITS
-from risingpy.executors.expression.nodes import Call, InputRef, Literal
-from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan import Now, Project, StreamPlan
-from risingpy.optimizer.plan_joins import DynamicFilter
-from risingpy.optimizer.state_tables import bound_table, ordered_rows
+from risingpy.plan.expressions import Call, InputRef, Literal
+from risingpy.plan.joins import DynamicFilter
+from risingpy.plan.logical import SortKey
+from risingpy.plan.operators import Now, Project, StreamPlan
+from risingpy.plan.state_tables import bound_table, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, INTERVAL, TIMESTAMPTZ, VARCHAR, SqlType
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties

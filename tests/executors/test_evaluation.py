@@ -19,7 +19,7 @@ from risingpy.executors.expression.duckdb_connection import connect, translate_e
 from risingpy.executors.expression.duckdb_functions import OwnFunctions
 from risingpy.executors.expression.duckdb_sql import compile_expression
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.storage.column_buffers import whole
 from risingpy.types import (
     BIGINT,

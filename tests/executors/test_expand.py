@@ -8,9 +8,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.optimizer.logical import Field
-from risingpy.optimizer.plan import Expand
 from risingpy.optimizer.properties import derived, underived
+from risingpy.plan.logical import Field
+from risingpy.plan.operators import Expand
 from risingpy.types import BIGINT, INTEGER
 from tests.executors.bench import FragmentBench, Output, Relation, comparable, delta, leaf
 from tests.executors.histories import groups, histories

@@ -12,7 +12,7 @@ import pytest
 from risingpy.errors import FeatureNotSupported
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.nodes import Cast, Expr, InputRef
+from risingpy.plan.expressions import Cast, Expr, InputRef
 from risingpy.storage.column_buffers import whole
 from risingpy.types import SqlType, TypeKind, numeric
 from risingpy.types.forms import format_text, parse_text, text_column

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from risingpy.executors.aggregate.exact_sums import rounded, sum_floats, sum_sums
 from risingpy.executors.change_chunk import make_chunk
-from risingpy.optimizer.logical import AggCall
+from risingpy.plan.logical import AggCall
 from risingpy.types import BIGINT, DOUBLE, INTEGER
 from tests.executors.bench import FragmentBench, leaf
 from tests.executors.test_aggregates import COUNT, VALUE, hash_agg

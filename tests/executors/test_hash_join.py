@@ -15,18 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.expression.nodes import Call, Expr, InputRef
 from risingpy.executors.join import output as join_output
 from risingpy.executors.join import pairs as join_pairs
 from risingpy.executors.join import side as join_side
-from risingpy.optimizer import logical
 from risingpy.optimizer.distribution import hash_by
-from risingpy.optimizer.fragments import all_state_tables
-from risingpy.optimizer.logical import Field, JoinKind
-from risingpy.optimizer.plan import Exchange, Project, StreamPlan, Values
-from risingpy.optimizer.plan_joins import HashJoin
-from risingpy.optimizer.plan_properties import Properties
 from risingpy.optimizer.stream_join import plan_join
+from risingpy.plan import logical
+from risingpy.plan.expressions import Call, Expr, InputRef
+from risingpy.plan.joins import HashJoin
+from risingpy.plan.logical import Field, JoinKind
+from risingpy.plan.operators import Exchange, Project, StreamPlan, Values
+from risingpy.plan.properties import Properties
+from risingpy.plan.traversal import all_state_tables
 from risingpy.storage.table_schema import TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, VARCHAR, SqlType
 from tests.examples import examples

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.logical import AggCall, Aggregate, Field, Scan, SortKey
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.state_tables import state_tables
 from risingpy.optimizer.stream_agg import plan_aggregate
+from risingpy.plan.logical import AggCall, Aggregate, Field, Scan, SortKey
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.state_tables import state_tables
+from risingpy.plan.traversal import nodes_of_fragment
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, numeric
 from tests.examples import examples

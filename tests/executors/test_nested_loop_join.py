@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
-from risingpy.executors.expression.nodes import Call, Expr, InputRef
 from risingpy.executors.join import side as join_side
-from risingpy.optimizer import logical
-from risingpy.optimizer.catalog import Relation as CatalogRelation
-from risingpy.optimizer.logical import JoinKind
+from risingpy.plan import logical
+from risingpy.plan.catalog import Relation as CatalogRelation
+from risingpy.plan.expressions import Call, Expr, InputRef
+from risingpy.plan.logical import JoinKind
 from risingpy.types import BIGINT, BOOLEAN
 from tests.examples import examples
 from tests.executors.bench import Row

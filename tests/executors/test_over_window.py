@@ -12,20 +12,13 @@ from hypothesis import strategies as st
 
 from risingpy.executors.expression.duckdb_connection import connect
 from risingpy.executors.expression.duckdb_functions import OwnFunctions
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal
-from risingpy.executors.expression.window_calls import (
-    BoundKind,
-    Frame,
-    FrameBound,
-    FrameExclusion,
-    FrameUnits,
-    WindowCall,
-)
 from risingpy.executors.expression.window_sql import window_sql
-from risingpy.optimizer.logical import Field, SortKey
-from risingpy.optimizer.plan_ordered import OverWindow
-from risingpy.optimizer.plan_properties import Distribution, DistributionKind, Properties
-from risingpy.optimizer.state_tables import ordered_rows
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import Field, SortKey
+from risingpy.plan.ordered import OverWindow
+from risingpy.plan.properties import Distribution, DistributionKind, Properties
+from risingpy.plan.state_tables import ordered_rows
+from risingpy.plan.window_calls import BoundKind, Frame, FrameBound, FrameExclusion, FrameUnits, WindowCall
 from risingpy.storage.state_table import StateTable
 from risingpy.types import BIGINT, DOUBLE, INTEGER, VARCHAR, SqlType, numeric
 from tests.examples import examples

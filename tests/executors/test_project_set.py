@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.expression.nodes import InputRef
-from risingpy.optimizer.plan import ProjectSet
+from risingpy.plan.expressions import InputRef
+from risingpy.plan.operators import ProjectSet
 from risingpy.types import BIGINT, VARCHAR, array_of
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, delta, leaf, properties

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.dml import DmlExecutor
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
-from risingpy.optimizer.plan import Filter, Project, Source, StreamPlan, Union, Values
-from risingpy.optimizer.state_tables import marker_table
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
+from risingpy.plan.operators import Filter, Project, Source, StreamPlan, Union, Values
+from risingpy.plan.state_tables import marker_table
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, SqlType
 from risingpy.types import NARROW_NUMERIC as NUMERIC
 from tests.examples import examples

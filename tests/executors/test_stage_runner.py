@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
 from risingpy.executors.epoch_time import COUNTER_BITS
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.executors.shard_threads import ShardThreads, one_by_one
 from risingpy.executors.stage_runner import FragmentFailed, StageReport, run_epoch_in_process, run_stage
-from risingpy.optimizer import logical
-from risingpy.optimizer.catalog import Relation as CatalogRelation
-from risingpy.optimizer.graph import StreamGraph
-from risingpy.optimizer.logical import AggCall, Field
+from risingpy.plan import logical
+from risingpy.plan.catalog import Relation as CatalogRelation
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
+from risingpy.plan.graph import StreamGraph
+from risingpy.plan.logical import AggCall, Field
 from risingpy.storage.shard_store import ShardStore
 from risingpy.types import BIGINT, BOOLEAN, VARCHAR, SqlType, numeric
 from tests.examples import examples

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors import table_scan
-from risingpy.optimizer.catalog import ColumnDesc
-from risingpy.optimizer.plan import ConflictBehavior, Materialize, TableScan
-from risingpy.optimizer.state_tables import progress_table, relation_table
+from risingpy.plan.catalog import ColumnDesc
+from risingpy.plan.operators import ConflictBehavior, Materialize, TableScan
+from risingpy.plan.state_tables import progress_table, relation_table
 from risingpy.storage.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT, DOUBLE, INTERVAL, VARCHAR
 from tests.examples import examples

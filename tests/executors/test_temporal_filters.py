@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from risingpy.executors import table_scan
 from risingpy.executors.expression.duckdb_connection import connect
 from risingpy.executors.expression.duckdb_functions import OwnFunctions
-from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.frontend.binder import bind_query
 from risingpy.frontend.parser import parse_query
 from risingpy.optimizer.batch import to_duckdb_sql
-from risingpy.optimizer.catalog import Relation
-from risingpy.optimizer.logical import LogicalPlan, Scan
 from risingpy.optimizer.now import NOW
-from risingpy.optimizer.rewrite import map_expressions, rewrite_plan, transform
+from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.optimizer.rules import optimize
+from risingpy.plan.catalog import Relation
+from risingpy.plan.expression_trees import transform
+from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.logical import LogicalPlan, Scan
 from risingpy.types import BIGINT, TIMESTAMPTZ
 from tests.examples import examples
 from tests.executors.bench import Row

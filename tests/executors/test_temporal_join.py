@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.expression.nodes import Call
-from risingpy.optimizer import logical
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
-from risingpy.optimizer.fragments import all_state_tables
-from risingpy.optimizer.logical import JoinKind
-from risingpy.optimizer.plan import ConflictBehavior, Materialize, StreamPlan
-from risingpy.optimizer.state_tables import relation_table
 from risingpy.optimizer.stream_temporal_join import plan_temporal_join
+from risingpy.plan import logical
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.plan.expressions import Call
+from risingpy.plan.logical import JoinKind
+from risingpy.plan.operators import ConflictBehavior, Materialize, StreamPlan
+from risingpy.plan.state_tables import relation_table
+from risingpy.plan.traversal import all_state_tables
 from risingpy.storage.table_schema import KeyColumn
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
 from tests.examples import examples

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan import ConflictBehavior, Materialize
-from risingpy.optimizer.plan_ordered import LocalTopN, TopN
-from risingpy.optimizer.state_tables import one_row_per_group, ordered_rows
+from risingpy.plan.logical import SortKey
+from risingpy.plan.operators import ConflictBehavior, Materialize
+from risingpy.plan.ordered import LocalTopN, TopN
+from risingpy.plan.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf, properties

@@ -12,24 +12,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
-from risingpy.executors.expression.window_calls import BoundKind, Frame, FrameBound, FrameUnits, WindowCall
-from risingpy.optimizer import plan
 from risingpy.optimizer.estimated_rows import RowEstimates
-from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.logical import AggCall, Aggregate, Field, Join, JoinKind, OverWindow, Scan, SortKey
 from risingpy.optimizer.look_ahead import look_ahead
-from risingpy.optimizer.plan import Exchange, StreamPlan
-from risingpy.optimizer.plan_joins import HashJoin
-from risingpy.optimizer.plan_properties import WatermarkBound, WatermarkColumn
 from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.state_tables import state_tables
 from risingpy.optimizer.stream_agg import plan_aggregate
 from risingpy.optimizer.stream_dedup import plan_distinct
 from risingpy.optimizer.stream_join import plan_join
 from risingpy.optimizer.stream_over_window import plan_over_window
 from risingpy.optimizer.stream_top_n import TopRows, plan_top_n
 from risingpy.optimizer.stream_window_close import sorted_by_watermark
+from risingpy.plan import operators
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
+from risingpy.plan.joins import HashJoin
+from risingpy.plan.logical import AggCall, Aggregate, Field, Join, JoinKind, OverWindow, Scan, SortKey
+from risingpy.plan.operators import Exchange, StreamPlan
+from risingpy.plan.properties import WatermarkBound, WatermarkColumn
+from risingpy.plan.state_tables import state_tables
+from risingpy.plan.traversal import nodes_of_fragment
+from risingpy.plan.window_calls import BoundKind, Frame, FrameBound, FrameUnits, WindowCall
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, chunk, delta, leaf
@@ -320,7 +320,7 @@ def test_late_rows_are_dropped(epochs: list[list[int | None]]) -> None:
     back = Call("subtract", (InputRef(0, BIGINT), InputRef(1, BIGINT)), BIGINT)
     types = [BIGINT, BIGINT]
     source = leaf(types, (0,), append_only=True)
-    root = derived(plan.WatermarkFilter(source, 0, back, WATERMARKS[0], underived(source.properties.schema)))
+    root = derived(operators.WatermarkFilter(source, 0, back, WATERMARKS[0], underived(source.properties.schema)))
     assert root.properties.watermarks[0].column == 0
     watermark: int | None = None
     with FragmentBench(root) as bench:

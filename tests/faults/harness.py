@@ -29,7 +29,7 @@ from risingpy.meta.check import check_opened
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
 from risingpy.meta.state import MetaState
-from risingpy.optimizer.catalog import Relation
+from risingpy.plan.catalog import Relation
 from risingpy.storage import fault_points, native_lmdb, range_scan
 from risingpy.storage.kernels.compile import load as load_kernels
 from risingpy.storage.state_store import ReadView

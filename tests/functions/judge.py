@@ -26,13 +26,13 @@ from risingpy.executors.expression.chunk_query import run
 from risingpy.executors.expression.duckdb_connection import translate_error
 from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder.context import SessionValues
 from risingpy.frontend.binder.query import bind_query
 from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.parser.parse import parse
-from risingpy.optimizer.catalog import Catalog
-from risingpy.optimizer.logical import Project
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import Project
 from risingpy.storage.column_buffers import whole
 from risingpy.types import NUMERIC, SqlType, TypeKind
 from risingpy.types.forms import format_text, parse_text, text_column

@@ -15,11 +15,12 @@ from risingpy.errors import SqlError
 from risingpy.executors.change_chunk import distinct_rows, make_chunk
 from risingpy.executors.expression.chunk_query import run, select_of, typed
 from risingpy.executors.expression.duckdb_sql import Selected, compile_expression
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.part_by_part import part_by_part
 from risingpy.executors.expression.sql_maps import OVER_ELEMENTS
 from risingpy.executors.expression.volatile import NON_DETERMINISTIC
-from risingpy.optimizer.rewrite import operands, walk, with_operands
+from risingpy.optimizer.rewrite import operands, with_operands
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.storage.column_buffers import whole
 from risingpy.types import BOOLEAN, DOUBLE, SqlType
 from risingpy.types.forms import parse_text

@@ -24,7 +24,7 @@ from risingpy.executors.epoch_task import EpochWorker
 from risingpy.executors.stage_runner import FragmentFailed
 from risingpy.meta.dml_log import TableChange
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport
-from risingpy.optimizer.catalog import JobStatus
+from risingpy.plan.catalog import JobStatus
 from risingpy.storage.meta_store import DataDirectoryInUse
 from tests.idleness import assert_falls_idle
 from tests.meta.conftest import Server

@@ -13,7 +13,7 @@ import pytest
 from risingpy.errors import SqlError
 from risingpy.executors.epoch_descriptor import EpochDescriptor
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport
-from risingpy.optimizer.catalog import Relation
+from risingpy.plan.catalog import Relation
 from tests.meta.conftest import Client, FaultyRunner, Server
 
 START = datetime(2024, 1, 1)

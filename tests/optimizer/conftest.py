@@ -8,12 +8,12 @@ from itertools import count
 
 import pytest
 
-from risingpy.optimizer import logical
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind, Watermark
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.fragments import cut
-from risingpy.optimizer.graph import Job, StreamGraph
 from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view, plan_table
+from risingpy.plan import logical
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind, Watermark
+from risingpy.plan.graph import Job, StreamGraph
 from risingpy.types import BIGINT, SqlType
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from risingpy.executors.exchange import FIRST_TABLE_PORT, PORTS_PER_FRAGMENT
-from risingpy.executors.expression.nodes import Call, InputRef, Literal
-from risingpy.optimizer import logical, plan
-from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter
-from risingpy.optimizer.plan_aggregates import LocalAgg
-from risingpy.optimizer.plan_properties import DistributionKind
 from risingpy.optimizer.plan_size import MAX_OPERATORS
+from risingpy.plan import logical, operators
+from risingpy.plan.aggregates import LocalAgg
+from risingpy.plan.expressions import Call, InputRef, Literal
+from risingpy.plan.logical import AggCall, Aggregate, Field, Filter
+from risingpy.plan.properties import DistributionKind
+from risingpy.plan.traversal import nodes_of_fragment
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
 
 
@@ -43,7 +43,7 @@ def test_an_exchange_starts_a_stage(bench, t) -> None:
     below, above = job.fragments
     assert (below.stage, above.stage) == (0, 1)
     assert isinstance(below.root, LocalAgg)
-    assert isinstance(above.root, plan.Materialize)
+    assert isinstance(above.root, operators.Materialize)
     (source,) = above.inputs
     assert source.fragment_id == below.fragment_id
     assert (source.distribution.kind, source.distribution.columns) == (DistributionKind.HASH, (0,))
@@ -79,7 +79,7 @@ def test_exchanges_are_numbered_from_left_to_right(bench, t) -> None:
     union = logical.Union((counts, counted(bench.scan(t, "b"))), counts.schema)
     *feeding, last = bench.cut(bench.plan(union)).fragments
     assert [source.fragment_id for source in last.inputs] == [fragment.fragment_id for fragment in feeding]
-    assert sum(isinstance(node, plan.Exchange) for node in nodes_of_fragment(last.root)) == len(last.inputs) == 2
+    assert sum(isinstance(node, operators.Exchange) for node in nodes_of_fragment(last.root)) == len(last.inputs) == 2
 
 
 def test_a_common_part_is_one_fragment_with_several_readers(bench, t) -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from risingpy.optimizer import graph_codec
-from risingpy.optimizer.graph import StreamGraph
-from risingpy.optimizer.graph_codec import decode_graph, encode_graph
+from risingpy.plan import graph_codec
+from risingpy.plan.graph import StreamGraph
+from risingpy.plan.graph_codec import decode_graph, encode_graph
 from risingpy.types import BIGINT
 from tests.optimizer.conftest import PlannerBench
 

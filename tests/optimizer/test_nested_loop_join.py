@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from risingpy.executors.expression.nodes import Call, InputRef
-from risingpy.optimizer import logical
-from risingpy.optimizer.fragments import nodes_of_fragment
-from risingpy.optimizer.logical import AggCall, Field, JoinKind
 from risingpy.optimizer.nested_loop_join import side_that_is_everywhere
-from risingpy.optimizer.plan_joins import HashJoin
+from risingpy.plan import logical
+from risingpy.plan.expressions import Call, InputRef
+from risingpy.plan.joins import HashJoin
+from risingpy.plan.logical import AggCall, Field, JoinKind
+from risingpy.plan.traversal import nodes_of_fragment
 from risingpy.types import BIGINT, BOOLEAN
 from tests.optimizer.conftest import PlannerBench
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
-from risingpy.optimizer import plan_codec
-from risingpy.optimizer.catalog import Catalog, Relation, RelationKind
-from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter, Limit, Sort, SortKey, TopN
+from risingpy.plan import codec
+from risingpy.plan.catalog import Catalog, Relation, RelationKind
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.plan.logical import AggCall, Aggregate, Field, Filter, Limit, Sort, SortKey, TopN
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -64,22 +64,22 @@ def _composed(parts: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
 
 @given(st.recursive(_LEAVES, _composed, max_leaves=12))
 def test_expressions_come_back_equal(expression: Expr) -> None:
-    assert plan_codec.decode(plan_codec.encode(expression)) == expression
+    assert codec.decode(codec.encode(expression)) == expression
 
 
 @given(_LITERALS)
 def test_values_come_back_with_their_python_type(literal: Literal) -> None:
-    assert type(plan_codec.decode(plan_codec.encode(literal)).value) is type(literal.value)
+    assert type(codec.decode(codec.encode(literal)).value) is type(literal.value)
 
 
 def test_nan_is_kept() -> None:
-    value = plan_codec.decode(plan_codec.encode(Literal(float("nan"), DOUBLE))).value
+    value = codec.decode(codec.encode(Literal(float("nan"), DOUBLE))).value
     assert value != value
 
 
 def test_equal_values_have_equal_bytes() -> None:
     one, other = (Literal(Decimal("1.50"), numeric(10, 2)) for _ in range(2))
-    assert plan_codec.encode(one) == plan_codec.encode(other)
+    assert codec.encode(one) == codec.encode(other)
 
 
 def test_a_job(bench) -> None:
@@ -88,7 +88,7 @@ def test_a_job(bench) -> None:
     schema = (Field("a", INTEGER), Field("max", INTEGER), Field("avg", NUMERIC))
     bench.view("v", Aggregate(bench.scan(t), (0,), calls, schema))
     (_, job) = bench.jobs
-    assert plan_codec.decode(memoryview(plan_codec.encode(job))) == job
+    assert codec.decode(memoryview(codec.encode(job))) == job
 
 
 def test_the_plan_of_a_view(bench) -> None:
@@ -97,34 +97,34 @@ def test_the_plan_of_a_view(bench) -> None:
     keys = (SortKey(0),)
     query = TopN(Filter(bench.scan(t), Literal(value=True, type=BOOLEAN)), (1,), keys, 3)
     for plan in (query, Sort(query, keys), Limit(query, None, None)):
-        assert plan_codec.decode(plan_codec.encode(plan)) == plan
-        assert plan_codec.decode(plan_codec.encode(plan)).schema == plan.schema
+        assert codec.decode(codec.encode(plan)) == plan
+        assert codec.decode(codec.encode(plan)).schema == plan.schema
 
 
 def test_a_catalog() -> None:
     view = Relation(7, "public", "v", RelationKind.VIEW, (), "CREATE VIEW v AS SELECT 1", query="SELECT 1")
     catalog = Catalog(version=3, relations={7: view})
-    decoded = plan_codec.decode(plan_codec.encode(catalog))
+    decoded = codec.decode(codec.encode(catalog))
     assert decoded == catalog
     assert isinstance(decoded.relations, Mapping)
 
 
 def test_fields_that_were_added_later_take_their_default() -> None:
     data = b'{"version":1,"value":{"$":"table_schema.KeyColumn","index":4}}'
-    decoded = plan_codec.decode(data)
+    decoded = codec.decode(data)
     assert (decoded.index, decoded.descending) == (4, False)
 
 
 def test_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="another version"):
-        plan_codec.decode(b'{"version":3,"value":null}')
+        codec.decode(b'{"version":3,"value":null}')
 
 
 def test_unknown_classes_are_refused() -> None:
     with pytest.raises(ValueError, match=r"unknown class in a plan: os\.system"):
-        plan_codec.decode(b'{"version":1,"value":{"$":"os.system"}}')
+        codec.decode(b'{"version":1,"value":{"$":"os.system"}}')
 
 
 def test_what_is_no_plan_is_refused() -> None:
     with pytest.raises(TypeError, match="object cannot be part of a plan"):
-        plan_codec.encode((object(),))
+        codec.encode((object(),))

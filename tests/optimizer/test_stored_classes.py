@@ -14,10 +14,10 @@ from typing import get_args
 
 import pytest
 
-from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.logical import LogicalPlan
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.stored_classes import STORED_CLASSES
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.stored_classes import STORED_CLASSES
 
 GOLDEN = Path(__file__).parent / "goldens" / "stored_classes.txt"
 

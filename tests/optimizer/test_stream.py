@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from risingpy.errors import DuplicateColumn, FeatureNotSupported, InvalidTableDefinition, SqlError
-from risingpy.executors.expression.nodes import Call, InputRef, Literal, Parameter
-from risingpy.optimizer import logical, plan
-from risingpy.optimizer.fragments import all_state_tables, nodes_of_fragment
-from risingpy.optimizer.logical import AggCall, Aggregate, Field, Filter, Project, Sort, SortKey
-from risingpy.optimizer.plan import ConflictBehavior
-from risingpy.optimizer.plan_aggregates import HashAgg
-from risingpy.optimizer.plan_properties import DistributionKind
+from risingpy.plan import logical, operators
+from risingpy.plan.aggregates import HashAgg
+from risingpy.plan.expressions import Call, InputRef, Literal, Parameter
+from risingpy.plan.logical import AggCall, Aggregate, Field, Filter, Project, Sort, SortKey
+from risingpy.plan.operators import ConflictBehavior
+from risingpy.plan.properties import DistributionKind
+from risingpy.plan.traversal import all_state_tables, nodes_of_fragment
 from risingpy.storage.table_schema import KeyColumn
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, NUMERIC, REAL, TIMESTAMPTZ, VARCHAR
 
 
-def operators(planned) -> list[str]:
+def operators_of(planned) -> list[str]:
     """The operators from the top down, through the exchanges."""
     names = []
     node = planned.root
@@ -52,7 +52,7 @@ class TestTables:
 
     def test_a_later_write_wins(self, bench, keyed) -> None:
         root = bench.jobs[0].fragments[0].root
-        assert isinstance(root, plan.Materialize)
+        assert isinstance(root, operators.Materialize)
         assert root.conflict is ConflictBehavior.OVERWRITE
         assert not root.properties.append_only
 
@@ -101,7 +101,7 @@ class TestHiddenColumns:
     def test_the_storage_key_of_an_ordered_view_is_scanned_but_not_stored_again(self, bench, keyed) -> None:
         view = bench.view("v", Sort(bench.scan(keyed, "id", "n"), (SortKey(1, descending=True, nulls_first=True),)))
         planned = bench.plan(bench.scan(view, "id"))
-        (scan,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, plan.TableScan)]
+        (scan,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, operators.TableScan)]
         assert {key.index for key in view.table.key} <= set(scan.columns)
         assert [c.name for c in planned.columns] == ["id"]
 
@@ -116,17 +116,17 @@ class TestDistribution:
     def test_rows_of_a_table_stay_where_they_are(self, bench, keyed) -> None:
         predicate = Call("gt", (InputRef(0, INTEGER), Literal(1, INTEGER)), BOOLEAN)
         planned = bench.plan(Filter(bench.scan(keyed, "n"), predicate))
-        assert operators(planned) == ["Materialize", "Filter", "TableScan"]
+        assert operators_of(planned) == ["Materialize", "Filter", "TableScan"]
         assert planned.table.distribution == planned.stream_key
 
     def test_grouping_by_the_tables_key_needs_no_exchange(self, bench, keyed) -> None:
         planned = bench.plan(aggregate(bench.scan(keyed, "id", "n"), [0], AggCall("count", (), BIGINT)))
-        assert operators(planned) == ["Materialize", "HashAgg", "TableScan"]
+        assert operators_of(planned) == ["Materialize", "HashAgg", "TableScan"]
 
     def test_rows_of_a_source_are_spread_by_their_row_id(self, bench) -> None:
         events = bench.source("events", {"a": INTEGER})
         planned = bench.plan(bench.scan(events))
-        assert operators(planned) == ["Materialize", "Exchange", "Source"]
+        assert operators_of(planned) == ["Materialize", "Exchange", "Source"]
         assert planned.append_only
         assert planned.table.distribution == (1,)
 
@@ -138,7 +138,7 @@ class TestDistribution:
     def test_what_is_on_one_shard_is_grouped_there(self, bench, t) -> None:
         total = bench.view("total", aggregate(bench.scan(t, "a"), [], AggCall("sum", (0,), BIGINT)))
         planned = bench.plan(aggregate(bench.scan(total), [0], AggCall("count", (), BIGINT)))
-        assert "Exchange" not in operators(planned)
+        assert "Exchange" not in operators_of(planned)
         assert planned.table.distribution == ()
 
     def test_the_storage_key_holds_the_distribution(self, bench, t, keyed) -> None:
@@ -158,7 +158,7 @@ class TestAggregates:
     def test_two_phases_where_every_call_keeps_a_value(self, bench, t) -> None:
         calls = [AggCall("sum", (1,), BIGINT), AggCall("count", (), BIGINT)]
         planned = bench.plan(aggregate(bench.scan(t, "a", "b"), [0], *calls))
-        assert operators(planned) == ["Materialize", "HashAgg", "Exchange", "LocalAgg", "TableScan"]
+        assert operators_of(planned) == ["Materialize", "HashAgg", "Exchange", "LocalAgg", "TableScan"]
         agg = planned.root.input
         assert agg.from_partials
         assert agg.calls[agg.row_count] == AggCall("count", agg.calls[agg.row_count].args, BIGINT)
@@ -185,7 +185,7 @@ class TestAggregates:
     def test_an_append_only_max_keeps_its_value(self, bench) -> None:
         log = bench.table("log", {"a": INTEGER, "b": INTEGER}, append_only=True)
         planned = bench.plan(aggregate(bench.scan(log), [0], AggCall("max", (1,), INTEGER)))
-        assert "LocalAgg" in operators(planned)
+        assert "LocalAgg" in operators_of(planned)
         (agg,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, HashAgg)]
         assert not any(state.materialized_input for state in agg.states)
 
@@ -220,7 +220,7 @@ class TestAggregates:
 
     def test_columns_that_nothing_reads_do_not_cross_the_exchange(self, bench, t) -> None:
         planned = bench.plan(aggregate(bench.scan(t, "a", "b", "c"), [0], AggCall("min", (1,), INTEGER)))
-        (crossing,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, plan.Exchange)]
+        (crossing,) = [n for n in nodes_of_fragment(planned.root) if isinstance(n, operators.Exchange)]
         assert [f.name for f in crossing.properties.schema] == ["a", "b", "_row_id"]
 
     def test_filters_follow_their_columns(self, bench) -> None:
@@ -243,7 +243,7 @@ class TestUnion:
         planned = bench.plan(logical.Union((scan, scan), scan.schema))
         assert [c.name for c in planned.columns] == ["id", "n", "_input"]
         assert planned.stream_key == (0, 2)
-        assert "Exchange" not in operators(planned)
+        assert "Exchange" not in operators_of(planned)
 
     def test_keys_of_different_types_are_padded(self, bench, keyed) -> None:
         other = bench.table("other", {"code": VARCHAR, "n": INTEGER}, ["code"])

@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.aggregate import partial_types
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
-from risingpy.executors.expression.window_calls import WindowCall
-from risingpy.optimizer import logical, plan
 from risingpy.optimizer.distribution import brings_together
-from risingpy.optimizer.fragments import all_state_tables, children
-from risingpy.optimizer.logical import AggCall, Field, LogicalPlan, SortKey
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_codec import decode, encode
-from risingpy.optimizer.plan_ordered import Dedup, OverWindow, TopN
-from risingpy.optimizer.plan_properties import DistributionKind
-from risingpy.optimizer.rewrite import walk
+from risingpy.plan import logical, operators
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.codec import decode, encode
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
+from risingpy.plan.logical import AggCall, Field, LogicalPlan, SortKey
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.ordered import Dedup, OverWindow, TopN
+from risingpy.plan.properties import DistributionKind
+from risingpy.plan.traversal import all_state_tables, children
+from risingpy.plan.window_calls import WindowCall
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR
 
 COLUMNS = {"i": INTEGER, "big": BIGINT, "text": VARCHAR, "flag": BOOLEAN}
@@ -158,9 +158,9 @@ def check(node: StreamPlan) -> None:
     for state in all_state_tables(node) if not children(node) else ():
         assert set(state.distribution) <= {key.index for key in state.key}
     match node:
-        case plan.Filter():
+        case operators.Filter():
             check_expressions((node.predicate,), node.input)
-        case plan.Project():
+        case operators.Project():
             check_expressions(node.expressions, node.input)
             assert [e.type for e in node.expressions] == [field.type for field in properties.schema]
         case HashAgg() | SimpleAgg():
@@ -175,12 +175,12 @@ def check(node: StreamPlan) -> None:
             assert node.input.properties.append_only
             assert brings_together(node.input.properties.distribution, node.key)
             assert len(node.table.distribution) == len(node.properties.distribution.columns)
-        case plan.Expand():
+        case operators.Expand():
             assert properties.schema == (*node.input.properties.schema, properties.schema[-1])
             assert properties.stream_key == (*node.input.properties.stream_key, width - 1)
-        case plan.Union():
+        case operators.Union():
             check_union(node)
-        case plan.Materialize():
+        case operators.Materialize():
             check_materialize(node)
 
 
@@ -242,14 +242,14 @@ def check_over_window(node: OverWindow) -> None:
     assert set(node.table.distribution) <= set(node.partition_by)
 
 
-def check_union(node: plan.Union) -> None:
+def check_union(node: operators.Union) -> None:
     types = [column.type for column in node.properties.schema]
     for each in node.inputs:
         assert [column.type for column in each.properties.schema] == types[:-1]
         assert set(each.properties.stream_key) <= set(node.properties.stream_key)
 
 
-def check_materialize(node: plan.Materialize) -> None:
+def check_materialize(node: operators.Materialize) -> None:
     table, given_ = node.table, node.input.properties
     key = {column.index for column in table.key}
     stream_key = given_.stream_key if node.first_by is None else tuple(key)

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from risingpy.nesting import allow_deep_nesting
-from risingpy.optimizer.plan_codec import CODEC_VERSION
+from risingpy.plan.codec import CODEC_VERSION
 from risingpy.storage.key_encoding import FORMAT_VERSION
 from risingpy.storage.shard_store import STORE_VERSION
 from tests.meta.conftest import Server

@@ -4,6 +4,6 @@ In: rows by group (`grouping`). Out: state columns and results. Called by the ag
 planner, which lays out the state tables with `state_types` and the columns of a LocalAgg with `partial_types`.
 """
 
-from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS, partial_types, state_types
+from risingpy.executors.aggregate.layout import partial_types, state_types
 
-__all__ = ["REGRESSIONS", "SPREADS", "partial_types", "state_types"]
+__all__ = ["partial_types", "state_types"]

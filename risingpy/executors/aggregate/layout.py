@@ -25,31 +25,17 @@ Both are the same columns, for a state is a sum of changes:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from risingpy.errors import InternalError
+from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.logical import AggCall
 from risingpy.types import BIGINT, BYTEA, MAX_PRECISION, SqlType, TypeKind, numeric
-
-SPREADS = frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp"})
-REGRESSIONS = frozenset(
-    {"covar_pop", "covar_samp", "corr"}
-    | {f"regr_{name}" for name in ("avgx", "avgy", "sxx", "syy", "sxy", "slope", "intercept", "r2")}
-)
 
 # A 128-bit sum of numbers of so many digits overflows after 10^10 rows of one group at the earliest.
 _SAFE_PRECISION = 28
 
 
-class AggregateCall(Protocol):
-    """The part of the planner's AggCall that is needed here; `args` are positions of the input's columns."""
-
-    @property
-    def function(self) -> str: ...
-    @property
-    def args(self) -> tuple[int, ...]: ...
-
-
-def state_types(call: AggregateCall, input_types: Sequence[SqlType]) -> tuple[SqlType, ...]:
+def state_types(call: AggCall, input_types: Sequence[SqlType]) -> tuple[SqlType, ...]:
     """The types of a call's state columns; `input_types` are those of the rows that are aggregated."""
     return types_of(call.function, [input_types[argument] for argument in call.args])
 

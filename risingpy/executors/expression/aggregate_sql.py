@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from risingpy.errors import InternalError
 from risingpy.executors.expression.duckdb_sql import compile_expression
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.executors.expression.sql_text import own_call
 from risingpy.executors.expression.wide_kernels import LIMBS
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, NUMERIC, SqlType, TypeKind
 
 

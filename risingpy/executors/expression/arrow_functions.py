@@ -18,18 +18,8 @@ import pyarrow.compute as pc
 from risingpy.executors.expression import functions, literal_lists, numeric_arithmetic
 from risingpy.executors.expression.functions import FUNCTIONS, python_functions
 from risingpy.executors.expression.functions.wide_numbers import COMPUTED, of_numbers, to_narrow
-from risingpy.executors.expression.nodes import (
-    Call,
-    Case,
-    Cast,
-    CorrelatedRef,
-    Expr,
-    InputRef,
-    Literal,
-    Parameter,
-    Subquery,
-)
 from risingpy.executors.expression.sql_functions import SPECIAL
+from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.storage.column_buffers import whole
 from risingpy.types import BOOLEAN, SqlType, TypeKind
 from risingpy.types.wide_numeric import key_column

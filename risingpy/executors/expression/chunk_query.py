@@ -15,10 +15,10 @@ from risingpy.executors.expression.arrow_functions import Evaluate, as_column
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
 from risingpy.executors.expression.duckdb_functions import OwnFunctions
 from risingpy.executors.expression.duckdb_sql import Selected
-from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.sql_text import intervals_apart
 from risingpy.executors.expression.thread_connections import OwnedConnection, ThreadConnections
 from risingpy.memory import EPOCH_SHARE, share_of_memory
+from risingpy.plan.expressions import Expr
 from risingpy.types import SqlType
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"

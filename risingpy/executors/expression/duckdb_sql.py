@@ -16,17 +16,6 @@ from risingpy.errors import InternalError
 from risingpy.executors.expression import literal_lists
 from risingpy.executors.expression.functions import FUNCTIONS, python_functions
 from risingpy.executors.expression.functions.wide_numbers import COMPUTED
-from risingpy.executors.expression.nodes import (
-    Call,
-    Case,
-    Cast,
-    CorrelatedRef,
-    Expr,
-    InputRef,
-    Literal,
-    Parameter,
-    Subquery,
-)
 from risingpy.executors.expression.sql_arithmetic import FLOAT_CHAINS, checked_chain, float_terms, plain_chain
 from risingpy.executors.expression.sql_branches import IN_TURN, case_in_turn, in_turn
 from risingpy.executors.expression.sql_casts import cast
@@ -35,6 +24,7 @@ from risingpy.executors.expression.sql_maps import OVER_ELEMENTS
 from risingpy.executors.expression.sql_nested import compared_with_all
 from risingpy.executors.expression.sql_text import literal, own_call, quoted
 from risingpy.executors.expression.sql_tree import DEEPEST, Guard, Layers, Piece, Tree, simple
+from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.types import NUMERIC, SqlType, TypeKind
 
 # What fails for no row by itself.

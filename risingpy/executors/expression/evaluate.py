@@ -22,8 +22,8 @@ from risingpy.executors.expression.chunk_query import (
     select_of,
     typed,
 )
-from risingpy.executors.expression.nodes import Expr
 from risingpy.executors.expression.part_by_part import part_by_part
+from risingpy.plan.expressions import Expr
 
 
 @dataclass(slots=True)

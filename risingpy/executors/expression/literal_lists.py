@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InternalError
-from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.sql_text import quoted
+from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, SqlType, TypeKind, array_of
 
 SHORTEST = 32  # items: DuckDB compares with each item of a shorter list faster than it joins

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from risingpy.executors.expression.arrow_functions import as_column, compile_arrow
 from risingpy.executors.expression.chunk_query import FAILURES, by_arrow, raise_if_invalid, run, select_of, typed
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, operands
 from risingpy.executors.expression.sql_maps import OVER_ELEMENTS
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands
 from risingpy.storage.column_buffers import whole, with_values
 
 _LEAST_TRIED = 4  # nodes: a smaller expression is not tried as a whole once more

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.sql_text import quoted, raised
+from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import DOUBLE, MAX_PRECISION, SqlType, TypeKind
 
 _MIN_SCALE = r"CAST(length(regexp_extract(CAST({0} AS VARCHAR), '\.(\d*?)0*$', 1)) AS INTEGER)"

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from risingpy.executors.expression.nodes import Call, Case, Expr
 from risingpy.executors.expression.sql_tree import Guard, Piece, Tree, piece_of, simple
+from risingpy.plan.expressions import Call, Case, Expr
 from risingpy.types import BOOLEAN
 
 _MOST_FAILING = 16  # parts of one AND or OR that may fail: each is a column for those after it

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.executors.expression.nodes import Call
 from risingpy.executors.expression.signatures import EXTRACT_FIELDS
 from risingpy.executors.expression.sql_text import own_call
+from risingpy.plan.expressions import Call
 from risingpy.types import NUMERIC, SqlType, TypeKind
 
 _MICROS_DIGITS = "DECIMAL(21,0)"  # of a bigint; its product with a millionth has 28 digits

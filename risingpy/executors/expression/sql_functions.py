@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.executors.expression.nodes import Call
 from risingpy.executors.expression.sql_arithmetic import ARITHMETIC
 from risingpy.executors.expression.sql_datetime import DATE_AND_TIME
 from risingpy.executors.expression.sql_json import JSON
@@ -17,6 +16,7 @@ from risingpy.executors.expression.sql_maps import MAPS
 from risingpy.executors.expression.sql_nested import NESTED, numbers_as_keys
 from risingpy.executors.expression.sql_strings import STRINGS
 from risingpy.executors.expression.sql_text import own_call, raised
+from risingpy.plan.expressions import Call
 
 # fmt: off
 TEMPLATES: dict[str, str] = {

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from risingpy.errors import InvalidParameterValue
-from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.executors.expression.sql_casts import text_of
 from risingpy.executors.expression.sql_text import own_call, quoted, raised
+from risingpy.plan.expressions import Call, Literal
 from risingpy.types import BOOLEAN, JSONB, VARCHAR, SqlType, TypeKind
 from risingpy.types.jsonb import key_order, quote
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.executors.expression.sql_text import own_call
+from risingpy.plan.expressions import Call, Literal
 from risingpy.types import TypeKind
 
 Compile = Callable[[Call, list[str]], str]

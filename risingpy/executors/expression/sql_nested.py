@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
 from risingpy.executors.expression.sql_casts import cast, part_text
 from risingpy.executors.expression.sql_text import own_call, quoted, raised
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.types import BOOLEAN, INTEGER, NUMERIC, SqlType, TypeKind
 
 Compile = Callable[[Call, list[str]], str]

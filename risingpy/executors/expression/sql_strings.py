@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.executors.expression.sql_casts import part_text
 from risingpy.executors.expression.sql_text import own_call, quoted, raised
+from risingpy.plan.expressions import Call, Literal
 from risingpy.types import INTEGER, VARCHAR, TypeKind
 
 _ESCAPE = "\\"

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import INSERT
 from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.expression.nodes import Expr
+from risingpy.plan.expressions import Expr
 
 
 @lru_cache(maxsize=256)

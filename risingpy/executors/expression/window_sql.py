@@ -8,13 +8,13 @@ from decimal import Decimal
 import pyarrow as pa
 
 from risingpy.errors import SqlError
-from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.aggregate_sql import plain_aggregate_sql
 from risingpy.executors.expression.duckdb_sql import compile_expression
-from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.executors.expression.sql_casts import cast
 from risingpy.executors.expression.sql_text import own_call
-from risingpy.executors.expression.window_calls import (
+from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.window_calls import (
     DEFAULT_FRAME,
     FRAMELESS,
     VALUE_FUNCTIONS,

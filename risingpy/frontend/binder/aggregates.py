@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.executors.expression.nodes import Call, Case, Expr, InputRef, Literal, Subquery
 from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
 from risingpy.executors.expression.signatures import AGGREGATES, Polymorphic
 from risingpy.frontend.binder.calls import fitting, no_function
 from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.overloads import NoMatch, resolve
-from risingpy.optimizer.rewrite import is_volatile, walk
+from risingpy.optimizer.rewrite import is_volatile
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal, Subquery
 from risingpy.types import SqlType, TypeKind, array_of
 
 

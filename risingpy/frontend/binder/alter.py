@@ -19,7 +19,6 @@ from risingpy.errors import (
     SyntaxError_,
     UndefinedColumn,
 )
-from risingpy.executors.expression.nodes import Call, Expr, InputRef
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.ddl import bind_default, bound_default, check_column_name, visible_columns
@@ -42,10 +41,11 @@ from risingpy.frontend.parser.ast_alter import (
     SetType,
 )
 from risingpy.frontend.parser.ast_parts import ColumnName
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation
-from risingpy.optimizer.logical import Filter, LogicalPlan
-from risingpy.optimizer.rewrite import columns_read, remapped
 from risingpy.optimizer.table_change import with_changed, with_column, with_type, without_column
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation
+from risingpy.plan.expression_trees import columns_read, remapped
+from risingpy.plan.expressions import Call, Expr, InputRef
+from risingpy.plan.logical import Filter, LogicalPlan
 from risingpy.types import BOOLEAN, SqlType
 
 Evaluate = Callable[[Expr], object]

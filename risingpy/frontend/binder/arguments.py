@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import DatatypeMismatch, SqlError, SyntaxError_
-from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder.coercion import Context, can_coerce
 from risingpy.frontend.binder.context import SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.parser.ast import Execute
-from risingpy.optimizer.catalog import Catalog
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.expressions import Expr
 from risingpy.types import SqlType
 
 

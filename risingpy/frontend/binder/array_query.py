@@ -8,16 +8,16 @@ from __future__ import annotations
 from sqlglot import exp
 
 from risingpy.errors import SyntaxError_
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal, Subquery
-from risingpy.executors.expression.nodes import SubqueryKind as Kind
 from risingpy.frontend.binder.aggregates import make_aggregate
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.plans import project, settled
 from risingpy.frontend.binder.subqueries import bound_subquery
 from risingpy.frontend.binder.trees import begin_of, position_of
-from risingpy.optimizer.logical import AggCall, Aggregate, Field
 from risingpy.optimizer.ordered_query import split_order
+from risingpy.plan.expressions import Expr, InputRef, Literal, Subquery
+from risingpy.plan.expressions import SubqueryKind as Kind
+from risingpy.plan.logical import AggCall, Aggregate, Field
 
 
 def is_array_query(tree: exp.Anonymous) -> bool:

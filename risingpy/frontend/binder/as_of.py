@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.optimizer.join_condition import equi_key, inequality
-from risingpy.optimizer.logical import Aggregate, Filter, JoinKind, LogicalPlan, Project, Scan
-from risingpy.optimizer.rewrite import columns_read, conjuncts
+from risingpy.plan.expression_trees import columns_read, conjuncts
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.logical import Aggregate, Filter, JoinKind, LogicalPlan, Project, Scan
 
 
 def check_as_of_condition(condition: Expr, left_width: int, kind: JoinKind, position: int | None) -> None:

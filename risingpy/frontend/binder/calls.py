@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
 from risingpy.executors.expression.functions.jsonpath_parser import parse_jsonpath
 from risingpy.executors.expression.functions.wide_numbers import COMPUTED
-from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.executors.expression.numeric_results import numeric_of, numeric_result, rounded_result
 from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature
 from risingpy.frontend.binder.coercion import (
@@ -21,6 +20,7 @@ from risingpy.frontend.binder.coercion import (
     widened,
 )
 from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 
 _OPERATOR_HINT = "No operator matches the given name and argument types. You might need to add explicit type casts."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 from risingpy.errors import NumericValueOutOfRange, SqlError
-from risingpy.executors.expression.nodes import Cast, Expr, Literal
 from risingpy.executors.expression.numeric_results import numeric_of
 from risingpy.optimizer.now import TIME_WORDS
+from risingpy.plan.expressions import Cast, Expr, Literal
 from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, int256, numeric
 from risingpy.types.forms import parse_text
 from risingpy.types.wide_numeric import to_decimal

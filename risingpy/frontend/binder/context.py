@@ -11,13 +11,13 @@ from typing import ParamSpec, Protocol, TypeVar
 from sqlglot import exp
 
 from risingpy.errors import Check, StatementTooComplex, unchecked
-from risingpy.executors.expression.nodes import CorrelatedRef, Expr
 from risingpy.frontend.binder.coercion import Coercer
 from risingpy.frontend.binder.parameters import Parameters
 from risingpy.nesting import MAX_COPIED_NODES
-from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Catalog
-from risingpy.optimizer.logical import LogicalPlan
-from risingpy.optimizer.rewrite import walk
+from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import CorrelatedRef, Expr
+from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
 
 

@@ -17,7 +17,6 @@ from risingpy.errors import (
     SyntaxError_,
     UndefinedColumn,
 )
-from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder.coercion import Context, can_coerce
 from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -38,14 +37,15 @@ from risingpy.frontend.parser.ast import (
     Expression,
 )
 from risingpy.frontend.parser.parse import parse_expression
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, Watermark
-from risingpy.optimizer.logical import LogicalPlan, Scan
-from risingpy.optimizer.plan import ConflictBehavior
 from risingpy.optimizer.rewrite import rewrite_plan
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, Watermark
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import LogicalPlan, Scan
+from risingpy.plan.operators import ConflictBehavior
 from risingpy.types import SqlType, TypeKind
 
 _VERSION_TYPES = frozenset(

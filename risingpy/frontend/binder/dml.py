@@ -20,7 +20,6 @@ from risingpy.errors import (
     UndefinedColumn,
     WrongObjectType,
 )
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.ddl import bind_default, visible_columns
@@ -33,8 +32,9 @@ from risingpy.frontend.binder.select import expand
 from risingpy.frontend.binder.subqueries import scalars
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.frontend.parser.ast import Assignment, ColumnName, Copy, Delete, Expression, Insert, ObjectName, Update
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
-from risingpy.optimizer.logical import Field, Filter, LogicalPlan, Project, Values
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import Field, Filter, LogicalPlan, Project, Values
 from risingpy.types import SqlType
 
 

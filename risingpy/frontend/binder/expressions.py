@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from risingpy import errors
 from risingpy.errors import CannotCoerce, FeatureNotSupported, SyntaxError_, UndefinedColumn, UndefinedTable
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.frontend.binder.aggregates import AggregateCalls
 from risingpy.frontend.binder.calls import Calls
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
@@ -29,7 +28,8 @@ from risingpy.frontend.parser.interval_fields import interval_text
 from risingpy.frontend.parser.nested_parser import LambdaExpression
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.nesting import MAX_NESTING
-from risingpy.optimizer.rewrite import conjunction, disjunction
+from risingpy.plan.expression_trees import conjunction, disjunction
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.types import BOOLEAN, INTERVAL, UNKNOWN, VARCHAR, SqlType
 
 BINARY: dict[type[exp.Expr], str] = {

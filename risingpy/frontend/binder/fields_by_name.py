@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Call, Expr, Literal
+from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import SqlType, TypeKind
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError, WindowError
-from risingpy.executors.expression.nodes import Cast, Expr
-from risingpy.executors.expression.window_calls import BoundKind, Frame, FrameBound, FrameExclusion, FrameUnits
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce, narrowed
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.windows import OrderItem
+from risingpy.plan.expressions import Cast, Expr
+from risingpy.plan.window_calls import BoundKind, Frame, FrameBound, FrameExclusion, FrameUnits
 from risingpy.types import BIGINT, DOUBLE, INTERVAL, SqlType, TypeKind
 
 _SIDES = {"PRECEDING": BoundKind.PRECEDING, "FOLLOWING": BoundKind.FOLLOWING}

@@ -17,7 +17,6 @@ from risingpy.errors import (
     SyntaxError_,
     UndefinedTable,
 )
-from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.frontend.binder.as_of import as_of_condition_error, check_as_of_condition, tie_columns
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import BindContext, Outer
@@ -38,9 +37,10 @@ from risingpy.frontend.binder.temporal import temporal_kind, without_version
 from risingpy.frontend.binder.time_windows import bind_time_window
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
-from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
-from risingpy.optimizer.logical import Apply, Field, Filter, Join, JoinKind, LogicalPlan, Scan
-from risingpy.optimizer.rewrite import shifted
+from risingpy.plan.catalog import JobStatus, Relation, RelationKind
+from risingpy.plan.expression_trees import shifted
+from risingpy.plan.expressions import Call, Expr, Literal
+from risingpy.plan.logical import Apply, Field, Filter, Join, JoinKind, LogicalPlan, Scan
 from risingpy.types import BOOLEAN
 
 Item: TypeAlias = tuple[LogicalPlan, Scope]

@@ -11,7 +11,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, SyntaxError_
-from risingpy.executors.expression.nodes import Call
 from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.frontend.binder.coercion import Context, can_coerce
 from risingpy.frontend.binder.context import BindContext
@@ -22,9 +21,10 @@ from risingpy.frontend.parser.ast import CreateSource, CreateTable
 from risingpy.frontend.parser.ast_parts import ColumnDefinition
 from risingpy.frontend.parser.parse import parse_expression
 from risingpy.frontend.table_definition import quoted
-from risingpy.optimizer.catalog import ColumnDesc, Generated, Relation
-from risingpy.optimizer.logical import Field
-from risingpy.optimizer.rewrite import columns_read, remapped, walk
+from risingpy.plan.catalog import ColumnDesc, Generated, Relation
+from risingpy.plan.expression_trees import columns_read, remapped, walk
+from risingpy.plan.expressions import Call
+from risingpy.plan.logical import Field
 
 _VOLATILE = NON_DETERMINISTIC | {"now"}
 

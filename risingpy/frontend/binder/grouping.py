@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.errors import GroupingError
-from risingpy.executors.expression.nodes import Call, Case, Expr, InputRef, Literal
 from risingpy.frontend.binder.aggregates import AggregateCall, AggregateCalls
 from risingpy.frontend.binder.plans import project, references
 from risingpy.frontend.binder.windows import is_window
-from risingpy.optimizer.logical import AggCall, Aggregate, Expand, Field, LogicalPlan, SortKey, Union, Values
-from risingpy.optimizer.rewrite import transform
+from risingpy.plan.expression_trees import transform
+from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
+from risingpy.plan.logical import AggCall, Aggregate, Expand, Field, LogicalPlan, SortKey, Union, Values
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
 
 GROUPING = "grouping"  # a Call of it stands for GROUPING(…) until its groups are known

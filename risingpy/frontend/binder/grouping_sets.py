@@ -12,8 +12,8 @@ from itertools import combinations, product
 from sqlglot import exp
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder.trees import begin_of, refuse_unknown
+from risingpy.plan.expressions import Expr
 
 MAX_SETS = 4096  # PostgreSQL's
 _MAX_CUBE = 12  # columns of a CUBE: 4096 sets

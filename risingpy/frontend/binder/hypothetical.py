@@ -16,9 +16,9 @@ from functools import reduce
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, UndefinedFunction
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, Literal
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE
 
 HYPOTHETICAL = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SyntaxError_
-from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.frontend.binder.types import internal_name, resolve_type
 from risingpy.frontend.parser.ast import ColumnDefinition, CreateSource
-from risingpy.optimizer.catalog import ColumnDesc, Identity
+from risingpy.plan.catalog import ColumnDesc, Identity
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BIGINT, INTEGER, SMALLINT, VARCHAR, SqlType, TypeKind
 
 _SERIAL: dict[str, SqlType] = {

@@ -9,12 +9,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, SqlError
-from risingpy.executors.expression.nodes import Call, Expr, Literal
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.parser.nested_parser import LambdaExpression
+from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 
 _TAKEN = {"array_transform": TypeKind.ARRAY, "map_filter": TypeKind.MAP}

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.frontend.binder.aggregates import make_aggregate
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.nested import check_map_key
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BOOLEAN, INTEGER, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
 
 Bind = Callable[[ExpressionBinder, str, list[Operand], int], Expr]

@@ -22,7 +22,6 @@ from risingpy.errors import (
     StatementTooComplex,
     UndefinedColumn,
 )
-from risingpy.executors.expression.nodes import Call, Cast, Expr, Literal
 from risingpy.frontend.binder.coercion import Context, Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.trees import name_of, position_of
@@ -30,6 +29,7 @@ from risingpy.frontend.binder.types import internal_name, resolve_type
 from risingpy.frontend.parser.nested_parser import MapConstructor, Subscript
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.nesting import MAX_TYPE_NESTING
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BOOLEAN, INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
 
 _MAX_SUBSCRIPT = 2**31 - 1

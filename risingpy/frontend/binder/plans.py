@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Expr, InputRef
 from risingpy.frontend.binder.coercion import Coercer, Operand
-from risingpy.optimizer.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
 from risingpy.types import SqlType, TypeKind
 
 ONE_ROW = Values(((),), ())  # what a query without FROM reads

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, Literal
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.nested import field_of
+from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
 from risingpy.types import BOOLEAN, JSONB, VARCHAR, SqlType, TypeKind, array_of
 
 

@@ -12,7 +12,6 @@ import risingpy.frontend.binder.rows
 import risingpy.frontend.binder.subqueries
 import risingpy.frontend.binder.window_clause  # noqa: F401 - these add themselves to the expression binder
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
-from risingpy.executors.expression.nodes import Cast, CorrelatedRef, Expr, InputRef
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import BindContext, Outer, SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -26,11 +25,12 @@ from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refus
 from risingpy.frontend.parser.ast import Query
 from risingpy.frontend.parser.dialect import CHANGELOG
 from risingpy.frontend.parser.parse import parse_query
-from risingpy.optimizer.catalog import Catalog, Relation
-from risingpy.optimizer.logical import ChangeLog, Field, LogicalPlan, Values
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rewrite import with_correlated
+from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.expressions import Cast, CorrelatedRef, Expr, InputRef
+from risingpy.plan.logical import ChangeLog, Field, LogicalPlan, Values
 from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
 
 

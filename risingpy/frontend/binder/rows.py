@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SyntaxError_
-from risingpy.executors.expression.nodes import Call, Expr
 from risingpy.frontend.binder.calls import Calls
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import BINARY, BINDERS, COMPARISONS, NULL_TESTS, ExpressionBinder
 from risingpy.frontend.binder.literal_lists import bound_list
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.parser.literal_list import LiteralList
+from risingpy.plan.expressions import Call, Expr
 from risingpy.types import BOOLEAN, TypeKind
 
 _STRICT = {"<=": "<", ">=": ">"}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import AmbiguousColumn, FeatureNotSupported, SqlError, UndefinedColumn, UndefinedTable
-from risingpy.executors.expression.nodes import Expr, InputRef
-from risingpy.optimizer.logical import Field
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.logical import Field
 
 UNNAMED = ""  # the alias of a subquery without one: no name in SQL is empty
 

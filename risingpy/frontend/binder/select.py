@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from risingpy.errors import AmbiguousColumn, FeatureNotSupported, GroupingError, SqlError, SyntaxError_, UndefinedColumn
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal
 from risingpy.frontend.binder.aggregates import AggregateCalls
 from risingpy.frontend.binder.coercion import Context, Operand
 from risingpy.frontend.binder.context import BindContext
@@ -25,8 +24,9 @@ from risingpy.frontend.binder.table_functions import place_sets
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.binder.window_clause import check_definitions, definitions_of
 from risingpy.frontend.binder.windows import WindowCalls, is_window, no_window, place_windows
-from risingpy.optimizer.logical import Filter, Limit, LogicalPlan, Sort, SortKey, TopN
-from risingpy.optimizer.rewrite import walk
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import Filter, Limit, LogicalPlan, Sort, SortKey, TopN
 from risingpy.types import BIGINT, TypeKind
 
 _PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_")

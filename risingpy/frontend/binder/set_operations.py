@@ -16,14 +16,14 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
-from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef
-from risingpy.executors.expression.window_calls import WindowCall
 from risingpy.frontend.binder.coercion import Context, Operand, common_type
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.plans import converted, distinct, project, references, settled
 from risingpy.frontend.binder.trees import begin_of, name_of
-from risingpy.optimizer.logical import Field, Join, JoinKind, LogicalPlan, OverWindow, Union
-from risingpy.optimizer.rewrite import conjunction
+from risingpy.plan.expression_trees import conjunction
+from risingpy.plan.expressions import Call, Cast, Expr, InputRef
+from risingpy.plan.logical import Field, Join, JoinKind, LogicalPlan, OverWindow, Union
+from risingpy.plan.window_calls import WindowCall
 from risingpy.types import BIGINT, BOOLEAN, SqlType
 
 Bind = Callable[[exp.Expr], LogicalPlan]

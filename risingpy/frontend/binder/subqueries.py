@@ -11,8 +11,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SyntaxError_
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, Parameter, Subquery
-from risingpy.executors.expression.nodes import SubqueryKind as Kind
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import Outer
 from risingpy.frontend.binder.expressions import BINARY, BINDERS, COMPARISONS, ExpressionBinder
@@ -22,7 +20,9 @@ from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.rows import compared_rows, in_list, row_fields
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.parser.expression_parser import Operator
-from risingpy.optimizer.logical import LogicalPlan
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal, Parameter, Subquery
+from risingpy.plan.expressions import SubqueryKind as Kind
+from risingpy.plan.logical import LogicalPlan
 from risingpy.types import BOOLEAN
 
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.optimizer.logical import JoinKind
+from risingpy.plan.logical import JoinKind
 
 _KINDS = {JoinKind.INNER: JoinKind.TEMPORAL, JoinKind.LEFT: JoinKind.TEMPORAL_LEFT}
 

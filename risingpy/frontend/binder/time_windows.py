@@ -18,15 +18,15 @@ import pyarrow as pa
 from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, InvalidParameterValue, SyntaxError_
-from risingpy.executors.expression.nodes import Call, Cast, Expr, InputRef, Literal
 from risingpy.frontend.binder.coercion import Context
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.plans import references
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.trees import begin_of
-from risingpy.optimizer.logical import Expand, Field, Filter, LogicalPlan, Project
 from risingpy.optimizer.rules.constant_folding import fold
+from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
+from risingpy.plan.logical import Expand, Field, Filter, LogicalPlan, Project
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, TIMESTAMP, TIMESTAMPTZ, SqlType, TypeKind
 
 TIME_WINDOWS = ("tumble", "hop")

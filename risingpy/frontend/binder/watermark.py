@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, UndefinedColumn
-from risingpy.executors.expression.nodes import Call
 from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.generated import renamed_text
 from risingpy.frontend.binder.scope import relation_scope
 from risingpy.frontend.parser.ast import CreateSource, CreateTable
-from risingpy.optimizer.catalog import ColumnDesc, Watermark
-from risingpy.optimizer.logical import Field
-from risingpy.optimizer.plan import ConflictBehavior
-from risingpy.optimizer.rewrite import remapped, walk
 from risingpy.optimizer.watermarks import WATERMARK_KINDS
+from risingpy.plan.catalog import ColumnDesc, Watermark
+from risingpy.plan.expression_trees import remapped, walk
+from risingpy.plan.expressions import Call
+from risingpy.plan.logical import Field
+from risingpy.plan.operators import ConflictBehavior
 
 _VOLATILE = NON_DETERMINISTIC | {"now", "volatile_python_function"}
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from risingpy.errors import WindowError
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal, Parameter
-from risingpy.executors.expression.window_calls import DEFAULT_FRAME, Frame, WindowCall
 from risingpy.frontend.binder.plans import project, references
-from risingpy.optimizer.logical import Field, LogicalPlan, OverWindow, SortKey
-from risingpy.optimizer.rewrite import transform
+from risingpy.plan.expression_trees import transform
+from risingpy.plan.expressions import Expr, InputRef, Literal, Parameter
+from risingpy.plan.logical import Field, LogicalPlan, OverWindow, SortKey
+from risingpy.plan.window_calls import DEFAULT_FRAME, Frame, WindowCall
 from risingpy.types import SqlType
 
 # While binding, window call k is written InputRef(FIRST_WINDOW - k): below every aggregate call's -1 - k.

@@ -8,7 +8,7 @@ from itertools import product
 
 from risingpy.frontend.catalog.pg_type import TYPES
 from risingpy.frontend.catalog.system_relation import SystemState, quote_name
-from risingpy.optimizer.catalog import FunctionDesc, FunctionKind
+from risingpy.plan.catalog import FunctionDesc, FunctionKind
 from risingpy.types import SqlType
 
 _DISPLAY = {entry.name: entry.display for entry in TYPES}

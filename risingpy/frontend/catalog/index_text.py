@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from risingpy.executors.expression.nodes import InputRef
 from risingpy.frontend.catalog.system_relation import quote_name
-from risingpy.optimizer.catalog import IndexKey, Relation
+from risingpy.plan.catalog import IndexKey, Relation
+from risingpy.plan.expressions import InputRef
 
 
 def key_text(key: IndexKey, indexed: Relation) -> str:

@@ -10,7 +10,7 @@ from risingpy.frontend.catalog.pg_type import TYPES
 from risingpy.frontend.catalog.pg_views import view_definition
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.catalog.visible_columns import visible_columns
-from risingpy.optimizer.catalog import ColumnDesc, Relation, RelationKind
+from risingpy.plan.catalog import ColumnDesc, Relation, RelationKind
 from risingpy.types import SqlType, TypeKind
 
 _TABLE_TYPES = {

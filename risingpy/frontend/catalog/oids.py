@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 
-from risingpy.optimizer.catalog import Relation
+from risingpy.plan.catalog import Relation
 
 _RANGE = 1 << 27  # far more than there will ever be relations
 _INDEX_BASE = 1 << 27

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.executors.expression.nodes import InputRef
 from risingpy.frontend.catalog.index_text import named_included_numbers
 from risingpy.frontend.catalog.oids import (
     DEFAULT_COLLATION_OID,
@@ -16,7 +15,8 @@ from risingpy.frontend.catalog.oids import (
 from risingpy.frontend.catalog.pg_type import TYPES_BY_NAME
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.catalog.visible_columns import visible_columns
-from risingpy.optimizer.catalog import ColumnDesc, Relation
+from risingpy.plan.catalog import ColumnDesc, Relation
+from risingpy.plan.expressions import InputRef
 from risingpy.types import SqlType, TypeKind
 
 _BY_VALUE_BYTES = (1, 2, 4, 8)

@@ -16,7 +16,7 @@ from risingpy.frontend.catalog.oids import (
 )
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.catalog.visible_columns import visible_columns
-from risingpy.optimizer.catalog import Relation, RelationKind
+from risingpy.plan.catalog import Relation, RelationKind
 
 RELATION_KINDS = {
     RelationKind.TABLE: "r",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.executors.expression.nodes import InputRef
 from risingpy.frontend.catalog.index_text import index_definition_text, index_key_numbers, named_included_numbers
 from risingpy.frontend.catalog.oids import constraint_oid, index_oid, relation_oid, schema_oid
 from risingpy.frontend.catalog.pg_class import index_name
 from risingpy.frontend.catalog.system_relation import Row, SystemState, quote_name, relation
 from risingpy.frontend.catalog.visible_columns import key_numbers
-from risingpy.optimizer.catalog import Relation
+from risingpy.plan.catalog import Relation
+from risingpy.plan.expressions import InputRef
 
 
 def _keyed(state: SystemState) -> Iterable[Relation]:

@@ -16,7 +16,7 @@ from risingpy.frontend.catalog.oids import ROOT_USER_OID, schema_oid
 from risingpy.frontend.catalog.pg_type import TYPES_BY_NAME
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.catalog.type_functions import TYPE_FUNCTIONS, TypeFunction
-from risingpy.optimizer.catalog import FunctionKind, FunctionLanguage
+from risingpy.plan.catalog import FunctionKind, FunctionLanguage
 
 _ANY_ELEMENT_OID = 2283
 _ANY_ARRAY_OID = 2277

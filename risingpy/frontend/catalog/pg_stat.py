@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from risingpy.frontend.catalog.oids import DATABASE_OID, ROOT_USER_OID, relation_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
-from risingpy.optimizer.catalog import RelationKind
+from risingpy.plan.catalog import RelationKind
 
 
 def _activity(state: SystemState) -> Iterable[Row]:

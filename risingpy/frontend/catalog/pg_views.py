@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from risingpy.frontend.catalog.oids import relation_oid, rule_oid, system_relation_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
-from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import JobStatus, Relation, RelationKind
 
 
 def view_definition(of: Relation) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from risingpy.frontend.catalog.oids import DATABASE_OID
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
-from risingpy.optimizer.catalog import RelationKind
+from risingpy.plan.catalog import RelationKind
 
 _JOBS = (RelationKind.TABLE, RelationKind.MATERIALIZED_VIEW)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from risingpy.frontend.catalog.index_text import included_numbers, index_definition_text, index_key_numbers
 from risingpy.frontend.catalog.oids import ROOT_USER_OID, relation_oid, schema_oid, system_relation_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
-from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import JobStatus, Relation, RelationKind
 
 _STATUS = {JobStatus.CREATING: "Creating", JobStatus.CREATED: "Created", JobStatus.FAILED: "Failed"}
 

@@ -10,7 +10,7 @@ from enum import Enum
 
 import pyarrow as pa
 
-from risingpy.optimizer.catalog import Catalog, JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import Catalog, JobStatus, Relation, RelationKind
 from risingpy.storage.compaction import CompactionProgress
 from risingpy.storage.table_statistics import TableStatistics
 

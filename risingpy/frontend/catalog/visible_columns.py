@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingpy.optimizer.catalog import ColumnDesc, Relation
+from risingpy.plan.catalog import ColumnDesc, Relation
 
 
 def visible_columns(relation: Relation) -> tuple[tuple[int, ColumnDesc], ...]:

@@ -18,7 +18,7 @@ from risingpy.frontend.parser.ast_alter import (
 from risingpy.frontend.parser.ast_parts import ObjectName
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.ddl import parse_cascade, parse_column
-from risingpy.optimizer.catalog import RelationKind
+from risingpy.plan.catalog import RelationKind
 
 _CONSTRAINTS = ("CONSTRAINT", "PRIMARY KEY", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "FOREIGN KEY", "EXCLUDE")
 _OTHER_ACTIONS = (

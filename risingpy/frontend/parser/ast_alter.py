@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from risingpy.frontend.parser.ast_parts import ColumnDefinition, ColumnName, Expression, ObjectName, TypeName
-from risingpy.optimizer.catalog import RelationKind
+from risingpy.plan.catalog import RelationKind
 
 
 @dataclass(frozen=True, slots=True)

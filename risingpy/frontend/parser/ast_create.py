@@ -13,7 +13,7 @@ from risingpy.frontend.parser.ast_parts import (
     TypeName,
     WatermarkDefinition,
 )
-from risingpy.optimizer.plan import ConflictBehavior
+from risingpy.plan.operators import ConflictBehavior
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
 from risingpy.frontend.parser.identity_options import parse_numbering
 from risingpy.frontend.parser.index import parse_create_index
-from risingpy.optimizer.catalog import RelationKind
-from risingpy.optimizer.plan import ConflictBehavior
+from risingpy.plan.catalog import RelationKind
+from risingpy.plan.operators import ConflictBehavior
 
 _OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
 _OTHER_OBJECTS = """

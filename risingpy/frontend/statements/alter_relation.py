@@ -26,7 +26,7 @@ from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.table_definition import quoted
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.schema_change import NewName
-from risingpy.optimizer.catalog import DEFAULT_SCHEMA, Relation, RelationKind
+from risingpy.plan.catalog import DEFAULT_SCHEMA, Relation, RelationKind
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from risingpy.errors import SqlError, UndefinedTable, WrongObjectType
-from risingpy.executors.expression.nodes import Expr, Literal
 from risingpy.frontend.binder import RowCheck, bind_alter_table
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement
 from risingpy.frontend.parser.ast_alter import (
@@ -27,9 +26,10 @@ from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.table_definition import table_definition
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.schema_change import TableReplacement, check_unchanged
-from risingpy.optimizer.catalog import JobStatus, Relation, RelationKind
-from risingpy.optimizer.logical import Field, Limit, Project, Values
 from risingpy.optimizer.rules import optimize
+from risingpy.plan.catalog import JobStatus, Relation, RelationKind
+from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.logical import Field, Limit, Project, Values
 from risingpy.types import BIGINT, SqlType
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from risingpy.frontend.written_rows import (
     write_inserted,
     write_spilled,
 )
-from risingpy.optimizer import logical
 from risingpy.optimizer.rules import optimize
+from risingpy.plan import logical
 from risingpy.storage.log_segment import LogRecord
 from risingpy.storage.log_spill import Spill
 from risingpy.types import SqlType

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
-from risingpy.executors.expression.nodes import InputRef
 from risingpy.executors.python import call_worker
 from risingpy.executors.statement_limits import working_for
 from risingpy.frontend.binder.context import make_context
@@ -22,7 +21,8 @@ from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.create_view import new_schema
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.function_ddl import FunctionTarget, create_function, drop
-from risingpy.optimizer.catalog import FunctionDesc, FunctionKind, FunctionLanguage
+from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
+from risingpy.plan.expressions import InputRef
 from risingpy.types import SqlType, narrow, struct_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.ddl import NewSource, NewTable
-from risingpy.optimizer.catalog import ColumnDesc, Identity
+from risingpy.plan.catalog import ColumnDesc, Identity
 from risingpy.types import BIGINT, SqlType
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from risingpy.frontend.parser.ast import Describe, ObjectName, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
-from risingpy.optimizer.catalog import Relation
+from risingpy.plan.catalog import Relation
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

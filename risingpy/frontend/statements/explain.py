@@ -45,11 +45,11 @@ from risingpy.optimizer.explain import (
     explain_trace,
 )
 from risingpy.optimizer.fragments import cut
-from risingpy.optimizer.graph import Job
-from risingpy.optimizer.logical import LogicalPlan
-from risingpy.optimizer.plan import StreamPlan
 from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.stream import plan_materialized_view
+from risingpy.plan.graph import Job
+from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.operators import StreamPlan
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

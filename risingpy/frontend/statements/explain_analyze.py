@@ -13,9 +13,9 @@ from risingpy.frontend.parser.ast import ExplainAnalyze, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.wire.session_protocol import Field, Result
-from risingpy.optimizer.catalog import Relation
 from risingpy.optimizer.explain import AnalyzedOperator, explain_analyze
-from risingpy.optimizer.graph import Job
+from risingpy.plan.catalog import Relation
+from risingpy.plan.graph import Job
 from risingpy.types import BIGINT, DOUBLE, VARCHAR, SqlType
 
 if TYPE_CHECKING:

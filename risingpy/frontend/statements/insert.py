@@ -15,8 +15,8 @@ from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
-from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.rules import optimize
+from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pyarrow import MonthDayNano
 
 from risingpy.errors import SqlError, UndefinedStatement
-from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder import bind_arguments
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.catalog.query import SystemStatement
@@ -17,7 +16,8 @@ from risingpy.frontend.parser.ast import Deallocate, Execute, InnerStatement, Pa
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.portal import PreparedEntry
 from risingpy.frontend.wire.session_protocol import Result
-from risingpy.optimizer.logical import Field, Values
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import Field, Values
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

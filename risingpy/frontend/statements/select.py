@@ -9,9 +9,9 @@ from risingpy.frontend.binder import bind_query
 from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Field, Result
-from risingpy.optimizer.catalog import JobStatus
-from risingpy.optimizer.logical import Schema
 from risingpy.optimizer.rules import optimize
+from risingpy.plan.catalog import JobStatus
+from risingpy.plan.logical import Schema
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.describe import named_relation, prepare_columns
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
-from risingpy.optimizer.catalog import RelationKind
+from risingpy.plan.catalog import RelationKind
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

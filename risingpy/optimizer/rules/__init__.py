@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from risingpy.errors import Check, unchecked
-from risingpy.optimizer.logical import LogicalPlan
 from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.common_factors import common_factors
@@ -31,6 +30,7 @@ from risingpy.optimizer.rules.prune_common_subplans import prune_common_subplans
 from risingpy.optimizer.rules.single_row_join import single_row_join
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.optimizer.rules.temporal_filter import temporal_filter
+from risingpy.plan.logical import LogicalPlan
 
 __all__ = ["PIPELINE", "STREAM_PIPELINE", "optimize", "optimize_for_stream", "steps"]
 

@@ -18,18 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import (
-    Call,
-    Case,
-    CorrelatedRef,
-    Expr,
-    Literal,
-    Subquery,
-    SubqueryKind,
-)
 from risingpy.optimizer.facts import is_not_null, not_null_columns
-from risingpy.optimizer.logical import AggCall, Field, Filter, LogicalPlan, Project
-from risingpy.optimizer.rewrite import columns_read, query_of, transform, walk
+from risingpy.optimizer.rewrite import query_of
+from risingpy.plan.expression_trees import columns_read, transform, walk
+from risingpy.plan.expressions import Call, Case, CorrelatedRef, Expr, Literal, Subquery, SubqueryKind
+from risingpy.plan.logical import AggCall, Field, Filter, LogicalPlan, Project
 from risingpy.types import BIGINT, BOOLEAN
 
 # Applies an aggregate without GROUP BY of a subquery's plan: the calls' results as columns.

@@ -13,32 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.executors.expression.nodes import CorrelatedRef, Expr, InputRef, Literal
 from risingpy.optimizer.facts import exactly_one_row
-from risingpy.optimizer.logical import (
-    Aggregate,
-    Apply,
-    Field,
-    Join,
-    JoinKind,
-    LogicalPlan,
-    Project,
-    Schema,
-    Sort,
-)
-from risingpy.optimizer.rewrite import (
-    conjunction,
-    conjuncts,
-    correlated_refs,
-    plan_inputs,
-    remapped,
-    shifted,
-    substituted,
-    transform,
-    with_inputs,
-)
+from risingpy.optimizer.rewrite import correlated_refs, plan_inputs, with_inputs
 from risingpy.optimizer.rules.pull_up_correlation import PulledUp, grouped, pull_up, reads_outside
 from risingpy.optimizer.rules.push_down_domain import Domain, over_nothing, same_values
+from risingpy.plan.expression_trees import conjunction, conjuncts, remapped, shifted, substituted, transform
+from risingpy.plan.expressions import CorrelatedRef, Expr, InputRef, Literal
+from risingpy.plan.logical import Aggregate, Apply, Field, Join, JoinKind, LogicalPlan, Project, Schema, Sort
 from risingpy.types import BOOLEAN
 
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)

@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import TypeVar, assert_never
 
 from risingpy.errors import InternalError
-from risingpy.executors.expression.nodes import InputRef
-from risingpy.executors.expression.window_calls import WindowCall
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.rewrite import moved_window
+from risingpy.plan.expression_trees import columns_read, remapped
+from risingpy.plan.expressions import InputRef
+from risingpy.plan.logical import (
     Aggregate,
     Apply,
     ChangeLog,
@@ -35,7 +36,7 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.rewrite import columns_read, moved_window, remapped
+from risingpy.plan.window_calls import WindowCall
 
 T = TypeVar("T")
 Needed = tuple[int, ...]

@@ -7,9 +7,10 @@ So the equality can be a join's key.
 
 from __future__ import annotations
 
-from risingpy.executors.expression.nodes import Call, Expr
-from risingpy.optimizer.logical import Filter, Join, LogicalPlan
-from risingpy.optimizer.rewrite import conjunction, conjuncts, map_expressions, rewrite_plan
+from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
+from risingpy.plan.expression_trees import conjunction, conjuncts
+from risingpy.plan.expressions import Call, Expr
+from risingpy.plan.logical import Filter, Join, LogicalPlan
 from risingpy.types import BOOLEAN
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, Literal, operands, with_operands
-from risingpy.optimizer.logical import Filter, LogicalPlan
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
+from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal, operands, with_operands
+from risingpy.plan.logical import Filter, LogicalPlan
 from risingpy.types import BOOLEAN, SqlType, TypeKind
 
 _COMPARISONS: dict[str, Callable[[object, object], bool]] = {

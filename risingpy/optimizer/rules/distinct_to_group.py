@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from risingpy.optimizer.logical import Aggregate, LogicalPlan
 from risingpy.optimizer.rewrite import rewrite_plan
+from risingpy.plan.logical import Aggregate, LogicalPlan
 
 _FUNCTIONS = frozenset({"count", "sum", "avg"})
 

@@ -5,8 +5,8 @@ Cross(t, Values(()))  =>  t
 
 from __future__ import annotations
 
-from risingpy.optimizer.logical import Join, JoinKind, LogicalPlan, Values
 from risingpy.optimizer.rewrite import rewrite_plan
+from risingpy.plan.logical import Join, JoinKind, LogicalPlan, Values
 
 _SINGLE_ROW = Values(((),), ())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from risingpy.executors.expression.nodes import Call, Expr, InputRef
+from risingpy.plan.expressions import Call, Expr, InputRef
 
 
 @dataclass(slots=True)

@@ -5,9 +5,9 @@ Filter(p; Filter(q; t))  =>  Filter(q AND p; t)
 
 from __future__ import annotations
 
-from risingpy.executors.expression.nodes import Call
-from risingpy.optimizer.logical import Filter, LogicalPlan
 from risingpy.optimizer.rewrite import rewrite_plan
+from risingpy.plan.expressions import Call
+from risingpy.plan.logical import Filter, LogicalPlan
 from risingpy.types import BOOLEAN
 
 

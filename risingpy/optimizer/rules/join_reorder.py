@@ -17,11 +17,12 @@ from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations
 
-from risingpy.executors.expression.nodes import Call, Expr, InputRef
 from risingpy.optimizer.facts import unique_keys
-from risingpy.optimizer.logical import Field, Filter, Join, JoinKind, LogicalPlan, Project
-from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, plan_inputs, remapped, with_inputs
+from risingpy.optimizer.rewrite import plan_inputs, with_inputs
 from risingpy.optimizer.rules.equal_columns import EqualColumns, is_column_equality
+from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, remapped
+from risingpy.plan.expressions import Call, Expr, InputRef
+from risingpy.plan.logical import Field, Filter, Join, JoinKind, LogicalPlan, Project
 from risingpy.types import BOOLEAN
 
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Call, Expr
 from risingpy.optimizer.facts import is_not_null, not_null_columns
-from risingpy.optimizer.logical import Filter, Join, LogicalPlan
-from risingpy.optimizer.rewrite import conjunction, conjuncts, rewrite_plan
+from risingpy.optimizer.rewrite import rewrite_plan
+from risingpy.plan.expression_trees import conjunction, conjuncts
+from risingpy.plan.expressions import Call, Expr
+from risingpy.plan.logical import Filter, Join, LogicalPlan
 
 
 def null_safe_equality(plan: LogicalPlan) -> LogicalPlan:

@@ -25,11 +25,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from risingpy.executors.aggregate import SPREADS
-from risingpy.executors.expression.nodes import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.executors.expression.numeric_results import numeric_of
-from risingpy.executors.expression.window_calls import FRAMELESS, FrameUnits, WindowCall
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.rewrite import column_references, map_expressions, plan_inputs, with_inputs
+from risingpy.plan.aggregate_names import SPREADS
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands
+from risingpy.plan.logical import (
     AggCall,
     Aggregate,
     Field,
@@ -43,7 +43,7 @@ from risingpy.optimizer.logical import (
     SortKey,
     TopN,
 )
-from risingpy.optimizer.rewrite import column_references, map_expressions, plan_inputs, with_inputs
+from risingpy.plan.window_calls import FRAMELESS, FrameUnits, WindowCall
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, NUMERIC, SqlType, array_of, struct_of
 from risingpy.types.wide_numeric import key_of
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from risingpy.optimizer.facts import rejected_nulls, strict_columns
-from risingpy.optimizer.logical import Aggregate, Filter, Join, JoinKind, LogicalPlan, Project, Sort, Union
 from risingpy.optimizer.rewrite import plan_inputs, with_inputs
+from risingpy.plan.logical import Aggregate, Filter, Join, JoinKind, LogicalPlan, Project, Sort, Union
 
 Columns = frozenset[int]
 _NOTHING: Columns = frozenset()

@@ -10,10 +10,11 @@ pruning drops the OverWindow. Not where another call of the same window looks at
 
 from __future__ import annotations
 
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal
-from risingpy.executors.expression.window_calls import FRAMELESS, BoundKind, FrameExclusion, FrameUnits, WindowCall
-from risingpy.optimizer.logical import Filter, LogicalPlan, OverWindow, TopN
-from risingpy.optimizer.rewrite import conjunction, conjuncts, rewrite_plan
+from risingpy.optimizer.rewrite import rewrite_plan
+from risingpy.plan.expression_trees import conjunction, conjuncts
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
+from risingpy.plan.logical import Filter, LogicalPlan, OverWindow, TopN
+from risingpy.plan.window_calls import FRAMELESS, BoundKind, FrameExclusion, FrameUnits, WindowCall
 from risingpy.types import BIGINT, BOOLEAN
 
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}

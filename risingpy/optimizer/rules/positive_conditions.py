@@ -5,7 +5,7 @@ NOT (a > 1 OR b <= 2)  =>  a <= 1 AND b > 2
 
 from __future__ import annotations
 
-from risingpy.executors.expression.nodes import Call, Expr
+from risingpy.plan.expressions import Call, Expr
 from risingpy.types import BOOLEAN
 
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq", "and": "or", "or": "and"}

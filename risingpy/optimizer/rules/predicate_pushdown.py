@@ -19,8 +19,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
-from risingpy.executors.expression.nodes import Expr, InputRef, Literal
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.rewrite import is_volatile, plan_inputs, with_inputs
+from risingpy.optimizer.rules.transitive_predicates import transitive_predicates
+from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, remapped, shifted, substituted, walk
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import (
     Aggregate,
     Expand,
     Filter,
@@ -34,19 +37,6 @@ from risingpy.optimizer.logical import (
     TopN,
     Union,
 )
-from risingpy.optimizer.rewrite import (
-    columns_read,
-    conjunction,
-    conjuncts,
-    is_volatile,
-    plan_inputs,
-    remapped,
-    shifted,
-    substituted,
-    walk,
-    with_inputs,
-)
-from risingpy.optimizer.rules.transitive_predicates import transitive_predicates
 
 
 def predicate_pushdown(plan: LogicalPlan) -> LogicalPlan:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from risingpy.executors.expression.nodes import InputRef, Literal
-from risingpy.optimizer.logical import LogicalPlan, Project
-from risingpy.optimizer.rewrite import rewrite_plan, substituted, walk
+from risingpy.optimizer.rewrite import rewrite_plan
+from risingpy.plan.expression_trees import substituted, walk
+from risingpy.plan.expressions import InputRef, Literal
+from risingpy.plan.logical import LogicalPlan, Project
 
 
 def project_merge(plan: LogicalPlan) -> LogicalPlan:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from risingpy.executors.expression.nodes import InputRef
 from risingpy.optimizer.common_subplans import common_subplans
-from risingpy.optimizer.logical import LogicalPlan, Project, Scan
 from risingpy.optimizer.rewrite import plan_inputs, rewrite_plan, with_inputs
 from risingpy.optimizer.rules.column_pruning import column_pruning
+from risingpy.plan.expressions import InputRef
+from risingpy.plan.logical import LogicalPlan, Project, Scan
 
 
 def prune_common_subplans(plan: LogicalPlan) -> LogicalPlan:

@@ -13,8 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.executors.expression.nodes import Call, CorrelatedRef, Expr, InputRef
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.rewrite import correlated_refs
+from risingpy.optimizer.rules.push_down_domain import top_n
+from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, remapped, shifted, walk
+from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef
+from risingpy.plan.logical import (
     Aggregate,
     Field,
     Filter,
@@ -27,16 +30,6 @@ from risingpy.optimizer.logical import (
     Sort,
     TopN,
 )
-from risingpy.optimizer.rewrite import (
-    columns_read,
-    conjunction,
-    conjuncts,
-    correlated_refs,
-    remapped,
-    shifted,
-    walk,
-)
-from risingpy.optimizer.rules.push_down_domain import top_n
 
 _SEMI = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
 _EQUAL = ("eq", "is_not_distinct_from")

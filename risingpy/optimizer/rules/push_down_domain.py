@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from risingpy.errors import FeatureNotSupported, InternalError
-from risingpy.executors.expression.nodes import Call, CorrelatedRef, Expr, InputRef, Literal
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.rewrite import correlated_refs, moved_window
+from risingpy.optimizer.rules.constant_folding import fold
+from risingpy.plan.expression_trees import conjunction, transform
+from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef, Literal
+from risingpy.plan.logical import (
     AggCall,
     Aggregate,
     Apply,
@@ -37,8 +40,6 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.rewrite import conjunction, correlated_refs, moved_window, transform
-from risingpy.optimizer.rules.constant_folding import fold
 from risingpy.types import BIGINT, BOOLEAN
 
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)

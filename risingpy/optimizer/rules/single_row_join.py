@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from risingpy.executors.expression.nodes import Expr
 from risingpy.optimizer.facts import at_most_one_row
 from risingpy.optimizer.join_condition import inequality
-from risingpy.optimizer.logical import Join, JoinKind, LogicalPlan, Project
-from risingpy.optimizer.rewrite import columns_read, rewrite_plan
+from risingpy.optimizer.rewrite import rewrite_plan
 from risingpy.optimizer.rules.positive_conditions import positive
+from risingpy.plan.expression_trees import columns_read
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import Join, JoinKind, LogicalPlan, Project
 
 
 def single_row_join(plan: LogicalPlan) -> LogicalPlan:

@@ -17,9 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import Call, CorrelatedRef, Expr, InputRef, Literal, Subquery, SubqueryKind
 from risingpy.optimizer.facts import at_most_one_row, exactly_one_row, not_null_columns
-from risingpy.optimizer.logical import (
+from risingpy.optimizer.rewrite import expressions_of, plan_inputs, query_of, with_inputs
+from risingpy.optimizer.rules.any_value import any_value, failing, no_nulls, nulls_matter
+from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, remapped, shifted, transform, walk
+from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef, Literal, Subquery, SubqueryKind
+from risingpy.plan.logical import (
     AggCall,
     Aggregate,
     Apply,
@@ -34,20 +37,6 @@ from risingpy.optimizer.logical import (
     Union,
     Values,
 )
-from risingpy.optimizer.rewrite import (
-    columns_read,
-    conjunction,
-    conjuncts,
-    expressions_of,
-    plan_inputs,
-    query_of,
-    remapped,
-    shifted,
-    transform,
-    walk,
-    with_inputs,
-)
-from risingpy.optimizer.rules.any_value import any_value, failing, no_nulls, nulls_matter
 from risingpy.types import BIGINT, BOOLEAN, TypeKind
 
 

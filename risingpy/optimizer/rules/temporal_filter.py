@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.expression.nodes import Call, Expr, InputRef
-from risingpy.optimizer.logical import Field, Filter, Join, JoinKind, LogicalPlan, Union, Values
 from risingpy.optimizer.now import motion, now_alone, reads_now
-from risingpy.optimizer.rewrite import columns_read, conjunction, conjuncts, disjunction, rewrite_plan, shifted
+from risingpy.optimizer.rewrite import rewrite_plan
 from risingpy.optimizer.rules.positive_conditions import disjuncts, positive
+from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, disjunction, shifted
+from risingpy.plan.expressions import Call, Expr, InputRef
+from risingpy.plan.logical import Field, Filter, Join, JoinKind, LogicalPlan, Union, Values
 from risingpy.types import BOOLEAN
 
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})

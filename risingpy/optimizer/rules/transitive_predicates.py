@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from risingpy.executors.expression.nodes import Call, Expr, InputRef, Literal, operands
-from risingpy.optimizer.logical import Filter, Join, JoinKind, LogicalPlan
-from risingpy.optimizer.rewrite import columns_read, conjuncts, remapped, shifted
 from risingpy.optimizer.rules.equal_columns import EqualColumns
+from risingpy.plan.expression_trees import columns_read, conjuncts, remapped, shifted
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal, operands
+from risingpy.plan.logical import Filter, Join, JoinKind, LogicalPlan
 
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
 _SAFE = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "is_not_null", "is_true", "is_false"})

@@ -9,15 +9,15 @@ import pyarrow as pa
 
 from risingpy.executors.expression.duckdb_connection import connect, translate_error
 from risingpy.executors.expression.duckdb_functions import OwnFunctions
-from risingpy.executors.expression.nodes import Expr
 from risingpy.frontend.binder import bind_query, bind_table
 from risingpy.frontend.binder.query import BoundQuery
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateTable, CreateView, Select
 from risingpy.optimizer.batch import to_duckdb_sql
-from risingpy.optimizer.catalog import Catalog, ColumnDesc, Relation, RelationKind
-from risingpy.optimizer.logical import LogicalPlan, Scan
 from risingpy.optimizer.rules import optimize
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import LogicalPlan, Scan
 from risingpy.types import BIGINT, SqlType
 from risingpy.types.forms import format_text, parse_text
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.nodes import Literal
 from risingpy.frontend.binder import TableDefinition, bind_default, bind_table, bind_view
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateTable, CreateView
+from risingpy.plan.expressions import Literal
 from tests.frontend.binder.bench import CATALOG, bind, make_catalog
 
 

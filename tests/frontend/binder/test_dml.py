@@ -7,11 +7,11 @@ from typing import TypeVar
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.nodes import Literal, Parameter
 from risingpy.frontend.binder import bind_copy_target, bind_delete, bind_insert, bind_update
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import Copy, Delete, Insert, Update
-from risingpy.optimizer.logical import Project
+from risingpy.plan.expressions import Literal, Parameter
+from risingpy.plan.logical import Project
 from risingpy.types import BIGINT, INTEGER, VARCHAR
 from tests.frontend.binder.bench import CATALOG, make_catalog, run
 

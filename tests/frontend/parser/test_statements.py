@@ -6,7 +6,7 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.frontend.parser import ast, parse
-from risingpy.optimizer.catalog import RelationKind
+from risingpy.plan.catalog import RelationKind
 
 
 def one(sql: str) -> ast.Statement:

@@ -13,9 +13,9 @@ from risingpy.errors import SqlError
 from risingpy.executors.expression.duckdb_connection import connect
 from risingpy.executors.expression.duckdb_sql import Selected
 from risingpy.executors.expression.literal_lists import in_list
-from risingpy.executors.expression.nodes import InputRef
 from risingpy.frontend.parser import parse
 from risingpy.nesting import MAX_CONDITIONS, MAX_TERMS
+from risingpy.plan.expressions import InputRef
 from risingpy.types import BIGINT
 from tests.frontend.session.conftest import Client
 

@@ -9,7 +9,7 @@ import pytest
 from risingpy.errors import NumericValueOutOfRange, OutOfMemory, SqlError
 from risingpy.executors import statement_limits
 from risingpy.frontend.wire.connection import as_sql_error
-from risingpy.optimizer.catalog import JobStatus
+from risingpy.plan.catalog import JobStatus
 from tests.frontend.session.conftest import Client
 
 _TOO_LARGE = (

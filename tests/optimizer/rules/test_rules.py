@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.executors.expression.nodes import Call, Literal
 from risingpy.optimizer.explain import explain_logical
-from risingpy.optimizer.logical import Filter, Join, JoinKind, Values
 from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
@@ -23,6 +21,8 @@ from risingpy.optimizer.rules.outer_join_to_inner import outer_join_to_inner
 from risingpy.optimizer.rules.predicate_pushdown import predicate_pushdown
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
+from risingpy.plan.expressions import Call, Literal
+from risingpy.plan.logical import Filter, Join, JoinKind, Values
 from risingpy.types import BOOLEAN
 from tests.frontend.binder.bench import bind
 

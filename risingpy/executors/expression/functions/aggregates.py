@@ -15,8 +15,8 @@ import pyarrow as pa
 from risingpy.errors import NumericValueOutOfRange
 from risingpy.executors.aggregate.functions import value_state
 from risingpy.executors.aggregate.grouping import GroupedRows
-from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
 from risingpy.executors.expression.functions.calling import Compute, Function
+from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
 from risingpy.storage.column_buffers import whole
 from risingpy.types import DOUBLE, INT256, INTERVAL, MAX_PRECISION, NUMERIC, REAL, SqlType, numeric
 from risingpy.types.wide_numeric import key_column

@@ -1,7 +1,7 @@
 """The stream plan: `StreamPlan` is every operator there is.
 
 Here are those that bring rows in, take one row at a time, move rows or store them; the others are in
-`plan_aggregates.py`, `plan_joins.py` and `plan_ordered.py`.
+`aggregates.py`, `joins.py` and `ordered.py`.
 
 A stream plan computes, for each epoch, the change of a query's answer from the changes of its inputs. Each
 operator's output has a *stream key* (`stream_key.py`), its state tables are planned by `state_tables.py`, and
@@ -16,12 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan_aggregates import HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
-from risingpy.optimizer.plan_properties import ColumnIndex, Properties
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.expressions import Expr
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.logical import SortKey
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.storage.table_schema import TableSchema
 
 

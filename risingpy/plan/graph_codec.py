@@ -1,4 +1,4 @@
-"""A stream graph as the bytes that tasks read: its jobs one after the other, each as `plan_codec` writes it.
+"""A stream graph as the bytes that tasks read: its jobs one after the other, each as `codec` writes it.
 
     number of jobs u32 | length u32 of each job and of the rest | job … | the rest: the graph without its jobs
 
@@ -14,8 +14,8 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import cast
 
-from risingpy.optimizer.graph import Job, StreamGraph
-from risingpy.optimizer.plan_codec import decode, encode
+from risingpy.plan.codec import decode, encode
+from risingpy.plan.graph import Job, StreamGraph
 
 # Of the last graph. A job is known by its identity when it is written: comparing or hashing it would cost as much.
 _written: dict[int, tuple[Job, bytes]] = {}  # by id(); the job is held, so that no other gets its identity

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from risingpy.executors.aggregate.layout import REGRESSIONS, SPREADS
-from risingpy.executors.expression.nodes import Expr
+from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.expressions import Expr
 from risingpy.types import SqlType
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.logical import Schema
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import Schema
 from risingpy.types import SqlType
 
 ColumnIndex = int
@@ -34,6 +34,9 @@ class WatermarkBound:
     watermark_id: int
     expression: Expr
     type: SqlType
+
+
+Bounds = tuple[WatermarkBound, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from risingpy.optimizer.stored_classes import STORED_CLASSES
+from risingpy.plan.stored_classes import STORED_CLASSES
 
 CODEC_VERSION = 2
 _VERSION_WITHOUT_PARTS = 1

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from risingpy.executors.expression.nodes import Expr
-from risingpy.executors.expression.window_calls import WindowCall
+from risingpy.plan.expressions import Expr
+from risingpy.plan.window_calls import WindowCall
 from risingpy.types import SqlType
 
 

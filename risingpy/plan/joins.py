@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.logical import JoinKind
-from risingpy.optimizer.plan_properties import ColumnIndex, Properties, WatermarkBound
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import JoinKind
+from risingpy.plan.properties import ColumnIndex, Properties, WatermarkBound
 from risingpy.storage.table_schema import TableSchema
 
 if TYPE_CHECKING:
-    from risingpy.optimizer.plan import StreamPlan
+    from risingpy.plan.operators import StreamPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +129,8 @@ class TemporalJoin:
     condition: Expr | None
     memo: TableSchema | None
     properties: Properties
+
+
+def memo_columns(left: StreamPlan, left_key: tuple[int, ...]) -> tuple[int, ...]:
+    """The left columns that a memo is kept by: the stream key, and the join key, which tells the vnode."""
+    return tuple(dict.fromkeys((*left.properties.stream_key, *left_key)))

@@ -1,15 +1,15 @@
 """The stream graph: every running job's fragments, and how rows get from one to the next.
 
-Graph = data only: it is serialized (`plan_codec.py`), kept in the catalog and read by every task.
+Graph = data only: it is serialized (`codec.py`), kept in the catalog and read by every task.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from risingpy.optimizer.catalog import Relation
-from risingpy.optimizer.plan import StreamPlan
-from risingpy.optimizer.plan_properties import Distribution
+from risingpy.plan.catalog import Relation
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.properties import Distribution
 from risingpy.storage.table_schema import TableSchema
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from risingpy.optimizer.logical import AggCall
-from risingpy.optimizer.plan_properties import ColumnIndex, Properties
+from risingpy.plan.logical import AggCall
+from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.storage.table_schema import TableSchema
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
-    from risingpy.optimizer.plan import StreamPlan
+    from risingpy.plan.operators import StreamPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from risingpy.optimizer.catalog import INTERNAL_PREFIX, ColumnDesc
-from risingpy.optimizer.logical import AggCall, Field, Schema, SortKey
-from risingpy.optimizer.orderable import refuse_unordered
-from risingpy.optimizer.plan import (
+from risingpy.plan.aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.catalog import INTERNAL_PREFIX, ColumnDesc
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.key_types import has_other_forms, refuse_unordered
+from risingpy.plan.logical import AggCall, Field, Schema, SortKey
+from risingpy.plan.operators import (
     ChangeLog,
     Dml,
     EowcSort,
@@ -49,11 +51,8 @@ from risingpy.optimizer.plan import (
     Values,
     WatermarkFilter,
 )
-from risingpy.optimizer.plan_aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
-from risingpy.optimizer.plan_joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.optimizer.plan_ordered import Dedup, LocalTopN, OverWindow, TopN
-from risingpy.optimizer.plan_properties import ColumnIndex, Properties
-from risingpy.optimizer.stream_key import has_other_forms
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
 

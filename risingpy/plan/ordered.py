@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from risingpy.executors.expression.window_calls import WindowCall
-from risingpy.optimizer.logical import SortKey
-from risingpy.optimizer.plan_properties import ColumnIndex, Properties
+from risingpy.plan.logical import SortKey
+from risingpy.plan.properties import ColumnIndex, Properties
+from risingpy.plan.window_calls import WindowCall
 from risingpy.storage.table_schema import TableSchema
 
 if TYPE_CHECKING:
-    from risingpy.optimizer.plan import StreamPlan
+    from risingpy.plan.operators import StreamPlan
 
 
 @dataclass(frozen=True, slots=True)

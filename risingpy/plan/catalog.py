@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from risingpy.executors.expression.nodes import Expr
-from risingpy.optimizer.logical import LogicalPlan
-from risingpy.optimizer.plan import ConflictBehavior
-from risingpy.optimizer.plan_properties import WatermarkColumn
-from risingpy.optimizer.rewrite import columns_read
+from risingpy.plan.expression_trees import columns_read
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.operators import ConflictBehavior
+from risingpy.plan.properties import WatermarkColumn
 from risingpy.storage.table_schema import ColumnHistory, TableSchema
 from risingpy.types import SqlType, TypeKind
 

@@ -1,0 +1,22 @@
+"""Which types keys may be of, and of which of them equal values may have different keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.types import SqlType, TypeKind
+
+_HINT = "Cast it to varchar, or take the parts that you need."
+
+
+def refuse_unordered(types: Iterable[SqlType], where: str) -> None:
+    """Raises FeatureNotSupported if a type cannot stand in `where`."""
+    for type_ in types:
+        if not type_.is_orderable:
+            raise FeatureNotSupported(f"type {type_} in {where} is not supported", hint=_HINT)
+
+
+def has_other_forms(type_: SqlType) -> bool:
+    """Whether equal values of the type may have different keys: `1 month` and `30 days`."""
+    return type_.kind is TypeKind.INTERVAL

@@ -1,0 +1,78 @@
+"""Walking through the operators of a stream plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.operators import (
+    ChangeLog,
+    Dml,
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    Materialize,
+    Now,
+    Project,
+    ProjectSet,
+    Share,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+    WatermarkFilter,
+)
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.state_tables import state_tables
+from risingpy.storage.table_schema import TableSchema
+
+
+def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
+    """The inputs of an operator, left to right."""
+    match plan:
+        case TableScan() | Dml() | Source() | Values() | Now():
+            return ()
+        case WatermarkFilter() | EowcSort() | Filter() | Project() | ProjectSet():
+            return (plan.input,)
+        case LocalAgg() | HashAgg() | SimpleAgg():
+            return (plan.input,)
+        case LocalTopN():
+            return (plan.input,)
+        case TopN() | Dedup() | OverWindow() | ChangeLog() | Expand() | TemporalJoin() | Exchange() | Share():
+            return (plan.input,)
+        case Materialize():
+            return (plan.input,)
+        case HashJoin() | AsOfJoin() | DynamicFilter():
+            return (plan.left, plan.right)
+        case Union():
+            return plan.inputs
+        case _:
+            assert_never(plan)
+
+
+def nodes_of_fragment(root: StreamPlan) -> Iterator[StreamPlan]:
+    """Depth first, left to right; the Exchange and Share leaves included, and nothing below them."""
+    rest = [root]
+    while rest:
+        node = rest.pop()
+        yield node
+        if node is root or not isinstance(node, Exchange | Share):
+            rest += reversed(children(node))
+
+
+def all_state_tables(root: StreamPlan) -> Iterator[TableSchema]:
+    """Every table that a job keeps, the relation's first, through all fragments."""
+    shared: set[int] = set()
+    rest = [root]
+    while rest:
+        node = rest.pop()
+        if isinstance(node, Share):
+            if node.number in shared:
+                continue
+            shared.add(node.number)
+        yield from state_tables(node)
+        rest += reversed(children(node))
