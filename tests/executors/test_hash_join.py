@@ -19,6 +19,7 @@ from risingpy.executors.join import output as join_output
 from risingpy.executors.join import pairs as join_pairs
 from risingpy.executors.join import side as join_side
 from risingpy.optimizer.distribution import hash_by
+from risingpy.optimizer.estimated_rows import RowEstimates
 from risingpy.optimizer.stream_join import plan_join
 from risingpy.plan import logical
 from risingpy.plan.expressions import Call, Expr, InputRef
@@ -78,7 +79,7 @@ class Case:
         logically = [logical.Values((), schema) for _ in range(2)]
         both = schema if kind in SEMI else (*schema, *schema)
         join = logical.Join(logically[0], logically[1], kind, self.condition, both)
-        return plan_join(join, left, right, "job", count(1).__next__).plan
+        return plan_join(join, left, right, "job", count(1).__next__, RowEstimates()).plan
 
     def expected(self, kind: JoinKind, left: Relation, right: Relation) -> set[object]:
         """The join's own columns, as a set: ids tell rows apart."""

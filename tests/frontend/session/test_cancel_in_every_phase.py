@@ -81,7 +81,7 @@ def busy_loop(database: Database) -> Iterator[None]:
         ends.wait(60)
         return state
 
-    thread = threading.Thread(target=database.change, args=(hold,))
+    thread = threading.Thread(target=database.ddl.change, args=(hold,))
     thread.start()
     began.wait(10)
     try:
