@@ -246,7 +246,7 @@ def test_planning_in_the_loop_is_ended(
         _cancel(server, client)
         return 0
 
-    database.table_rows = rows  # type: ignore[method-assign]
+    database.ddl._table_rows = rows
     catalog = set(database.catalog.relations)
     joins = " ".join(f"JOIN t t{i} ON t{i}.id > t0.id" for i in range(1, 5))
     with pytest.raises(psycopg.errors.QueryCanceled):
