@@ -1,6 +1,6 @@
 """Writes docs/sql/functions.md from the signature table, so that the page says what the binder takes.
 
-Run it after a change of `risingpy/executors/expression/signatures.py`; a test compares the page with what it writes.
+Run it after a change of `risingpy/functions/signatures.py`; a test compares the page with what it writes.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from risingpy.executors.expression.signatures import (
+from risingpy.functions.signatures import (
     AGGREGATE_SIGNATURES,
     EXTRACT_FIELDS,
     SCALAR_SIGNATURES,
@@ -61,7 +61,7 @@ INTERNAL = {"CHECK_CHARACTER", "CHECK_LENGTH", "TEXT_AT", "PARSE_AT", "NEXT_NUMB
 HEAD = """\
 # Functions and operators
 
-Written by `docs/generate_functions.py` from `risingpy/executors/expression/signatures.py`: change that, not this page.
+Written by `docs/generate_functions.py` from `risingpy/functions/signatures.py`: change that, not this page.
 
 Names, types, NULL handling and rounding are PostgreSQL's; its [manual](https://www.postgresql.org/docs/15/functions.html)
 says what each does. `text` is varchar of any length, `numeric` any precision and scale, `any` one common type of all

@@ -21,7 +21,6 @@ from risingpy.executors.conflicts import ConflictRule
 from risingpy.executors.dynamic_filter import Comparison, DynamicFilterExecutor
 from risingpy.executors.epoch_input import EpochInput
 from risingpy.executors.expand import ExpandExecutor
-from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.filter import FilterExecutor
 from risingpy.executors.hash_agg import HashAggExecutor
 from risingpy.executors.local_agg import LocalAggExecutor
@@ -39,14 +38,15 @@ from risingpy.executors.operator_tree import (
     run_operator,
     wakers_of,
 )
-from risingpy.executors.operator_work import OperatorWork
 from risingpy.executors.project import ProjectExecutor, may_cancel
 from risingpy.executors.project_set import ProjectSetExecutor, SeriesSizes
 from risingpy.executors.simple_agg import SimpleAggExecutor
 from risingpy.executors.union import UnionExecutor
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.graph import Fragment
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.operator_work import OperatorWork
 from risingpy.plan.operators import (
     ChangeLog,
     ConflictBehavior,

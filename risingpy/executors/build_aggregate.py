@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from risingpy.executors.aggregate.calls import Call, PartialInput, ValueCall, ValueInput
 from risingpy.executors.aggregate.distinct import Dedup, DistinctCall
-from risingpy.executors.aggregate.functions import value_state
 from risingpy.executors.aggregate.materialized_input import FirstRow, MaterializedInputCall, Reading, WholeGroup
-from risingpy.executors.aggregate.ordered import counted_arguments, group_function
 from risingpy.executors.aggregate.user_state import UserStateCall, group_function_of
-from risingpy.executors.aggregate.value_state import ValueState
 from risingpy.executors.local_agg import LocalCall
+from risingpy.functions.aggregate.functions import value_state
+from risingpy.functions.aggregate.ordered import counted_arguments, group_function
+from risingpy.functions.aggregate.value_state import ValueState
 from risingpy.plan.aggregates import AggState, HashAgg, SimpleAgg
 from risingpy.plan.logical import AggCall
 from risingpy.storage.shard_store import EpochTransaction

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from risingpy.executors.as_of_join import AsOfJoinExecutor
-from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.hash_join import HashJoinExecutor
 from risingpy.executors.join.changes import JoinSides
 from risingpy.executors.join.output import JoinShape, Shows
 from risingpy.executors.join.side import SideLayout
 from risingpy.executors.temporal_join import TemporalJoinExecutor
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import Expr
 from risingpy.plan.joins import AsOfJoin, HashJoin, JoinSide, TemporalJoin, memo_columns

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.dml import DmlExecutor
-from risingpy.executors.expression.evaluate import evaluate_constants
 from risingpy.executors.now import NowExecutor
 from risingpy.executors.operator_tree import Executor, FragmentEpoch, Operator, always, at_start
 from risingpy.executors.source import SourceExecutor
 from risingpy.executors.table_scan import TableScanExecutor
 from risingpy.executors.values import ValuesExecutor
+from risingpy.functions.evaluation.evaluate import evaluate_constants
 from risingpy.plan.expressions import Expr
 from risingpy.plan.operators import Dml, Now, Source, TableScan, Values
 

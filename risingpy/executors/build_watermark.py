@@ -10,12 +10,12 @@ import pyarrow as pa
 from risingpy.executors.build_aggregate import state_calls
 from risingpy.executors.eowc_hash_agg import EowcHashAggExecutor
 from risingpy.executors.eowc_sort import EowcSortExecutor
-from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.hash_agg import HashAggExecutor
 from risingpy.executors.operator_tree import Executor, FragmentEpoch, Operator
 from risingpy.executors.passed_rows import PassedRowsSweep
 from risingpy.executors.watermark_bound import Bound, watermark_value
 from risingpy.executors.watermark_filter import WatermarkFilterExecutor
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.aggregates import HashAgg
 from risingpy.plan.joins import HashJoin, JoinSide
 from risingpy.plan.operators import EowcSort, StreamPlan, WatermarkFilter

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.executors.aggregate.grouping import encoded_rows
+from risingpy.functions.aggregate.grouping import encoded_rows
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.group_keys import group_rows
 from risingpy.storage.plain_columns import is_nested, nested_datums

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from risingpy.executors.aggregate.grouping import group_by
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, make_chunk, ops_of
+from risingpy.functions.aggregate.grouping import group_by
 from risingpy.types import SqlType
 
 INSERTED, DELETED, UPDATE_INSERTED, UPDATE_DELETED = range(1, 5)

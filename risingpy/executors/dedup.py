@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.executors.aggregate.grouping import canonical_column, encoded_rows, group_by
 from risingpy.executors.change_chunk import columns_of, make_chunk
+from risingpy.functions.aggregate.grouping import canonical_column, encoded_rows, group_by
 from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.state_table import StateTable
 from risingpy.types import SqlType

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.aggregate.calls import Call, Rows
-from risingpy.executors.aggregate.grouping import Groups
 from risingpy.executors.change_chunk import columns_of, make_chunk, ops_of
 from risingpy.executors.hash_agg import HashAggExecutor, update_calls
+from risingpy.functions.aggregate.grouping import Groups
 from risingpy.storage.state_table import StateTable
 
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from risingpy.connectors.file_source import FileSourceOptions, read_rows
 from risingpy.executors.epoch_descriptor import EpochDescriptor, SplitRange, graph_path
-from risingpy.executors.expression.stored_casts import cast_stored
 from risingpy.executors.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
+from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.plan.catalog import Relation
 from risingpy.plan.graph import StreamGraph
 from risingpy.plan.graph_codec import decode_graph

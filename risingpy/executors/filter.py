@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.functions.evaluation.evaluate import Evaluator
 
 
 class FilterExecutor:

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from risingpy.errors import InternalError
 from risingpy.executors.aggregate.calls import Call, Results, Rows
-from risingpy.executors.aggregate.grouping import canonical_column, group_by
 from risingpy.executors.change_chunk import (
     DELETE,
     INSERT,
@@ -19,6 +18,7 @@ from risingpy.executors.change_chunk import (
     make_chunk,
     ops_of,
 )
+from risingpy.functions.aggregate.grouping import canonical_column, group_by
 from risingpy.types import SqlType
 
 

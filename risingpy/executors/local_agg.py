@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.aggregate.calls import Rows, ValueInput
-from risingpy.executors.aggregate.grouping import GroupedRows, group_by
-from risingpy.executors.aggregate.value_state import ValueState, signed_counts
 from risingpy.executors.change_chunk import INSERT, columns_of, make_chunk, ops_of
+from risingpy.functions.aggregate.grouping import GroupedRows, group_by
+from risingpy.functions.aggregate.value_state import ValueState, signed_counts
 from risingpy.types import SqlType
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.executors.aggregate.grouping import canonical_column
 from risingpy.executors.change_chunk import columns_of
+from risingpy.functions.aggregate.grouping import canonical_column
 from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.key_encoding import encode_keys
 from risingpy.storage.table_schema import TableSchema

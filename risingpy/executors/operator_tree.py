@@ -14,7 +14,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from risingpy.executors.epoch_input import EpochInput
-from risingpy.executors.operator_work import OperatorWork
+from risingpy.plan.operator_work import OperatorWork
 from risingpy.storage.shard_store import EpochTransaction
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.executors.aggregate.grouping import Groups, canonical_column, group_by
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, distinct_rows, make_chunk, ops_of
 from risingpy.executors.ordered_rows import KeyedRows, match_rows
 from risingpy.executors.window_functions import Partitions, WindowFunctions
+from risingpy.functions.aggregate.grouping import Groups, canonical_column, group_by
 from risingpy.storage.group_keys import sort_indices
 from risingpy.storage.key_encoding import encode_keys
 from risingpy.storage.state_table import StateTable

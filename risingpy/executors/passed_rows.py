@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import make_chunk
-from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.state_table import StateTable
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import consolidated
-from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.types import SqlType
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import columns_of, consolidated, make_chunk, ops_of
-from risingpy.executors.expression.evaluate import Evaluator
-from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
+from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
 from risingpy.types import DOUBLE, SqlType, TypeKind
 
 _SERIES = ("generate_series", "range")

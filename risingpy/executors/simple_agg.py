@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from risingpy.errors import InternalError
 from risingpy.executors.aggregate.calls import Call, Rows, ValueCall
-from risingpy.executors.aggregate.grouping import group_by
 from risingpy.executors.change_chunk import columns_of, ops_of
 from risingpy.executors.hash_agg import changed_rows, counted_groups, store_states, update_calls
+from risingpy.functions.aggregate.grouping import group_by
 
 
 class SimpleAggExecutor:

@@ -27,9 +27,9 @@ from risingpy.executors.exchange import (
     to_every_shard,
     to_payloads,
 )
-from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.executors.shard_threads import OnShards
 from risingpy.plan.graph import ExchangeSource, Fragment, StreamGraph
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Materialize
 from risingpy.plan.properties import DistributionKind
 from risingpy.storage.shard_store import EpochTransaction, ShardStore

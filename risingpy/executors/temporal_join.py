@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.executors.aggregate.grouping import group_by
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, ops_of
 from risingpy.executors.join.keys import can_match, canonical_keys
 from risingpy.executors.join.output import JoinOutput, JoinShape
 from risingpy.executors.join.side import ROWS_PER_PAGE, Changed, Rows
+from risingpy.functions.aggregate.grouping import group_by
 from risingpy.storage.state_table import StateTable
 from risingpy.types import SqlType
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import make_chunk
-from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.operator_tree import FragmentEpoch
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import InputRef
 from risingpy.plan.properties import WatermarkBound
 from risingpy.storage.column_buffers import whole

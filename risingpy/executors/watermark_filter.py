@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.watermark_bound import watermark_number
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.storage.column_buffers import whole
 
 

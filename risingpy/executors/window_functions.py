@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.chunk_query import run
-from risingpy.executors.expression.duckdb_connection import translate_error
-from risingpy.executors.expression.window_sql import window_sql
+from risingpy.functions.evaluation.chunk_query import run
+from risingpy.functions.evaluation.duckdb_connection import translate_error
+from risingpy.functions.evaluation.window_sql import window_sql
 from risingpy.plan.expressions import InputRef, Literal
 from risingpy.plan.window_calls import FRAMELESS, BoundKind, Frame, FrameBound, FrameExclusion, FrameUnits, WindowCall
 from risingpy.storage.column_buffers import whole

@@ -14,17 +14,6 @@ import duckdb
 import pyarrow as pa
 
 from risingpy.errors import FeatureNotSupported, OutOfMemory, SqlError, StalePlan, UndefinedTable
-from risingpy.executors.expression.duckdb_connection import translate_error
-from risingpy.executors.expression.duckdb_failures import (
-    INTERRUPT_AGAIN_SECONDS,
-    QUERY_FAILURES,
-    as_duckdb_error,
-    ended_by_limits,
-)
-from risingpy.executors.expression.duckdb_sql import Selected
-from risingpy.executors.expression.query_engines import Lease, QueryEngines
-from risingpy.executors.expression.sql_text import intervals_apart
-from risingpy.executors.statement_limits import StatementLimits, working_for
 from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.direct_rows import direct_lookup
 from risingpy.frontend.index_selection import find_index_lookups, use_indexes
@@ -33,12 +22,23 @@ from risingpy.frontend.literal_rows import literal_rows
 from risingpy.frontend.prepared import Parameters
 from risingpy.frontend.rows_behind_index import rows_behind
 from risingpy.frontend.transaction import Transaction, overlaid
+from risingpy.functions.evaluation.duckdb_connection import translate_error
+from risingpy.functions.evaluation.duckdb_failures import (
+    INTERRUPT_AGAIN_SECONDS,
+    QUERY_FAILURES,
+    as_duckdb_error,
+    ended_by_limits,
+)
+from risingpy.functions.evaluation.duckdb_sql import Selected
+from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
+from risingpy.functions.evaluation.sql_text import intervals_apart
 from risingpy.meta.database import Snapshot
 from risingpy.optimizer.batch import to_duckdb_sql
 from risingpy.optimizer.rewrite import plan_inputs
 from risingpy.plan.catalog import Relation, RelationKind
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Scan, Schema
+from risingpy.statement_limits import StatementLimits, working_for
 from risingpy.storage.storage_table import StorageTable
 
 ROWS_PER_BATCH = 65_536

@@ -21,7 +21,6 @@ from risingpy.errors import (
     StatementTooComplex,
     UndefinedObject,
 )
-from risingpy.executors.statement_limits import StatementLimits
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, split_statements
 from risingpy.frontend.catalog.session_functions import VERSION_TEXT
@@ -40,6 +39,7 @@ from risingpy.meta.database import Database, Snapshot
 from risingpy.meta.table_locks import LockMode
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
+from risingpy.statement_limits import StatementLimits
 from risingpy.types import UNKNOWN, SqlType
 from risingpy.types.oids import type_by_oid
 

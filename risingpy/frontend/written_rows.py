@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
-from risingpy.executors.expression.functions.identities import place_of
-from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
+from risingpy.functions.topics.identities import place_of
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.dml_log import TableChange
 from risingpy.plan.catalog import Relation
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field
+from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
 from risingpy.storage.log_spill import Spill
 from risingpy.types.forms import format_text
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.stored_casts import cast_stored
+from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore
 from risingpy.storage.log_reader import LogReader

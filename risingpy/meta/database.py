@@ -13,8 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from risingpy.executors.expression.query_engines import QueryEngines
-from risingpy.executors.operator_work import OperatorPosition, OperatorWork
+from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.backup import back_up
 from risingpy.meta.barriers import BarrierLoop
 from risingpy.meta.cancellation import Cancelled, check_of
@@ -32,6 +31,7 @@ from risingpy.meta.state_store import RowIds
 from risingpy.meta.system_parameters import shown_parameters
 from risingpy.meta.table_locks import LockMode, TableLocks
 from risingpy.plan.catalog import Catalog, JobStatus, Relation
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.storage.log_spill import Spill
 from risingpy.storage.state_store import ReadView
 from risingpy.storage.write_ahead_log import log_directory

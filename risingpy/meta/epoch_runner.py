@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor
-from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.executors.stage_runner import StageReport
 from risingpy.meta.epoch_shape import EpochShape
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.functions import identities
+from risingpy.functions.topics import identities
 from risingpy.storage.meta_store import MetaStore
 
 

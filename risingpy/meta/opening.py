@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from risingpy.executors.epoch_descriptor import run_directory
-from risingpy.executors.expression.stored_casts import cast_stored
+from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs

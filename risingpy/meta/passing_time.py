@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.meta.epochs import milliseconds
 from risingpy.optimizer.now import QUARTER_MILLISECONDS, over_now
 from risingpy.plan.expressions import Expr

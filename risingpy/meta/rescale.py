@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.executors.expression.stored_casts import cast_stored
+from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
 from risingpy.optimizer.nested_loop_join import side_that_is_everywhere

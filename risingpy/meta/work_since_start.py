@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.graph import StreamGraph
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 
 
 class WorkSinceStart:

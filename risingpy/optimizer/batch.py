@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from risingpy.errors import FeatureNotSupported, InternalError, SqlError
-from risingpy.executors.expression.duckdb_sql import Selected, compile_expression
-from risingpy.executors.expression.window_sql import window_sql
+from risingpy.functions.evaluation.duckdb_sql import Selected, compile_expression
+from risingpy.functions.evaluation.window_sql import window_sql
 from risingpy.optimizer.as_of_ties import ties_decided
 from risingpy.optimizer.batch_aggregates import aggregate_sql
 from risingpy.optimizer.batch_series import has_series, series_sql

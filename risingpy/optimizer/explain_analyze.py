@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.optimizer.explain_stream import operator_node
 from risingpy.optimizer.explain_tree import ExplainFormat, ExplainNode, render
 from risingpy.plan.graph import Fragment, Job
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Exchange, Filter, Project, Share, StreamPlan
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.traversal import children

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
 
-from risingpy.executors.python.definition import definition_of
+from risingpy.functions.python.definition import definition_of
 from risingpy.plan.logical import AggCall, Schema
 
 FieldValue = str | list[str]

@@ -10,9 +10,9 @@ from typing import assert_never
 
 import pyarrow as pa
 
-from risingpy.executors.expression.functions.python_functions import CALLS as PYTHON_CALLS
-from risingpy.executors.expression.signatures import SCALAR_SIGNATURES
-from risingpy.executors.python.definition import definition_of
+from risingpy.functions.python.definition import definition_of
+from risingpy.functions.signatures import SCALAR_SIGNATURES
+from risingpy.functions.topics.python_functions import CALLS as PYTHON_CALLS
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.types import NUMERIC, TypeKind
 from risingpy.types.forms import format_text

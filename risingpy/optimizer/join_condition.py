@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
+from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, shifted
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.storage.column_buffers import physical

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import assert_never, cast
 
-from risingpy.executors.expression.functions.python_functions import VOLATILE
-from risingpy.executors.expression.volatile import NON_DETERMINISTIC
+from risingpy.functions.topics.python_functions import VOLATILE
+from risingpy.functions.volatile import NON_DETERMINISTIC
 from risingpy.optimizer.once_per_operator import OncePerOperator
 from risingpy.plan.expression_trees import remapped, transform, walk
 from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef, Subquery

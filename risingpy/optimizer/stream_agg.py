@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from risingpy.errors import FeatureNotSupported
-from risingpy.executors.aggregate import partial_types, state_types
-from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
-from risingpy.executors.python.definition import definition_of
+from risingpy.functions.aggregate.layout import partial_types, state_types
+from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
+from risingpy.functions.python.definition import definition_of
 from risingpy.optimizer.distribution import SINGLE, brings_together, hash_by
 from risingpy.optimizer.explain_tree import call_text, column_names
 from risingpy.optimizer.projection import projected, select_columns

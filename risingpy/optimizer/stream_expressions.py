@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
-from risingpy.executors.expression.functions.python_functions import VOLATILE
-from risingpy.executors.expression.volatile import NON_DETERMINISTIC
+from risingpy.functions.topics.python_functions import VOLATILE
+from risingpy.functions.volatile import NON_DETERMINISTIC
 from risingpy.optimizer.now import NOW, is_time_word
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Expr, Parameter

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from risingpy.errors import InvalidTableDefinition
-from risingpy.executors.expression.evaluate import evaluate_constants
-from risingpy.executors.expression.window_sql import check_window_call
+from risingpy.functions.evaluation.evaluate import evaluate_constants
+from risingpy.functions.evaluation.window_sql import check_window_call
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.explain_tree import column_names
 from risingpy.optimizer.explain_window import window_call_text

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition
-from risingpy.executors.expression.evaluate import evaluate_constants
+from risingpy.functions.evaluation.evaluate import evaluate_constants
 from risingpy.optimizer.distribution import brings_together
 from risingpy.optimizer.properties import derived, underived
 from risingpy.optimizer.stream_agg import exchange

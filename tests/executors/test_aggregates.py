@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.aggregate import partial_types, state_types
 from risingpy.executors.change_chunk import empty_chunk
+from risingpy.functions.aggregate.layout import partial_types, state_types
 from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.logical import AggCall
 from risingpy.plan.operators import StreamPlan

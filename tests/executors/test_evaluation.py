@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from risingpy.errors import DivisionByZero, NumericValueOutOfRange
 from risingpy.executors.change_chunk import distinct_rows, make_chunk
-from risingpy.executors.expression import evaluate, numeric_arithmetic
-from risingpy.executors.expression.arrow_functions import compile_arrow
-from risingpy.executors.expression.duckdb_connection import connect, translate_error
-from risingpy.executors.expression.duckdb_functions import OwnFunctions
-from risingpy.executors.expression.duckdb_sql import compile_expression
-from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.functions.evaluation import evaluate, numeric_arithmetic
+from risingpy.functions.evaluation.arrow_functions import compile_arrow
+from risingpy.functions.evaluation.duckdb_connection import connect, translate_error
+from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
+from risingpy.functions.evaluation.duckdb_sql import compile_expression
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.storage.column_buffers import whole
 from risingpy.types import (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.aggregate.exact_sums import (
+from risingpy.functions.aggregate.exact_sums import (
     centered,
     sum_floats,
     sum_integers,

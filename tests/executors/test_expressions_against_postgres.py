@@ -11,7 +11,7 @@ import pytest
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.executors.change_chunk import make_chunk
-from risingpy.executors.expression.evaluate import Evaluator
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import Cast, Expr, InputRef
 from risingpy.storage.column_buffers import whole
 from risingpy.types import SqlType, TypeKind, numeric

@@ -11,8 +11,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.aggregate.exact_sums import rounded, sum_floats, sum_sums
 from risingpy.executors.change_chunk import make_chunk
+from risingpy.functions.aggregate.exact_sums import rounded, sum_floats, sum_sums
 from risingpy.plan.logical import AggCall
 from risingpy.types import BIGINT, DOUBLE, INTEGER
 from tests.executors.bench import FragmentBench, leaf

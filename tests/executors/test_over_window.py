@@ -10,9 +10,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.expression.duckdb_connection import connect
-from risingpy.executors.expression.duckdb_functions import OwnFunctions
-from risingpy.executors.expression.window_sql import window_sql
+from risingpy.functions.evaluation.duckdb_connection import connect
+from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
+from risingpy.functions.evaluation.window_sql import window_sql
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field, SortKey
 from risingpy.plan.ordered import OverWindow

@@ -7,7 +7,7 @@ import threading
 
 import pyarrow as pa
 
-from risingpy.executors.expression.chunk_query import run
+from risingpy.functions.evaluation.chunk_query import run
 
 
 def test_a_forked_child_lives_though_other_threads_have_connections() -> None:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.errors import NumericValueOutOfRange
-from risingpy.executors.aggregate.grouping import GroupedRows
-from risingpy.executors.aggregate.wide_sums import WideSum
-from risingpy.executors.expression.functions import FUNCTIONS
-from risingpy.executors.expression.functions.calling import call
-from risingpy.executors.expression.functions.wide_numbers import of_numbers, to_narrow
+from risingpy.functions.aggregate.grouping import GroupedRows
+from risingpy.functions.aggregate.wide_sums import WideSum
+from risingpy.functions.topics import FUNCTIONS
+from risingpy.functions.topics.calling import call
+from risingpy.functions.topics.wide_numbers import of_numbers, to_narrow
 from risingpy.types import NUMERIC
 from risingpy.types.forms import binary_column, decode_binary, encode_binary, parse_column, text_column
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, key_of, of_key, to_bytes, to_decimal

@@ -22,14 +22,14 @@ import pyarrow as pa
 
 from risingpy.errors import SqlError
 from risingpy.executors.change_chunk import make_chunk
-from risingpy.executors.expression.chunk_query import run
-from risingpy.executors.expression.duckdb_connection import translate_error
-from risingpy.executors.expression.duckdb_sql import Selected
-from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.frontend.binder.context import SessionValues
 from risingpy.frontend.binder.query import bind_query
 from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.parser.parse import parse
+from risingpy.functions.evaluation.chunk_query import run
+from risingpy.functions.evaluation.duckdb_connection import translate_error
+from risingpy.functions.evaluation.duckdb_sql import Selected
+from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Project

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from risingpy.executors.expression.signature_tables import FUNCTION_TABLES
-from risingpy.executors.expression.signature_tables.maps import MAPS
-from risingpy.executors.expression.signatures import SCALAR_SIGNATURES
+from risingpy.functions.signature_tables import FUNCTION_TABLES
+from risingpy.functions.signature_tables.maps import MAPS
+from risingpy.functions.signatures import SCALAR_SIGNATURES
 from risingpy.optimizer.rewrite import operands
 from risingpy.plan.expressions import Call, Expr
 from tests.functions.cases_reader import read_cases

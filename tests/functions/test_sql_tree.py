@@ -13,11 +13,11 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.executors.change_chunk import distinct_rows, make_chunk
-from risingpy.executors.expression.chunk_query import run, select_of, typed
-from risingpy.executors.expression.duckdb_sql import Selected, compile_expression
-from risingpy.executors.expression.part_by_part import part_by_part
-from risingpy.executors.expression.sql_maps import OVER_ELEMENTS
-from risingpy.executors.expression.volatile import NON_DETERMINISTIC
+from risingpy.functions.evaluation.chunk_query import run, select_of, typed
+from risingpy.functions.evaluation.duckdb_sql import Selected, compile_expression
+from risingpy.functions.evaluation.part_by_part import part_by_part
+from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
+from risingpy.functions.volatile import NON_DETERMINISTIC
 from risingpy.optimizer.rewrite import operands, with_operands
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal

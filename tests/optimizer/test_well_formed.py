@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.aggregate import partial_types
+from risingpy.functions.aggregate.layout import partial_types
 from risingpy.optimizer.distribution import brings_together
 from risingpy.plan import logical, operators
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.errors import NumericValueOutOfRange, SqlError
-from risingpy.executors.aggregate.grouping import GroupedRows
-from risingpy.executors.aggregate.large_sums import LargeSum
-from risingpy.executors.expression.functions.large_integers import LARGE_INTEGERS
+from risingpy.functions.aggregate.grouping import GroupedRows
+from risingpy.functions.aggregate.large_sums import LargeSum
+from risingpy.functions.topics.large_integers import LARGE_INTEGERS
 from risingpy.types import INT256
 from risingpy.types.forms import (
     binary_column,

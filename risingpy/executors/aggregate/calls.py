@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.executors.aggregate.grouping import GroupedRows, Groups
-from risingpy.executors.aggregate.value_state import ValueState
+from risingpy.functions.aggregate.grouping import GroupedRows, Groups
+from risingpy.functions.aggregate.value_state import ValueState
 from risingpy.storage.state_table import StateTable
 
 Mask = npt.NDArray[np.bool_]

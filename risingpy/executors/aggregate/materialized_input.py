@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.aggregate.calls import Mask, Ops, Results, Rows
-from risingpy.executors.aggregate.ordered import GroupFunction
+from risingpy.functions.aggregate.ordered import GroupFunction
 from risingpy.storage.column_buffers import whole
 from risingpy.storage.state_table import StateTable
 

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.aggregate.calls import Mask, Results, Rows
-from risingpy.executors.aggregate.ordered import GroupFunction, Integers
-from risingpy.executors.expression.functions.python_functions import fold
-from risingpy.executors.python import call_worker
+from risingpy.functions.aggregate.ordered import GroupFunction, Integers
+from risingpy.functions.python import call_worker
+from risingpy.functions.topics.python_functions import fold
 from risingpy.storage.state_table import StateTable
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.executors.aggregate.grouping import canonical_column, group_by
+from risingpy.functions.aggregate.grouping import canonical_column, group_by
 from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, consolidated, make_chunk
-from risingpy.executors.expression.evaluate import Evaluator
 from risingpy.executors.join.pairs import ROWS_PER_PIECE
 from risingpy.executors.join.side import Changed, Rows
-from risingpy.executors.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
+from risingpy.functions.evaluation.evaluate import Evaluator
+from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
 from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.executors.aggregate.grouping import canonical_column, encoded_rows
 from risingpy.executors.change_chunk import DELETE, INSERT
 from risingpy.executors.join.keys import Keys
 from risingpy.executors.join.pairs import Index, pairs
+from risingpy.functions.aggregate.grouping import canonical_column, encoded_rows
 from risingpy.storage.state_table import StateTable
 from risingpy.storage.table_schema import TableSchema
 

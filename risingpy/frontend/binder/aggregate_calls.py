@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameterValue, SqlError
-from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
-from risingpy.executors.expression.signatures import AGGREGATES, SCALARS
 from risingpy.frontend.binder.aggregates import AggregateCall, OrderKey, make_aggregate, where_counted
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
@@ -23,6 +21,8 @@ from risingpy.frontend.binder.hypothetical import HYPOTHETICAL, bind_hypothetica
 from risingpy.frontend.binder.stars import is_star
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.user_functions import chosen_function, definition_text, has_kind
+from risingpy.functions.numeric_results import NumericRule, numeric_result
+from risingpy.functions.signatures import AGGREGATES, SCALARS
 from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.plan.logical import PYTHON_AGGREGATE

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
-from risingpy.executors.expression.signatures import AGGREGATES, Polymorphic
 from risingpy.frontend.binder.calls import fitting, no_function
 from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.functions.numeric_results import NumericRule, numeric_result
+from risingpy.functions.signatures import AGGREGATES, Polymorphic
 from risingpy.optimizer.rewrite import is_volatile
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal, Subquery

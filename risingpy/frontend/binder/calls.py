@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
-from risingpy.executors.expression.functions.jsonpath_parser import parse_jsonpath
-from risingpy.executors.expression.functions.wide_numbers import COMPUTED
-from risingpy.executors.expression.numeric_results import numeric_of, numeric_result, rounded_result
-from risingpy.executors.expression.signatures import SCALARS, Polymorphic, Signature
 from risingpy.frontend.binder.coercion import (
     Category,
     Coercer,
@@ -20,6 +16,10 @@ from risingpy.frontend.binder.coercion import (
     widened,
 )
 from risingpy.frontend.binder.overloads import NoMatch, resolve
+from risingpy.functions.numeric_results import numeric_of, numeric_result, rounded_result
+from risingpy.functions.signatures import SCALARS, Polymorphic, Signature
+from risingpy.functions.topics.jsonpath_parser import parse_jsonpath
+from risingpy.functions.topics.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 

@@ -13,10 +13,10 @@ from enum import IntEnum
 from sqlglot import exp
 
 from risingpy.errors import CannotCoerce, DatatypeMismatch
-from risingpy.executors.expression.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.frontend.binder.constants import converted_number, typed_literal
 from risingpy.frontend.binder.parameters import Parameters
 from risingpy.frontend.binder.trees import begin_of
+from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.plan.expressions import Call, Cast, Expr, Literal, Parameter
 from risingpy.types import (
     INTEGER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 from risingpy.errors import NumericValueOutOfRange, SqlError
-from risingpy.executors.expression.numeric_results import numeric_of
+from risingpy.functions.numeric_results import numeric_of
 from risingpy.optimizer.now import TIME_WORDS
 from risingpy.plan.expressions import Cast, Expr, Literal
 from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, int256, numeric

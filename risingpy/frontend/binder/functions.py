@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, UndefinedFunction
-from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.array_query import array_query, is_array_query
 from risingpy.frontend.binder.coercion import Context
@@ -20,6 +19,7 @@ from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.types import CAST_FUNCTIONS
 from risingpy.frontend.binder.user_functions import bind_user_function, has_kind
 from risingpy.frontend.parser.keywords import RESERVED
+from risingpy.functions.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.types import VARCHAR

@@ -11,7 +11,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, SyntaxError_
-from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.frontend.binder.coercion import Context, can_coerce
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -21,6 +20,7 @@ from risingpy.frontend.parser.ast import CreateSource, CreateTable
 from risingpy.frontend.parser.ast_parts import ColumnDefinition
 from risingpy.frontend.parser.parse import parse_expression
 from risingpy.frontend.table_definition import quoted
+from risingpy.functions.volatile import NON_DETERMINISTIC
 from risingpy.plan.catalog import ColumnDesc, Generated, Relation
 from risingpy.plan.expression_trees import columns_read, remapped, walk
 from risingpy.plan.expressions import Call

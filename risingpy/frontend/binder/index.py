@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition, SqlError, UndefinedColumn, WrongObjectType
-from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.frontend.binder.context import SessionValues, depth_limited, make_context
 from risingpy.frontend.binder.ddl import visible_columns
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -14,6 +13,7 @@ from risingpy.frontend.binder.from_clause import find_relation, scan
 from risingpy.frontend.binder.scope import relation_scope
 from risingpy.frontend.parser.ast import CreateIndex, IndexElement
 from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.functions.volatile import NON_DETERMINISTIC
 from risingpy.plan.catalog import Catalog, IndexDefinition, IndexKey, Relation, RelationKind
 from risingpy.plan.expression_trees import columns_read, remapped, walk
 from risingpy.plan.expressions import Call, InputRef

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.literal_lists import in_list, is_listed
 from risingpy.frontend.binder.coercion import Coercer, Operand, widened
 from risingpy.frontend.binder.literals import number_literal
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.parser.literal_list import LiteralList, items_of
+from risingpy.functions.evaluation.literal_lists import in_list, is_listed
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import INTEGER, UNKNOWN, SqlType, TypeKind
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.executors.expression.signatures import ArgType, Polymorphic, Signature
 from risingpy.frontend.binder.coercion import Category, Context, can_coerce, category, is_preferred
+from risingpy.functions.signatures import ArgType, Polymorphic, Signature
 from risingpy.types import SqlType, TypeKind
 
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SqlError
-from risingpy.executors.expression.signatures import AGGREGATES
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.plans import renamed, settled
 from risingpy.frontend.binder.set_operations import with_common_types
 from risingpy.frontend.binder.trees import begin_of, name_of
+from risingpy.functions.signatures import AGGREGATES
 from risingpy.plan.expressions import Cast, InputRef
 from risingpy.plan.logical import LogicalPlan, Project, Recursion, RecursiveScan
 from risingpy.types import NUMERIC, SqlType, TypeKind

@@ -15,7 +15,6 @@ from risingpy.errors import (
     UndefinedFunction,
     UndefinedObject,
 )
-from risingpy.executors.expression.signatures import EXTRACT_FIELDS, SCALARS
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Context, Operand
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
@@ -23,6 +22,7 @@ from risingpy.frontend.binder.nested import bound_row
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.populate import no_record_here, populate_record
 from risingpy.frontend.binder.trees import position_of
+from risingpy.functions.signatures import EXTRACT_FIELDS, SCALARS
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import (
     BOOLEAN,

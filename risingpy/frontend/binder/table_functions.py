@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from risingpy.errors import SqlError, SyntaxError_
-from risingpy.executors.expression.signatures import TABLE_FUNCTIONS
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -25,6 +24,7 @@ from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.binder.user_functions import chosen_function, has_kind, python_call
 from risingpy.frontend.parser.parser_tools import TYPE_TEXT
+from risingpy.functions.signatures import TABLE_FUNCTIONS
 from risingpy.plan.catalog import FunctionDesc, FunctionKind
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, LogicalPlan, ProjectSet

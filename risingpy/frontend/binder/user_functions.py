@@ -13,8 +13,6 @@ from functools import lru_cache
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
-from risingpy.executors.expression.signatures import Signature
-from risingpy.executors.python import PythonFunction, RoutineKind
 from risingpy.frontend.binder.calls import no_function
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -22,6 +20,8 @@ from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable
 from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.parser.parse import parse
+from risingpy.functions.python import PythonFunction, RoutineKind
+from risingpy.functions.signatures import Signature
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.expressions import Call, Case, Expr, Literal
 from risingpy.types import BOOLEAN, VARCHAR, array_of

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, UndefinedColumn
-from risingpy.executors.expression.volatile import NON_DETERMINISTIC
 from risingpy.frontend.binder.context import BindContext
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.generated import renamed_text
 from risingpy.frontend.binder.scope import relation_scope
 from risingpy.frontend.parser.ast import CreateSource, CreateTable
+from risingpy.functions.volatile import NON_DETERMINISTIC
 from risingpy.optimizer.watermarks import WATERMARK_KINDS
 from risingpy.plan.catalog import ColumnDesc, Watermark
 from risingpy.plan.expression_trees import remapped, walk

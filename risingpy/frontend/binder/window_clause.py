@@ -8,8 +8,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, GroupingError, SqlError, WindowError
-from risingpy.executors.expression.numeric_results import NumericRule, numeric_result
-from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.aggregate_calls import ORDERED_SET, of_pairs, pair_count
 from risingpy.frontend.binder.aggregates import make_aggregate
 from risingpy.frontend.binder.calls import no_function
@@ -21,6 +19,8 @@ from risingpy.frontend.binder.stars import is_star
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.user_functions import has_kind
 from risingpy.frontend.binder.windows import BoundCall, BoundWindow, OrderItem, WindowCalls, no_window
+from risingpy.functions.numeric_results import NumericRule, numeric_result
+from risingpy.functions.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.plan.catalog import FunctionKind
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.plan.window_calls import VALUE_FUNCTIONS, WINDOW_AGGREGATES

@@ -17,11 +17,11 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling
 from sqlglot import exp
 
-from risingpy.executors.expression.duckdb_functions import register_function
-from risingpy.executors.expression.functions.calling import Function, by_row, call
 from risingpy.frontend.catalog.functions import instantiate
 from risingpy.frontend.catalog.object_texts import key, malformed, no_such_object
 from risingpy.frontend.catalog.oids import ROOT_USER_OID
+from risingpy.functions.evaluation.duckdb_functions import register_function
+from risingpy.functions.topics.calling import Function, by_row, call
 from risingpy.storage.column_buffers import whole
 from risingpy.types import VARCHAR
 

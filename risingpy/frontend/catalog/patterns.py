@@ -4,7 +4,7 @@
     relname ~ '^(?!pg_)'                =>  rpy_boolean('regexp_eq', relname, '^(?!pg_)')
     relname !~~ ALL ('{pg\\\\_%,sql%}')   =>  every element in turn, by LIST_TRANSFORM
 
-The functions are those of users' queries (`executors/expression/functions`): DuckDB's own regular expressions are
+The functions are those of users' queries (`functions/topics`): DuckDB's own regular expressions are
 RE2's.
 """
 
@@ -14,9 +14,9 @@ import duckdb
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation
-from risingpy.executors.expression.duckdb_functions import OwnFunctions
-from risingpy.executors.expression.sql_text import own_function
 from risingpy.frontend.catalog.functions import instantiate
+from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
+from risingpy.functions.evaluation.sql_text import own_function
 from risingpy.types import BOOLEAN, INTEGER, VARCHAR, SqlType, array_of
 from risingpy.types.forms import parse_text
 

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from risingpy.executors.expression.signatures import (
-    AGGREGATE_SIGNATURES,
-    SCALAR_SIGNATURES,
-    ArgType,
-    Polymorphic,
-    Signature,
-)
 from risingpy.frontend.catalog.function_texts import built_in_definition, built_in_spellings, definition, spellings
 from risingpy.frontend.catalog.oids import ROOT_USER_OID, schema_oid
 from risingpy.frontend.catalog.pg_type import TYPES_BY_NAME
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.catalog.type_functions import TYPE_FUNCTIONS, TypeFunction
+from risingpy.functions.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES, ArgType, Polymorphic, Signature
 from risingpy.plan.catalog import FunctionKind, FunctionLanguage
 
 _ANY_ELEMENT_OID = 2283

@@ -21,16 +21,6 @@ from risingpy.errors import (
     UndefinedFunction,
     WrongObjectType,
 )
-from risingpy.executors.expression.duckdb_connection import NO_IO_THREADS, translate_error
-from risingpy.executors.expression.duckdb_failures import (
-    INTERRUPT_AGAIN_SECONDS,
-    QUERY_FAILURES,
-    as_duckdb_error,
-    ended_by_limits,
-)
-from risingpy.executors.expression.query_engines import LEAST_MEMORY
-from risingpy.executors.expression.sql_text import ERROR_MARK
-from risingpy.executors.statement_limits import StatementLimits
 from risingpy.frontend.catalog.column_types import COLUMN_TYPES
 from risingpy.frontend.catalog.object_identifiers import Naming, register_names
 from risingpy.frontend.catalog.parameters import ParameterType, parameter_types
@@ -41,6 +31,16 @@ from risingpy.frontend.catalog.rewrite import Rewritten, parse_system_query, rew
 from risingpy.frontend.catalog.session_functions import SessionFacts
 from risingpy.frontend.catalog.system_relation import SystemState, SystemType
 from risingpy.frontend.catalog.unknown_names import unknown_name
+from risingpy.functions.evaluation.duckdb_connection import NO_IO_THREADS, translate_error
+from risingpy.functions.evaluation.duckdb_failures import (
+    INTERRUPT_AGAIN_SECONDS,
+    QUERY_FAILURES,
+    as_duckdb_error,
+    ended_by_limits,
+)
+from risingpy.functions.evaluation.query_engines import LEAST_MEMORY
+from risingpy.functions.evaluation.sql_text import ERROR_MARK
+from risingpy.statement_limits import StatementLimits
 from risingpy.types import (
     BIGINT,
     BOOLEAN,

@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
-from risingpy.executors.python import call_worker
-from risingpy.executors.statement_limits import working_for
 from risingpy.frontend.binder.context import make_context
 from risingpy.frontend.binder.database_names import check_databases
 from risingpy.frontend.binder.expressions import ExpressionBinder
@@ -20,9 +18,11 @@ from risingpy.frontend.parser.parse import parse
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.create_view import new_schema
 from risingpy.frontend.wire.session_protocol import Result
+from risingpy.functions.python import call_worker
 from risingpy.meta.function_ddl import FunctionTarget, create_function, drop
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.expressions import InputRef
+from risingpy.statement_limits import working_for
 from risingpy.types import SqlType, narrow, struct_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from risingpy.errors import QueryCanceled, SqlError, WrongObjectType
-from risingpy.executors.operator_work import OperatorPosition, OperatorWork
 from risingpy.frontend.parser.ast import ExplainAnalyze, ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.statements.describe import named_relation
@@ -16,6 +15,7 @@ from risingpy.frontend.wire.session_protocol import Field, Result
 from risingpy.optimizer.explain import AnalyzedOperator, explain_analyze
 from risingpy.plan.catalog import Relation
 from risingpy.plan.graph import Job
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.types import BIGINT, DOUBLE, VARCHAR, SqlType
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Filter(x IN (1, 2, …, 1000); a)  =>  Filter(in_list(x, ARRAY[1, 2, …, 1000])
 
 from __future__ import annotations
 
-from risingpy.executors.expression.literal_lists import listed
+from risingpy.functions.evaluation.literal_lists import listed
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.plan.expressions import Call, Expr, operands, with_operands
 from risingpy.plan.logical import LogicalPlan, Values

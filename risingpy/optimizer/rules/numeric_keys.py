@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from risingpy.executors.expression.numeric_results import numeric_of
+from risingpy.functions.numeric_results import numeric_of
 from risingpy.optimizer.rewrite import column_references, map_expressions, plan_inputs, with_inputs
 from risingpy.plan.aggregate_names import SPREADS
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from risingpy.frontend.binder.expressions import BINDERS, UNSUPPORTED_NODES
 from risingpy.frontend.binder.functions import UNSUPPORTED_FUNCTIONS
 from risingpy.frontend.binder.hypothetical import HYPOTHETICAL
@@ -15,6 +14,7 @@ from risingpy.frontend.binder.special_functions import SPECIAL
 from risingpy.frontend.binder.table_functions import TABLE_FUNCTIONS
 from risingpy.frontend.binder.types import CAST_FUNCTIONS, UNSUPPORTED_TYPES, resolve_type
 from risingpy.frontend.parser.statements import STATEMENT_PARSERS, UNSUPPORTED_STATEMENTS
+from risingpy.functions.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
 from tests.frontend.binder.bench import bind
 
 # Of CREATE TABLE's columns alone; as a type anywhere else they are refused.

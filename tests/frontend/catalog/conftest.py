@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from risingpy.executors.statement_limits import StatementLimits
 from risingpy.frontend.catalog.system_query import SystemQueries
 from risingpy.frontend.catalog.system_relation import Progress, Setting, SystemState
 from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.statement_limits import StatementLimits
 from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind, numeric
 
 ORDERS = Relation(

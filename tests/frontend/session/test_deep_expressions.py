@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.executors.expression.duckdb_connection import connect
-from risingpy.executors.expression.duckdb_sql import Selected
-from risingpy.executors.expression.literal_lists import in_list
 from risingpy.frontend.parser import parse
+from risingpy.functions.evaluation.duckdb_connection import connect
+from risingpy.functions.evaluation.duckdb_sql import Selected
+from risingpy.functions.evaluation.literal_lists import in_list
 from risingpy.nesting import MAX_CONDITIONS, MAX_TERMS
 from risingpy.plan.expressions import InputRef
 from risingpy.types import BIGINT

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from risingpy.errors import ExternalRoutineError, SqlError
-from risingpy.executors.python import printed, worker_process
+from risingpy.functions.python import printed, worker_process
 from tests.frontend.session.conftest import Client
 
 _HOSTILE = {

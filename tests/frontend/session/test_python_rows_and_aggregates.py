@@ -17,7 +17,7 @@ from risingpy.errors import (
     SqlError,
     UndefinedFunction,
 )
-from risingpy.executors.python import worker_process
+from risingpy.functions.python import worker_process
 from tests.frontend.session.conftest import Client
 
 _WORDS = """CREATE FUNCTION words(s VARCHAR, least INT) RETURNS TABLE (word VARCHAR, size INT)

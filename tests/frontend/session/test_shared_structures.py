@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from risingpy.errors import InternalError, SqlError
-from risingpy.executors.expression import query_engines, sql_text
-from risingpy.executors.expression.query_engines import QueryEngines
 from risingpy.frontend import index_selection
+from risingpy.functions.evaluation import query_engines, sql_text
+from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.storage.state_store import StateStore
 from risingpy.types import BIGINT, SqlType, array_of
 

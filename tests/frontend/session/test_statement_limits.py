@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from risingpy import statement_limits
 from risingpy.errors import NumericValueOutOfRange, OutOfMemory, SqlError
-from risingpy.executors import statement_limits
 from risingpy.frontend.wire.connection import as_sql_error
 from risingpy.plan.catalog import JobStatus
 from tests.frontend.session.conftest import Client

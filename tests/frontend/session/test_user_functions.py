@@ -15,9 +15,9 @@ from risingpy.errors import (
     SqlError,
     UndefinedFunction,
 )
-from risingpy.executors.python import worker_process
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.session_protocol import StartupParameters
+from risingpy.functions.python import worker_process
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client

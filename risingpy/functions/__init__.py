@@ -1,0 +1,11 @@
+"""Expressions over rows: which functions there are, and how they are computed.
+
+    signatures, signature_tables    what the binder chooses from; `numeric_results` and `volatile` say more of them
+    evaluation                      expressions as Arrow calls, or as DuckDB SQL where Arrow has none
+    topics                          functions of our own, on Arrow columns, a file per topic
+    aggregate                       states of aggregates as columns: how they grow, and their results
+    python                          users' functions, in processes of their own
+
+The binder makes `plan.expressions` by the signatures. A batch SELECT has them as SQL, of `evaluation.duckdb_sql`;
+executors evaluate them on change chunks, with `evaluation.evaluate`.
+"""

@@ -1,0 +1,134 @@
+"""DuckDB connections as we use them, and DuckDB's errors as ours.
+
+In-memory, one thread, UTC: an expression must mean the same in every process, and tasks share the machine.
+"""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+
+from risingpy.errors import (
+    DivisionByZero,
+    ExternalRoutineError,
+    ExternalRoutineLimitExceeded,
+    InternalError,
+    InvalidFunctionDefinition,
+    InvalidParameterValue,
+    InvalidTextRepresentation,
+    NumericValueOutOfRange,
+    OutOfMemory,
+    QueryCanceled,
+    SqlError,
+    UndefinedFunction,
+    UndefinedObject,
+    UndefinedTable,
+)
+from risingpy.functions.evaluation.sql_text import ERROR_MARK
+
+# Marked by `raised`, inside a text that is no integer, or by one of our functions, at the end.
+_MARKED_TEXT = re.compile(rf"Could not convert string '{ERROR_MARK}(\w{{5}}) (.*)' to INT32", re.DOTALL)
+_MARKED_EXCEPTION = re.compile(rf"ValueError: {ERROR_MARK}(\w{{5}}) (.*)", re.DOTALL)
+
+_NAMES = {
+    "INT16": "smallint",
+    "INT32": "integer",
+    "INT64": "bigint",
+    "FLOAT": "real",
+    "DOUBLE": "double precision",
+}
+_TARGET = re.compile(r"(?:destination type (?=\w)|to type (?=\w)|to (?=DECIMAL))(\w+)")
+_OPERANDS = re.compile(r"(?:addition|subtraction|multiplication|left shift) of (\w+)")
+
+# Texts of DuckDB's that have a SQLSTATE and words of their own in PostgreSQL; the first that is found counts.
+_KNOWN: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (re.compile(r"Max expression depth|Recursion level in ArrowSchema"), "54001", "stack depth limit exceeded"),
+    (re.compile(r"Division by zero"), "22012", "division by zero"),
+    (re.compile(r"Like pattern must not end"), "22025", "LIKE pattern must not end with escape character"),
+    (re.compile(r"Invalid escape string"), "22025", "invalid escape string"),
+    (re.compile(r"Unknown TimeZone '(.*?)'"), "22023", 'time zone "{}" not recognized'),
+    (re.compile(r'extract specifier "(.*?)" not recognized'), "22023", 'unit "{}" not recognized'),
+    (re.compile(r"Date out of range: (\S+)"), "22008", "date field value out of range: {}"),
+    (re.compile(r"Time out of range: (\S+)"), "22008", "time field value out of range: {}"),
+    (re.compile(r"Date out of range"), "22008", "date out of range"),
+    (re.compile(r"timestamp range|out of range for TIMESTAMP"), "22008", "timestamp out of range"),
+    (re.compile(r"of INTERVAL"), "22008", "interval out of range"),
+)
+
+
+_KINDS: tuple[type[SqlError], ...] = (
+    DivisionByZero,
+    InvalidTextRepresentation,
+    NumericValueOutOfRange,
+    InvalidParameterValue,
+    InvalidFunctionDefinition,
+    ExternalRoutineError,
+    ExternalRoutineLimitExceeded,
+    UndefinedFunction,
+    UndefinedObject,
+    UndefinedTable,
+    OutOfMemory,
+    QueryCanceled,
+)
+
+
+# DuckDB makes eight for each instance otherwise, for reads of remote files, which we have none of.
+NO_IO_THREADS: dict[str, int] = {"async_threads": 0}
+
+
+def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
+    """A new connection; `OwnFunctions` makes our functions known to it.
+
+    It spills nothing until it is told a directory: DuckDB's own choice is `.tmp` where the process was started.
+    """
+    connection = duckdb.connect(":memory:", config={"threads": threads, **NO_IO_THREADS, "temp_directory": ""})
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def translate_error(error: duckdb.Error) -> SqlError:
+    """The error that a client should see, with PostgreSQL's SQLSTATE and, for the usual ones, its words."""
+    text = str(error)
+    marked = _MARKED_TEXT.search(text) or _MARKED_EXCEPTION.search(text)
+    if marked:
+        return _of_state(marked[1], marked[2].strip())
+    for pattern, sqlstate, words in _KNOWN:
+        found = pattern.search(text)
+        if found:
+            return _of_state(sqlstate, words.format(*found.groups()))
+    match error:
+        case duckdb.OutOfRangeException():
+            return _out_of_range(text, _OPERANDS)
+        case duckdb.ConversionException():
+            return _out_of_range(text, _TARGET)
+        case duckdb.OutOfMemoryException():
+            return OutOfMemory(f"out of memory: {_first_line(text)}")
+        case duckdb.InterruptException():
+            return QueryCanceled("canceling statement due to user request")
+        case duckdb.InvalidInputException():
+            return InvalidParameterValue(_first_line(text))
+    return InternalError(_first_line(text))
+
+
+def _of_state(sqlstate: str, message: str) -> SqlError:
+    for kind in _KINDS:
+        if kind.sqlstate == sqlstate:
+            return kind(message)
+    return SqlError(message, sqlstate=sqlstate)
+
+
+def _out_of_range(text: str, type_name: re.Pattern[str]) -> SqlError:
+    """Texts are read by our own functions, so that a failed conversion of DuckDB's is one of numbers."""
+    found = type_name.search(text)
+    name = found[1] if found else ""
+    if name.startswith("DECIMAL"):
+        return NumericValueOutOfRange("numeric field overflow")
+    return NumericValueOutOfRange(f"{_NAMES.get(name, 'value')} out of range")
+
+
+def _first_line(text: str) -> str:
+    """DuckDB's message without its kind in front and without the excerpt of the generated SQL."""
+    line = text.splitlines()[0]
+    _, _, message = line.partition("Error: ")
+    return message or line

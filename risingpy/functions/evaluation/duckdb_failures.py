@@ -1,0 +1,54 @@
+"""What a query raises while DuckDB runs it, or while its rows are read: DuckDB's errors, which may come as Arrow's."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+import pyarrow as pa
+
+from risingpy.errors import QueryCanceled, SqlError
+from risingpy.statement_limits import StatementLimits, out_of_memory
+
+INTERRUPT_AGAIN_SECONDS = 0.05  # DuckDB forgets an interrupt that comes before it has begun to run
+QUERY_FAILURES = (duckdb.Error, OSError, pa.ArrowException, MemoryError)
+
+# How DuckDB's texts begin. Further in they may quote what users wrote.
+_INTERRUPTED = "INTERRUPT Error"
+_OUT_OF_MEMORY = re.compile(
+    r"Out of Memory Error|Invalid Input Error: (Arrow Appender"
+    r"|Python exception occurred while executing the UDF: (pyarrow\.lib\.)?(Arrow)?MemoryError\b)"
+)
+_ERRORS: dict[str, type[duckdb.Error]] = {
+    "Conversion Error": duckdb.ConversionException,
+    "Out of Range Error": duckdb.OutOfRangeException,
+    "Invalid Input Error": duckdb.InvalidInputException,
+}
+
+
+def ended_by_limits(error: Exception, limits: StatementLimits) -> SqlError | None:
+    """The error to raise if the query was cancelled, or needed more than it may take; None: it is something else."""
+    if limits.cancelled.is_set() or str(error).startswith(_INTERRUPTED):
+        return QueryCanceled("canceling statement due to user request")
+    return out_of_memory(_memory_detail(error), limits) if _is_out_of_memory(error) else None
+
+
+def as_duckdb_error(error: Exception) -> duckdb.Error:
+    """DuckDB's error, which comes as one of Arrow's where it happens after the first batch."""
+    if isinstance(error, duckdb.Error):
+        return error
+    text = str(error)
+    found = next((kind for name, kind in _ERRORS.items() if text.startswith(name)), duckdb.Error)
+    return found(text)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """DuckDB's refusal, Arrow's, that of one of our functions, and that of texts of more than 2 GB in one batch."""
+    known = isinstance(error, duckdb.OutOfMemoryException | MemoryError)
+    return known or _OUT_OF_MEMORY.match(str(error)) is not None
+
+
+def _memory_detail(error: Exception) -> str:
+    """DuckDB's first sentence, which says what it wanted."""
+    line = (str(error).splitlines() or [""])[0]
+    return line.removeprefix("Out of Memory Error: ").removeprefix("Invalid Input Error: ") or "an allocation failed"

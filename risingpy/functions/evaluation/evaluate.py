@@ -1,0 +1,99 @@
+"""Evaluates a filter and a projection on change chunks, not strictly: what fails gives NULL and is counted.
+
+The fast way is tried first, on the whole chunk: Arrow where it can, else one DuckDB query. Only if a row fails is an
+expression evaluated part by part (`part_by_part`). A predicate that is NULL then is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.functions.evaluation.arrow_functions import Evaluate, compile_arrow
+from risingpy.functions.evaluation.chunk_query import (
+    FAILURES,
+    Column,
+    by_arrow,
+    raise_if_invalid,
+    run,
+    select_of,
+    typed,
+)
+from risingpy.functions.evaluation.part_by_part import part_by_part
+from risingpy.plan.expressions import Expr
+
+
+@dataclass(slots=True)
+class _Compiled:
+    """Expressions that are evaluated together: each for Arrow if it can be, and SQL of those that Arrow leaves over.
+
+    SQL is made when it is needed for the first time: most views need none.
+    """
+
+    expressions: Sequence[Expr]
+    arrow: list[Evaluate | None]
+    _selects: dict[tuple[int, ...], str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, expressions: Sequence[Expr]) -> _Compiled:
+        return cls(expressions, [compile_arrow(expr) for expr in expressions])
+
+    def columns(self, chunk: pa.Table) -> tuple[list[Column], int]:
+        """The expressions' values, and how many evaluations failed."""
+        values = [by_arrow(arrow, expr, chunk) for arrow, expr in zip(self.arrow, self.expressions, strict=True)]
+        rest = tuple(k for k, value in enumerate(values) if value is None)
+        columns, errors = self._by_duckdb(rest, chunk) if rest else ([], 0)
+        others = dict(zip(rest, columns, strict=True))
+        return [others[k] if value is None else value for k, value in enumerate(values)], errors
+
+    def _by_duckdb(self, positions: tuple[int, ...], chunk: pa.Table) -> tuple[list[Column], int]:
+        """In one query; if it fails, each alone, and how many evaluations failed."""
+        wanted = [self.expressions[k] for k in positions]
+        if positions not in self._selects:
+            self._selects[positions] = select_of(wanted)
+        try:
+            columns = run(self._selects[positions], chunk)
+            return [typed(column, expr.type) for column, expr in zip(columns, wanted, strict=True)], 0
+        except FAILURES as error:
+            raise_if_invalid(error)
+        answers = [part_by_part(expr, chunk) for expr in wanted]
+        return [column for column, _ in answers], sum(errors for _, errors in answers)
+
+
+class Evaluator:
+    """A predicate (or none) and expressions (or none: the input's columns), compiled once, for many chunks.
+
+    Chunks have `op` and c0, c1, …, as all change chunks.
+    """
+
+    def __init__(self, predicate: Expr | None, expressions: Sequence[Expr] | None) -> None:
+        self._predicate = None if predicate is None else _Compiled.of([predicate])
+        self._expressions = None if expressions is None else _Compiled.of(expressions)
+
+    def evaluate(self, chunk: pa.Table) -> tuple[pa.Table, int]:
+        """The rows of `chunk` that satisfy the predicate, projected; and how many evaluations failed."""
+        errors = 0
+        if self._predicate is not None:
+            chunk, errors = _filtered(chunk, self._predicate)
+        if self._expressions is None:
+            return chunk, errors
+        columns, failed = self._expressions.columns(chunk)
+        names = ["op", *(f"c{k}" for k in range(len(columns)))]
+        return pa.table([chunk.column(0), *columns], names=names), errors + failed
+
+
+def evaluate_constants(expressions: Sequence[Expr]) -> tuple[list[pa.Array], int]:
+    """The values of expressions that read no columns, and how many evaluations failed."""
+    one_row = pa.table([pa.array([1], pa.int8())], names=["op"])
+    columns, errors = _Compiled(expressions, [None] * len(expressions)).columns(one_row)
+    return [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns], errors
+
+
+def _filtered(chunk: pa.Table, predicate: _Compiled) -> tuple[pa.Table, int]:
+    (mask,), errors = predicate.columns(chunk)
+    if pc.all(mask, skip_nulls=False, min_count=0).as_py():
+        return chunk, errors
+    return chunk.filter(mask), errors

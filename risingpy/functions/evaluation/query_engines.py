@@ -1,0 +1,133 @@
+"""DuckDB instances for statements: one each, so that each has a memory limit of its own.
+
+Within its limit DuckDB spills sorts, joins and groups to a directory of the data directory; past it, its statement
+fails, and no other. All running statements share QUERIES_SHARE of the server's memory: a statement gets what it asks
+for, but no more than half of what is left, so that the next has something too.
+
+Making an instance takes 12 ms and 5 MB: idle ones are kept. Where more statements run than
+_MOST_INSTANCES, suspended cursors included, they share instances, and the limits of those.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from risingpy.functions.evaluation.duckdb_connection import connect
+from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
+from risingpy.memory import QUERIES_SHARE, share_of_memory
+
+SPILL_DIRECTORY = "spill"
+LEAST_MEMORY = 32 << 20  # a scan, a small sort and a small join go with it
+_MOST_INSTANCES = 16
+_SPILL_SHARE = 0.5  # of the disk's free space, so that the log and the state have room
+
+
+@dataclass(slots=True)
+class _Instance:
+    root: duckdb.DuckDBPyConnection
+    functions: OwnFunctions
+    guard: threading.Lock = field(default_factory=threading.Lock)  # of `functions`
+    idle: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
+    users: int = 0
+    limit: int = 0
+
+
+@dataclass(slots=True)
+class Lease:
+    """A cursor for one statement."""
+
+    cursor: duckdb.DuckDBPyConnection
+    _instance: _Instance
+
+    def make_known(self, sql: str) -> None:
+        """Makes the functions of ours known that this SQL calls."""
+        with self._instance.guard:
+            self._instance.functions.make_known(sql)
+
+
+class QueryEngines:
+    """The instances of a server. For every thread."""
+
+    def __init__(self, data_dir: Path, memory: int | None = None) -> None:
+        """`memory`: for all statements together. Nothing of an earlier run is left in the spill directory."""
+        self._directory = data_dir / SPILL_DIRECTORY
+        shutil.rmtree(self._directory, ignore_errors=True)
+        self._memory = share_of_memory(QUERIES_SHARE) if memory is None else memory
+        self._instances: list[_Instance] = []
+        self._making = 0  # how many instances threads are making now
+        self._guard = threading.Lock()
+
+    @contextlib.contextmanager
+    def lease(self, wanted: int) -> Iterator[Lease]:
+        """A cursor with up to `wanted` bytes. If what is done with it raises, the cursor is closed."""
+        instance = self._take(wanted)
+        with self._guard:
+            cursor = instance.idle.pop() if instance.idle else instance.root.cursor()
+        kept = False
+        try:
+            yield Lease(cursor, instance)
+            kept = True
+        finally:
+            if not kept:
+                cursor.close()  # it may hold an unfinished answer
+            with self._guard:
+                instance.users -= 1
+                if kept:
+                    instance.idle.append(cursor)
+
+    def close(self) -> None:
+        """Ends everything, and clears the spill directory."""
+        with self._guard:
+            for instance in self._instances:
+                instance.root.close()
+            self._instances.clear()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _take(self, wanted: int) -> _Instance:
+        with self._guard:
+            if not self._instances:
+                self._instances.append(self._connect())
+            found = self._least_used()
+            makes_one = bool(found and found.users and len(self._instances) + self._making < _MOST_INSTANCES)
+            self._making += makes_one
+        if makes_one:
+            self._make()
+        with self._guard:
+            left = self._memory - sum(instance.limit for instance in self._instances if instance.users)
+            limit = max(LEAST_MEMORY, min(wanted, left // 2))
+            instance = self._least_used()
+            assert instance is not None
+            if not instance.users and instance.limit != limit:
+                instance.root.execute(f"SET memory_limit = '{limit}B'")
+                instance.limit = limit
+            instance.users += 1
+            return instance
+
+    def _make(self) -> None:
+        """Adds an instance, without the guard meanwhile: nobody else waits for it."""
+        made: list[_Instance] = []
+        try:
+            made.append(self._connect())
+        finally:
+            with self._guard:
+                self._making -= 1
+                self._instances += made
+
+    def _least_used(self) -> _Instance | None:
+        """Of the idle ones that which was made first, so that the others stay idle."""
+        return min(self._instances, key=lambda each: each.users, default=None)
+
+    def _connect(self) -> _Instance:
+        connection = connect()
+        directory = str(self._directory).replace("'", "''")
+        connection.execute(f"SET temp_directory = '{directory}'")
+        room = int(shutil.disk_usage(self._directory.parent).free * _SPILL_SHARE)
+        connection.execute(f"SET max_temp_directory_size = '{room}B'")
+        return _Instance(connection, OwnFunctions(connection))

@@ -1,0 +1,181 @@
+"""Casts as DuckDB SQL, with PostgreSQL's meaning.
+
+DuckDB's own cast serves where the two agree. Texts are read and written by `types.forms`, through functions
+that `duckdb_functions` registers; doubles become numerics by their shortest decimal form of 15 digits.
+"""
+
+from __future__ import annotations
+
+from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, VARCHAR, SqlType, TypeKind
+
+_EXACT_IN_DOUBLE = 15  # digits
+_SIGNIFICANT = {TypeKind.REAL: 6, TypeKind.DOUBLE: 15}
+_OWN_TEXT = frozenset(
+    {TypeKind.REAL, TypeKind.DOUBLE, TypeKind.BYTEA, TypeKind.INTERVAL, TypeKind.UUID, TypeKind.INT256}
+)
+
+
+def cast(value: str, source: SqlType, target: SqlType) -> str:
+    """The cast of the SQL expression `value` from one type to another."""
+    if source.is_nested and source.kind is target.kind:
+        return _items_cast(value, source, target)
+    if source.kind is target.kind and source.kind is not TypeKind.NUMERIC:
+        return _cut(value, target)
+    if TypeKind.INT256 in (source.kind, target.kind) and (source.is_numeric or target.is_numeric):
+        return _large_cast(value, source, target)
+    if source.is_wide or target.is_wide:
+        return _wide_cast(value, source, target)
+    plain = f"CAST({value} AS {target.duckdb})"
+    match source.kind, target.kind:
+        case _, TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.UNKNOWN:
+            return _cut(text_of(value, source), target)
+        case TypeKind.VARCHAR | TypeKind.CHARACTER | TypeKind.UNKNOWN, _:
+            return _parsed(value, target)
+        case TypeKind.JSONB, _:
+            return own_call(f"jsonb_to_{target.kind.name.lower()}", [value], target)
+        case TypeKind.REAL | TypeKind.DOUBLE, TypeKind.NUMERIC:
+            shown = f"format('{{:.{_SIGNIFICANT[source.kind]}g}}', CAST({value} AS DOUBLE))"
+            return f"CAST({shown} AS {target.duckdb})"
+        case TypeKind.NUMERIC, TypeKind.REAL | TypeKind.DOUBLE if (source.precision or 0) > _EXACT_IN_DOUBLE:
+            return f"CAST(CAST({value} AS VARCHAR) AS {target.duckdb})"
+        case TypeKind.DOUBLE, TypeKind.REAL:
+            underflow = raised("22003", quoted("value out of range: underflow"), target)
+            return f"CASE WHEN {plain} = 0 AND {value} <> 0 THEN {underflow} ELSE {plain} END"
+        case TypeKind.TIMESTAMPTZ, TypeKind.TIME:
+            return f"CAST(CAST({value} AS TIMESTAMP) AS TIME)"
+        case TypeKind.TIME, TypeKind.INTERVAL:
+            return f"to_microseconds(epoch_us({value}))"
+        case TypeKind.INTERVAL, TypeKind.TIME:
+            return _time_of(value)
+    return plain
+
+
+def _large_cast(value: str, source: SqlType, target: SqlType) -> str:
+    """A cast between rw_int256 and another number, by its text."""
+    if source.kind is TypeKind.NUMERIC:
+        value = own_call("wide_rounded_text", [cast(value, source, NUMERIC), "0"], VARCHAR)
+    return cast(value if source.kind is TypeKind.NUMERIC else text_of(value, source), VARCHAR, target)
+
+
+def _wide_cast(value: str, source: SqlType, target: SqlType) -> str:
+    """A cast to or from a wide numeric, or both."""
+    if source.is_wide and target.is_wide:
+        return value
+    if target.is_wide:
+        match source.kind:
+            case TypeKind.NUMERIC:
+                return own_call("wide_of_numbers", [value], target)
+            case TypeKind.SMALLINT | TypeKind.INTEGER | TypeKind.BIGINT:
+                return own_call("wide_of_numbers", [f"CAST({value} AS BIGINT)"], target)
+            case TypeKind.REAL | TypeKind.DOUBLE:
+                shown = f"format('{{:.{_SIGNIFICANT[source.kind]}g}}', CAST({value} AS DOUBLE))"
+                return own_call("wide_of_text", [shown], target)
+            case TypeKind.JSONB:
+                return own_call("jsonb_to_numeric", [value], target)
+        return own_call("wide_of_text", [value], target)
+    if target.is_text or target.kind is TypeKind.UNKNOWN:
+        return _cut(text_of(value, source), target)
+    if target.is_float:
+        return cast(f"CAST({text_of(value, source)} AS DOUBLE)", DOUBLE, target)
+    if target.is_integer:
+        shown = own_call(f"wide_{target.kind.value}_text", [value], VARCHAR)
+    else:
+        shown = own_call("wide_rounded_text", [value, str(target.scale or 0)], VARCHAR)
+    return f"CAST({shown} AS {target.duckdb})"
+
+
+def text_of(value: str, type_: SqlType) -> str:
+    """The text that PostgreSQL shows of a value."""
+    if type_.is_text or type_.kind in (TypeKind.UNKNOWN, TypeKind.JSONB):
+        return value
+    match type_.kind:
+        case TypeKind.ARRAY:
+            join = "rpy_text_of_arrays" if type_.element.kind is TypeKind.ARRAY else "rpy_text_of_array"
+            return f"{join}(list_transform({value}, lambda {_item(type_)}: {part_text(_item(type_), type_.element)}))"
+        case TypeKind.STRUCT:
+            pairs = zip(type_.names, type_.items, strict=True)
+            fields = (part_text(f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs)
+            text = f"rpy_text_of_row([{', '.join(fields)}])" if type_.items else "'()'"
+            return f"CASE WHEN {value} IS NOT NULL THEN {text} END"
+        case TypeKind.MAP:
+            sides = zip(("key", "value"), type_.items, strict=True)
+            parts = [f"coalesce({text_of(f'entry.{side}', t)}, 'NULL')" for side, t in sides]
+            entries = f"list_transform(map_entries({value}), lambda entry: {' || chr(58) || '.join(parts)})"
+            return f"('{{' || array_to_string({entries}, ',') || '}}')"
+    if type_.is_wide:
+        return own_call("wide_text", [value], VARCHAR)
+    if type_.kind in _OWN_TEXT:
+        return f"rpy_text_{type_.kind.name.lower()}({value})"
+    return f"CAST({value} AS VARCHAR)"
+
+
+def part_text(value: str, type_: SqlType) -> str:
+    """The text of a part of an array or a row: of a boolean, t or f."""
+    return f"left({text_of(value, type_)}, 1)" if type_.kind is TypeKind.BOOLEAN else text_of(value, type_)
+
+
+def parse_function(target: SqlType) -> str:
+    """The name of the registered function that reads a text as `target`."""
+    if target.kind is TypeKind.NUMERIC:
+        return f"rpy_parse_numeric_{target.scale}"
+    return f"rpy_parse_{target.kind.name.lower()}"
+
+
+def _cut(text: str, target: SqlType) -> str:
+    """A text as varchar(n) or char(n), whose last blanks mean nothing."""
+    cut = text if target.length is None else f"left({text}, {target.length})"
+    return f"rtrim({cut}, ' ')" if target.kind is TypeKind.CHARACTER else cut
+
+
+def _item(type_: SqlType) -> str:
+    """The name of an element inside of a lambda; that of an outer lambda is another."""
+    return f"item{type_.depth}"
+
+
+def _items_cast(value: str, source: SqlType, target: SqlType) -> str:
+    """A cast of what an array, a struct or a map is made of."""
+    if source == target:
+        return value
+    match source.kind:
+        case TypeKind.ARRAY:
+            item = _item(source)
+            changed = cast(item, source.element, target.element)
+            if changed == f"CAST({item} AS {target.element.duckdb})":
+                return f"CAST({value} AS {target.duckdb})"
+            return f"CAST(list_transform({value}, lambda {item}: {changed}) AS {target.duckdb})"
+        case TypeKind.STRUCT:
+            names = zip(source.names, source.items, target.items, strict=True)
+            fields = ", ".join(cast(f"struct_extract({value}, {quoted(name)})", a, b) for name, a, b in names)
+            return f"CASE WHEN {value} IS NOT NULL THEN CAST(row({fields}) AS {target.duckdb}) END"
+        case TypeKind.MAP:
+            sides = zip(("key", "value"), source.items, target.items, strict=True)
+            pair = ", ".join(cast(f"entry.{side}", a, b) for side, a, b in sides)
+            entries = f"list_transform(map_entries({value}), lambda entry: row({pair}))"
+            return f"CAST(map_from_entries({entries}) AS {target.duckdb})"
+    return f"CAST({value} AS {target.duckdb})"
+
+
+def _parsed(value: str, target: SqlType) -> str:
+    match target.kind:
+        case TypeKind.ARRAY:
+            item = _item(target)
+            pieces = f"rpy_items_of_array({value})" if target.depth == 1 else f"rpy_parts_of_array({value})"
+            changed = cast(item, VARCHAR, target.element)
+            return f"CAST(list_transform({pieces}, lambda {item}: {changed}) AS {target.duckdb})"
+        case TypeKind.STRUCT:
+            pieces = f"rpy_fields_of_row({value}, {len(target.items)})"
+            fields = ", ".join(cast(f"{pieces}[{k}]", VARCHAR, item) for k, item in enumerate(target.items, 1))
+            return f"CASE WHEN {value} IS NOT NULL THEN CAST(row({fields}) AS {target.duckdb}) END"
+    read = f"{parse_function(target)}({value})"
+    if target.kind is TypeKind.NUMERIC and target.precision != MAX_PRECISION:
+        return f"CAST({read} AS {target.duckdb})"
+    return read
+
+
+def _time_of(value: str) -> str:
+    """The part of an interval below a day, as a time of day."""
+    day = 86_400_000_000
+    micros = f"epoch_us({value})"
+    seconds = f"((({micros} % {day}) + {day}) % {day})"
+    return f"CAST(make_timestamp(CAST({seconds} AS BIGINT)) AS TIME)"

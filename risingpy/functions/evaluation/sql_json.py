@@ -1,0 +1,152 @@
+"""jsonb values made of values of other types, as DuckDB SQL: what to_jsonb and its kind give.
+
+Numbers and booleans are themselves, NaN and infinities texts; timestamps have a T between date and time; arrays become
+arrays, structs and maps objects; everything else is its text in quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from risingpy.errors import InvalidParameterValue
+from risingpy.functions.evaluation.sql_casts import text_of
+from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.plan.expressions import Call, Literal
+from risingpy.types import BOOLEAN, JSONB, VARCHAR, SqlType, TypeKind
+from risingpy.types.jsonb import key_order, quote
+
+_TIMES = (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ)
+
+
+def json_of(value: str, type_: SqlType) -> str:
+    """The jsonb of a value; NULL of NULL."""
+    match type_.kind:
+        case TypeKind.JSONB:
+            return value
+        case TypeKind.BOOLEAN:
+            return f"CASE WHEN {value} THEN 'true' WHEN NOT {value} THEN 'false' END"
+        case TypeKind.ARRAY:
+            item = f"element{type_.depth}"
+            parts = f"list_transform({value}, lambda {item}: {json_or_null(item, type_.element)})"
+            return f"('[' || array_to_string({parts}, ', ') || ']')"
+        case TypeKind.STRUCT:
+            pairs = zip(type_.names, type_.items, strict=True)
+            fields = {name: (f"struct_extract({value}, {quoted(name)})", t) for name, t in pairs}
+            return f"CASE WHEN {value} IS NOT NULL THEN {_object(fields)} END"
+        case TypeKind.MAP:
+            key_type, value_type = type_.items
+            entries = f"map_entries({value})"
+            names = f"list_transform({entries}, lambda entry: {text_of('entry.key', key_type)})"
+            values = f"list_transform({entries}, lambda entry: {json_or_null('entry.value', value_type)})"
+            return own_call("jsonb_object_of", [names, values], JSONB)
+        case TypeKind.REAL | TypeKind.DOUBLE:
+            shown = text_of(value, type_)
+            text = own_call("jsonb_quote", [shown], VARCHAR)
+            return f"CASE WHEN isfinite({value}) THEN {_plain_number(shown)} ELSE {text} END"
+    if type_.is_wide:
+        return own_call("wide_json", [value], VARCHAR)
+    shown = text_of(value, type_)
+    if type_.is_numeric:
+        return shown
+    if type_.kind is TypeKind.TIMESTAMPTZ:
+        shown = f"({shown} || CASE WHEN regexp_matches({shown}, '[+-][0-9]{{2}}$') THEN ':00' ELSE '' END)"
+    if type_.kind in _TIMES:
+        shown = f"replace({shown}, ' ', 'T')"
+    return own_call("jsonb_quote", [shown], VARCHAR)
+
+
+def _plain_number(shown: str) -> str:
+    """A float's digits without an exponent, as jsonb keeps them."""
+    return f"CASE WHEN contains({shown}, 'e') THEN rpy_parse_jsonb({shown}) ELSE {shown} END"
+
+
+def json_or_null(value: str, type_: SqlType) -> str:
+    """As `json_of`, but JSON's null of NULL."""
+    return f"coalesce({json_of(value, type_)}, 'null')"
+
+
+def _object(fields: dict[str, tuple[str, SqlType]]) -> str:
+    """An object of keys that are known."""
+    parts = []
+    for k, name in enumerate(sorted(fields, key=key_order)):
+        value, type_ = fields[name]
+        parts.append(f"{quoted((', ' if k else '') + quote(name) + ': ')} || {json_or_null(value, type_)}")
+    return f"('{{' || {' || '.join([*parts, quoted('}')])})"
+
+
+def _to_jsonb(call: Call, args: list[str]) -> str:
+    return json_of(args[0], call.args[0].type)
+
+
+def _build_array(call: Call, args: list[str]) -> str:
+    parts = [json_or_null(arg, each.type) for arg, each in zip(args, call.args, strict=True)]
+    return "('[' || " + (" || ', ' || ".join(parts) or "''") + " || ']')"
+
+
+def _build_object(call: Call, args: list[str]) -> str:
+    keys = call.args[::2]
+    if len(call.args) % 2:
+        raise InvalidParameterValue("argument list must have even number of elements")
+    if all(isinstance(key, Literal) and isinstance(key.value, str) and key.type != JSONB for key in keys):
+        pairs = zip(keys, args[1::2], call.args[1::2], strict=True)
+        return _object({str(key.value): (arg, each.type) for key, arg, each in pairs if isinstance(key, Literal)})
+    names = [_key_text(arg, each.type) for arg, each in zip(args[::2], keys, strict=True)]
+    values = [json_or_null(arg, each.type) for arg, each in zip(args[1::2], call.args[1::2], strict=True)]
+    lists = [f"[{', '.join(names)}]", f"[{', '.join(values)}]"]
+    return own_call("jsonb_object_of", lists, JSONB)
+
+
+def _key_text(value: str, type_: SqlType) -> str:
+    """A key as text: an error where it is no scalar, NULL (which `functions` refuse) of NULL."""
+    if type_.kind is TypeKind.JSONB or type_.is_nested:
+        message = "key value must be scalar, not array, composite, or json"
+        return f"CASE WHEN {value} IS NOT NULL THEN {raised('22023', quoted(message), VARCHAR)} END"
+    return text_of(value, type_)
+
+
+def _compared(function: str) -> Callable[[Call, list[str]], str]:
+    def compile_comparison(call: Call, args: list[str]) -> str:
+        equal = own_call("jsonb_equal", args, BOOLEAN)
+        return equal if function == "eq" else f"(NOT {equal})"
+
+    return compile_comparison
+
+
+def _distinct(*, negated: bool) -> Callable[[Call, list[str]], str]:
+    """IS [NOT] DISTINCT FROM: of jsonb, whose texts may differ where the values do not."""
+
+    def compile_comparison(call: Call, args: list[str]) -> str:
+        if call.args[0].type.kind is not TypeKind.JSONB:
+            return f"({args[0]} IS {'NOT ' * negated}DISTINCT FROM {args[1]})"
+        both_null = f"({args[0]} IS NULL AND {args[1]} IS NULL)"
+        same = f"coalesce({own_call('jsonb_equal', args, BOOLEAN)}, {both_null})"
+        return same if negated else f"(NOT {same})"
+
+    return compile_comparison
+
+
+def _nullif(call: Call, args: list[str]) -> str:
+    if call.args[0].type.kind is not TypeKind.JSONB:
+        return f"nullif({args[0]}, {args[1]})"
+    return f"CASE WHEN {own_call('jsonb_equal', args, BOOLEAN)} THEN NULL ELSE {args[0]} END"
+
+
+def _object_of_pairs(call: Call, args: list[str]) -> str:
+    """jsonb_object_agg: of the array of a group's pairs, which are rows."""
+    pair = call.args[0].type.element
+    key, value = (f"struct_extract(pair, {quoted(name)})" for name in pair.names)
+    lists = [_key_text(key, pair.items[0]), json_or_null(value, pair.items[1])]
+    return own_call("jsonb_object_of_pairs", [f"list_transform({args[0]}, lambda pair: {x})" for x in lists], JSONB)
+
+
+JSON: dict[str, Callable[[Call, list[str]], str]] = {
+    "to_jsonb": _to_jsonb,
+    "jsonb_build_array": _build_array,
+    "jsonb_build_object": _build_object,
+    "jsonb_object_of_pairs": _object_of_pairs,
+    "jsonb_eq": _compared("eq"),
+    "jsonb_ne": _compared("ne"),
+    "is_distinct_from": _distinct(negated=False),
+    "is_not_distinct_from": _distinct(negated=True),
+    "nullif": _nullif,
+}

@@ -1,0 +1,385 @@
+"""Functions and operators on arrays and structs as DuckDB SQL; those on maps are in `sql_maps.py`.
+
+Subscripts count from 1; one that is out of range gives NULL, or an empty slice. Searching and removing take NULL for
+equal to NULL; containment never finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from risingpy.functions.evaluation.sql_casts import cast, part_text
+from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
+from risingpy.plan.expressions import Call, Expr, InputRef, Literal
+from risingpy.types import BOOLEAN, INTEGER, NUMERIC, SqlType, TypeKind
+
+Compile = Callable[[Call, list[str]], str]
+
+_ELEMENT_BYTES = 90  # what DuckDB takes for each while it makes a list of them
+_MOST_ELEMENTS = 134_217_727  # of an array, as in PostgreSQL
+
+
+def _array(call: Call, args: list[str]) -> str:
+    return f"CAST([{', '.join(args)}] AS {call.type.duckdb})"
+
+
+def _subscript(call: Call, args: list[str]) -> str:
+    index = call.args[1]
+    if isinstance(index, Literal) and isinstance(index.value, int) and index.value > 0:
+        return f"{args[0]}[{args[1]}]"
+    return f"CASE WHEN {args[1]} > 0 THEN {args[0]}[{args[1]}] END"
+
+
+def _slice(call: Call, args: list[str]) -> str:
+    array, lower, upper = args
+    first, last = f"greatest({lower}, 1)", f"least({upper}, len({array}))"
+    known = f"{array} IS NOT NULL AND {lower} IS NOT NULL AND {upper} IS NOT NULL"
+    empty = f"CAST([] AS {call.type.duckdb})"
+    return (
+        f"CASE WHEN {known} THEN CASE WHEN {first} <= {last} THEN list_slice({array}, {first}, {last})"
+        f" ELSE {empty} END END"
+    )
+
+
+def _row(call: Call, args: list[str]) -> str:
+    return f"CAST(row({', '.join(args) or 'NULL'}) AS {call.type.duckdb})"
+
+
+def _field(call: Call, args: list[str]) -> str:
+    return f"struct_extract({args[0]}, {args[1]})"
+
+
+# -- keys of numbers ----------------------------------------------------------------------------------------------
+
+
+def numbers_as_keys(value: str, type_: SqlType) -> str:
+    """A value with the keys of the wide numerics in it (`optimizer.rules.numeric_keys`)."""
+    if type_.is_wide:
+        return f"array_slice({value}, 1, 41)"
+    match type_.kind:
+        case TypeKind.ARRAY:
+            item = f"number{type_.depth}"
+            return f"list_transform({value}, lambda {item}: {numbers_as_keys(item, type_.element)})"
+        case TypeKind.STRUCT:
+            names = [quoted(name) for name in type_.names]
+            parts = [f"struct_extract({value}, {name})" for name in names]
+            changed = map(numbers_as_keys, parts, type_.items)
+            packed = ", ".join(f"{name}: {part}" for name, part in zip(names, changed, strict=True))
+            return f"CASE WHEN {value} IS NOT NULL THEN {{{packed}}} END"
+    return value
+
+
+# -- joining and changing -----------------------------------------------------------------------------------------
+
+
+def _cat(call: Call, args: list[str]) -> str:
+    a, b = args
+    return f"CASE WHEN {a} IS NULL THEN {b} WHEN {b} IS NULL THEN {a} ELSE list_concat({a}, {b}) END"
+
+
+def _append(call: Call, args: list[str]) -> str:
+    return f"list_append({args[0]}, {args[1]})"
+
+
+def _prepend(call: Call, args: list[str]) -> str:
+    return f"list_prepend({args[0]}, {args[1]})"
+
+
+def _remove(call: Call, args: list[str]) -> str:
+    item, removed = _compared(call, "item", args[1])
+    return f"list_filter({args[0]}, lambda item: {item} IS DISTINCT FROM {removed})"
+
+
+def _replace(call: Call, args: list[str]) -> str:
+    array, old, new = args
+    item, replaced = _compared(call, "item", old)
+    changed = f"CASE WHEN {item} IS NOT DISTINCT FROM {replaced} THEN {new} ELSE item END"
+    return f"list_transform({array}, lambda item: {changed})"
+
+
+def _distinct(call: Call, args: list[str]) -> str:
+    keys, (item,) = numbers_as_keys(args[0], call.type), _compared(call, "item")
+    return f"list_filter({args[0]}, lambda item, place: list_position({keys}, {item}) = place)"
+
+
+def _compared(call: Call, *elements: str) -> list[str]:
+    """Elements of the array that the call gives, as they are compared: 1.0 is 1.00."""
+    return [numbers_as_keys(element, call.type.element) for element in elements]
+
+
+def _pairs(call: Call, array: str) -> str | None:
+    """The elements with their keys in front, if those order otherwise than the elements; NULL of NULL."""
+    element = call.args[0].type.element
+    key = numbers_as_keys("item", element)
+    if element.is_wide or key == "item":
+        return None
+    return f"list_transform({array}, lambda item: CASE WHEN item IS NOT NULL THEN {{'key': {key}, 'value': item}} END)"
+
+
+def _sorted(call: Call, args: list[str]) -> str:
+    pairs = _pairs(call, args[0])
+    if pairs is None:
+        return f"list_sort({args[0]})"
+    return f"list_transform(list_sort({pairs}), lambda pair: struct_extract(pair, 'value'))"
+
+
+def _extreme(function: str) -> Compile:
+    def compile_extreme(call: Call, args: list[str]) -> str:
+        pairs = _pairs(call, args[0])
+        return f"{function}({args[0]})" if pairs is None else f"struct_extract({function}({pairs}), 'value')"
+
+    return compile_extreme
+
+
+def _trim(call: Call, args: list[str]) -> str:
+    array, count = args
+    message = f"concat('number of elements to trim must be between 0 and ', len({array}))"
+    failure = raised("2202E", message, call.type)
+    kept = f"list_slice({array}, 1, len({array}) - {count})"
+    empty = f"CAST([] AS {call.type.duckdb})"
+    return (
+        f"CASE WHEN {count} < 0 OR {count} > len({array}) THEN {failure}"
+        f" WHEN {count} = len({array}) THEN {empty} ELSE {kept} END"
+    )
+
+
+# -- size ---------------------------------------------------------------------------------------------------------
+
+
+def _length(call: Call, args: list[str]) -> str:
+    """The length of a dimension: of the first part at that depth. NULL where there is none."""
+    lengths = _lengths(args[0], call.args[0].type.depth)
+    if len(args) == 1:
+        return lengths[0]
+    branches = " ".join(f"WHEN {k} THEN {length}" for k, length in enumerate(lengths, 1))
+    return f"CASE {args[1]} {branches} END"
+
+
+def _lengths(array: str, depth: int) -> list[str]:
+    return [f"CAST(nullif(len({array}{'[1]' * k}), 0) AS INTEGER)" for k in range(depth)]
+
+
+def _lower(call: Call, args: list[str]) -> str:
+    return f"CASE WHEN {_length(call, args)} > 0 THEN 1 END"
+
+
+def _dimensions(call: Call, args: list[str]) -> str:
+    return f"CASE WHEN len({args[0]}) > 0 THEN {call.args[0].type.depth} END"
+
+
+def _dims(call: Call, args: list[str]) -> str:
+    lengths = _lengths(args[0], call.args[0].type.depth)
+    shown = ", ".join(f"'[1:' || {length} || ']'" for length in lengths)
+    return f"CASE WHEN len({args[0]}) > 0 THEN concat({shown}) END"
+
+
+def _cardinality(call: Call, args: list[str]) -> str:
+    return f"CAST(len({flattened(args[0], call.args[0].type)}) AS INTEGER)"
+
+
+def flattened(array: str, type_: SqlType) -> str:
+    """An array of one dimension with all that the array holds."""
+    for _ in range(type_.depth - 1):
+        array = f"flatten({array})"
+    return array
+
+
+# -- searching ----------------------------------------------------------------------------------------------------
+
+
+def _position(call: Call, args: list[str]) -> str:
+    if len(args) == 2:
+        return f"CAST(list_position({args[0]}, {args[1]}) AS INTEGER)"
+    array, item, start = args
+    skipped = f"greatest({start}, 1) - 1"
+    found = f"list_position(list_slice({array}, greatest({start}, 1), len({array})), {item})"
+    return f"CASE WHEN {start} IS NOT NULL THEN CAST({found} + {skipped} AS INTEGER) END"
+
+
+def _positions(call: Call, args: list[str]) -> str:
+    array, item = args
+    found = f"list_filter(range(1, len({array}) + 1), lambda place: {array}[place] IS NOT DISTINCT FROM {item})"
+    return f"CASE WHEN {array} IS NOT NULL THEN CAST({found} AS {call.type.duckdb}) END"
+
+
+def _contains(call: Call, args: list[str]) -> str:
+    return _has_all(call, args[0], args[1])
+
+
+def _contained(call: Call, args: list[str]) -> str:
+    return _has_all(call, args[1], args[0])
+
+
+def _has_all(call: Call, whole: str, part: str) -> str:
+    type_ = call.args[0].type
+    whole, part = flattened(whole, type_), flattened(part, type_)
+    return f"(list_has_all({whole}, {part}) AND list_count({part}) = len({part}))"
+
+
+def _overlaps(call: Call, args: list[str]) -> str:
+    return f"list_has_any({', '.join(flattened(arg, call.args[0].type) for arg in args)})"
+
+
+def compared_with_all(call: Call, args: list[str], compile_call: Compile) -> str:
+    """`any_lt(x, a)`, `all_lt(x, a)`: whether x < some, or every, element of a. NULLs count as unknown."""
+    word, _, function = call.function.partition("_")
+    element = call.args[1].type.element
+    inner = compile_call(Call(function, (call.args[0], InputRef(0, element)), BOOLEAN), [args[0], "item"])
+    tests = f"list_transform({args[1]}, lambda item: {inner})"
+    decisive, otherwise = ("TRUE", "FALSE") if word == "any" else ("FALSE", "TRUE")
+    all_known = f"len({tests}) = list_count({tests})"
+    return f"CASE WHEN list_contains({tests}, {decisive}) THEN {decisive} WHEN {all_known} THEN {otherwise} END"
+
+
+# -- text ---------------------------------------------------------------------------------------------------------
+
+
+def _to_string(call: Call, args: list[str]) -> str:
+    type_ = call.args[0].type
+    shown = part_text("item", type_.leaf)
+    if len(args) == 3:
+        shown = f"coalesce({shown}, {args[2]})"
+    texts = f"list_transform({flattened(args[0], type_)}, lambda item: {shown})"
+    # DuckDB's own array_to_string wants a constant separator.
+    texts = f"list_filter({texts}, lambda word: word IS NOT NULL)"
+    joined = f"list_reduce({texts}, lambda joined, word: joined || {args[1]} || word)"
+    return f"CASE WHEN {args[1]} IS NOT NULL THEN CASE WHEN len({texts}) = 0 THEN '' ELSE {joined} END END"
+
+
+def _from_string(call: Call, args: list[str]) -> str:
+    text, separator = args[:2]
+    pieces = (
+        f"CASE WHEN {text} IS NULL THEN NULL WHEN {text} = '' THEN CAST([] AS VARCHAR[])"
+        f" WHEN {separator} IS NULL THEN string_split({text}, '')"
+        f" WHEN {separator} = '' THEN [{text}] ELSE string_split({text}, {separator}) END"
+    )
+    if len(args) == 2:
+        return pieces
+    return f"list_transform({pieces}, lambda item: CASE WHEN item IS DISTINCT FROM {args[2]} THEN item END)"
+
+
+# -- sets ---------------------------------------------------------------------------------------------------------
+
+
+def _generate_series(call: Call, args: list[str]) -> str:
+    """From the first to the second, both included; NULL if any is NULL. A step of zero is an error."""
+    element = call.type.element
+    start, stop = args[:2]
+    if element.kind in (TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ):
+        step = args[2]
+        if not _has_one_sign(call.args[2]):
+            return own_call("generate_series_by_steps", args, call.type)
+        failure = raised("22023", "'step size cannot equal zero'", call.type)
+        zero = f"{step} = to_microseconds(CAST(0 AS BIGINT))"
+        series = f"CASE WHEN {zero} THEN {failure} ELSE generate_series({start}, {stop}, {step}) END"
+        return f"CAST({series} AS {call.type.duckdb})"
+    if element.kind is TypeKind.NUMERIC:
+        numbers = [cast(value, arg.type, NUMERIC) for value, arg in zip(args, call.args, strict=True)]
+        one = cast("1", INTEGER, NUMERIC)
+        return own_call("wide_generate_series", [*numbers, one][:3], call.type)
+    step = args[2] if len(args) > 2 else "1"
+    failure = raised("22023", "'step size cannot equal zero'", call.type)
+    wide = [f"CAST({arg} AS BIGINT)" for arg in (start, stop, step)]
+    function = "range" if call.function == "range" else "generate_series"
+    series = f"CAST({function}({', '.join(wide)}) AS {call.type.duckdb})"
+    known = f"{start} IS NOT NULL AND {stop} IS NOT NULL AND {step} IS NOT NULL"
+    return f"CASE WHEN {step} = 0 THEN {failure} WHEN {known} THEN {series} END"
+
+
+def _has_one_sign(step: Expr) -> bool:
+    """Whether a step's months, days and time lead the same way, as DuckDB needs it; False of one that is computed."""
+    if not isinstance(step, Literal) or not isinstance(step.value, pa.MonthDayNano):
+        return isinstance(step, Literal) and step.value is None
+    parts: tuple[int, ...] = (step.value.months, step.value.days, step.value.nanoseconds)
+    return min(parts) >= 0 or max(parts) <= 0
+
+
+def _subscripts(call: Call, args: list[str]) -> str:
+    rising = f"CAST(range(1, coalesce({_length(call, args[:2])}, 0) + 1) AS {call.type.duckdb})"
+    if len(args) == 2:
+        return rising
+    return f"CASE WHEN {args[2]} THEN list_reverse({rising}) WHEN NOT {args[2]} THEN {rising} END"
+
+
+def _fill(call: Call, args: list[str]) -> str:
+    """array_fill: the value as often as the dimensions say; empty if one of them is 0."""
+    filled, sizes = args
+    fits = own_call("fits", [f"CAST(list_product({sizes}) AS BIGINT) * {_ELEMENT_BYTES}"], BOOLEAN)
+    for place in range(call.type.depth, 0, -1):
+        filled = f"list_transform(range(CASE WHEN {fits} THEN {sizes}[{place}] END), lambda place{place}: {filled})"
+    unknown = raised("22004", "'dimension values cannot be null'", call.type)
+    missing = raised("22004", "'dimension array or low bound array cannot be null'", call.type)
+    too_large = raised("54000", f"'array size exceeds the maximum allowed ({_MOST_ELEMENTS})'", call.type)
+    return (
+        f"CASE WHEN {sizes} IS NULL THEN {missing} WHEN len({sizes}) <> list_count({sizes}) THEN {unknown}"
+        f" WHEN list_min({sizes}) < 0 OR list_product({sizes}) > {_MOST_ELEMENTS} THEN {too_large}"
+        f" WHEN list_contains({sizes}, 0) THEN CAST([] AS {call.type.duckdb})"
+        f" ELSE CAST({filled} AS {call.type.duckdb}) END"
+    )
+
+
+def _bucket(call: Call, args: list[str]) -> str:
+    """width_bucket(operand, thresholds): how many of the thresholds, which ascend, are not above the operand."""
+    value, thresholds = args
+    has_null = raised("22004", "'thresholds array must not contain NULLs'", call.type)
+    count = f"CAST(len(list_filter({thresholds}, lambda bound: bound <= {value})) AS INTEGER)"
+    found = f"CASE WHEN list_contains(list_transform({thresholds}, lambda bound: bound IS NULL), TRUE) THEN {has_null}"
+    return f"CASE WHEN {value} IS NOT NULL AND {thresholds} IS NOT NULL THEN {found} ELSE {count} END END"
+
+
+def _leaves(call: Call, args: list[str]) -> str:
+    return flattened(args[0], call.args[0].type)
+
+
+def _ordered(symbol: str) -> Compile:
+    """`<` and its kind. DuckDB turns two bounds on an array into a BETWEEN, which it lacks; casts keep it from that."""
+
+    def compile_comparison(call: Call, args: list[str]) -> str:
+        compared = f"({args[0]} {symbol} {args[1]})"
+        return f"CAST(CAST({compared} AS TINYINT) AS BOOLEAN)" if call.args[0].type.is_nested else compared
+
+    return compile_comparison
+
+
+NESTED: dict[str, Compile] = {
+    "lt": _ordered("<"),
+    "le": _ordered("<="),
+    "gt": _ordered(">"),
+    "ge": _ordered(">="),
+    "array": _array,
+    "subscript": _subscript,
+    "slice": _slice,
+    "row": _row,
+    "field": _field,
+    "array_cat": _cat,
+    "array_append": _append,
+    "array_prepend": _prepend,
+    "array_remove": _remove,
+    "array_replace": _replace,
+    "array_distinct": _distinct,
+    "trim_array": _trim,
+    "array_length": _length,
+    "array_lower": _lower,
+    "array_ndims": _dimensions,
+    "array_dims": _dims,
+    "cardinality": _cardinality,
+    "array_position": _position,
+    "array_positions": _positions,
+    "array_contains": _contains,
+    "array_contained": _contained,
+    "array_overlaps": _overlaps,
+    "array_to_string": _to_string,
+    "string_to_array": _from_string,
+    "generate_series": _generate_series,
+    "range": _generate_series,
+    "generate_subscripts": _subscripts,
+    "array_fill": _fill,
+    "array_leaves": _leaves,
+    "width_bucket_array": _bucket,
+    "array_reverse": lambda call, args: f"list_reverse({args[0]})",
+    "array_sort": _sorted,
+    "array_min": _extreme("list_min"),
+    "array_max": _extreme("list_max"),
+}

@@ -1,0 +1,143 @@
+"""Window functions as DuckDB SQL, with PostgreSQL's errors for the arguments that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+import pyarrow as pa
+
+from risingpy.errors import SqlError
+from risingpy.functions.evaluation.aggregate_sql import plain_aggregate_sql
+from risingpy.functions.evaluation.duckdb_sql import compile_expression
+from risingpy.functions.evaluation.sql_casts import cast
+from risingpy.functions.evaluation.sql_text import own_call
+from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.expressions import Expr, Literal
+from risingpy.plan.window_calls import (
+    DEFAULT_FRAME,
+    FRAMELESS,
+    VALUE_FUNCTIONS,
+    Frame,
+    FrameBound,
+    FrameExclusion,
+    FrameUnits,
+    WindowCall,
+)
+from risingpy.types import NARROW_NUMERIC, SqlType, TypeKind
+
+Column = Callable[[int], str]
+
+_DUCKDB_NAMES = {"approx_count_distinct": "count"}  # DuckDB's approximation is none of ours: this one is exact
+_POSITIVE_ARGUMENT = {"ntile": (0, "22014"), "nth_value": (1, "22016")}  # which argument, and the SQLSTATE
+
+
+def window_sql(
+    call: WindowCall, column: Column, partition_by: Sequence[str], order_by: Sequence[tuple[str, str, SqlType]]
+) -> str:
+    """The call; `column` gives the SQL of an input column.
+
+    `partition_by` are SQL expressions; `order_by` too, each with its direction (`DESC NULLS LAST`) and type.
+    """
+    check_window_call(call)
+    args = [compile_expression(arg, column) for arg in call.args]
+    over = f" OVER ({_window(call, column, partition_by, order_by)})"
+    condition = "" if call.filter is None else f" FILTER (WHERE {column(call.filter)})"
+    if call.function not in FRAMELESS | VALUE_FUNCTIONS:
+        if call.function in SPREADS | REGRESSIONS | {"array_agg"}:
+            return _of_list(call, args, condition + over)
+        if call.function == "string_agg" and not _is_text(call.args[1]):
+            return _joined(args[0], args[1], "" if call.filter is None else f" AND {column(call.filter)}", over)
+        types = [arg.type for arg in call.args]
+        function = _DUCKDB_NAMES.get(call.function, call.function)
+        distinct = call.function == "approx_count_distinct"
+        return plain_aggregate_sql(
+            function, args, types, call.type, distinct=distinct, suffix=condition + over, over=True
+        )
+    nulls = " IGNORE NULLS" if call.ignore_nulls else ""
+    return f"CAST({call.function}({', '.join(args)}{nulls}){over} AS {call.type.duckdb})"
+
+
+def _of_list(call: WindowCall, args: Sequence[str], suffix: str) -> str:
+    """What a view computes of the list of a group's arguments, of the list of a frame's."""
+    if call.function == "array_agg":
+        return f"list({args[0]}){suffix}"
+    values = args[0] if len(args) == 1 else f"{{{', '.join(f'a{i}: {value}' for i, value in enumerate(args))}}}"
+    numeric = "_numeric" if call.type.kind is TypeKind.NUMERIC else ""
+    return own_call(f"list_{call.function}{numeric}", [f"list({values}){suffix}"], call.type)
+
+
+def _is_text(separator: Expr) -> bool:
+    """True for a constant that is not NULL."""
+    return isinstance(separator, Literal) and separator.value is not None
+
+
+def _joined(text: str, separator: str, condition: str, over: str) -> str:
+    """string_agg with a separator per row: DuckDB's is a constant. The first one of the frame is cut off."""
+    parts = f"list({{t: {text}, s: coalesce({separator}, '')}}) FILTER (WHERE {text} IS NOT NULL{condition}){over}"
+    joined = f"array_to_string([pair.s || pair.t FOR pair IN {parts}], '')"
+    return f"substr({joined}, length(({parts})[1].s) + 1)"
+
+
+def _window(
+    call: WindowCall, column: Column, partition_by: Sequence[str], order_by: Sequence[tuple[str, str, SqlType]]
+) -> str:
+    partition = [f"PARTITION BY {', '.join(partition_by)}"] if partition_by else []
+    frame = call.frame
+    frameless = call.function in FRAMELESS
+    by_value = not frameless and frame.units is FrameUnits.RANGE and _has_offset(frame)
+    keys = [f"{_widened(text, type_) if by_value else text} {direction}" for text, direction, type_ in order_by]
+    order = [f"ORDER BY {', '.join(keys)}"] if keys else []
+    return " ".join([*partition, *order, *([] if frameless or frame == DEFAULT_FRAME else [_frame(frame, column)])])
+
+
+def _has_offset(frame: Frame) -> bool:
+    return frame.start.offset is not None or frame.end.offset is not None
+
+
+def _widened(text: str, type_: SqlType) -> str:
+    """What an offset is added to: no sum of integers may be too large."""
+    if type_.is_wide:
+        return cast(text, type_, NARROW_NUMERIC)
+    return f"CAST({text} AS HUGEINT)" if type_.is_integer else text
+
+
+def _frame(frame: Frame, column: Column) -> str:
+    """`ROWS BETWEEN … AND … EXCLUDE …`"""
+    start, end = _bound(frame.start, column), _bound(frame.end, column)
+    text = f"{frame.units.value} BETWEEN {start} AND {end}"
+    return text if frame.exclusion is FrameExclusion.NO_OTHERS else f"{text} EXCLUDE {frame.exclusion.value}"
+
+
+def _bound(bound: FrameBound, column: Column) -> str:
+    if bound.offset is None:
+        return bound.kind.value
+    return f"{compile_expression(bound.offset, column)} {bound.kind.value}"
+
+
+def _check_offset(bound: FrameBound, which: str) -> None:
+    match bound.offset:
+        case Literal(None):
+            raise SqlError(f"frame {which} offset must not be null", sqlstate="22004")
+        case Literal(value) if _is_negative(value):
+            raise SqlError(f"frame {which} offset must not be negative", sqlstate="22013")
+
+
+def _is_negative(value: object) -> bool:
+    """True for an offset below zero: a number, or an interval whose parts are."""
+    if isinstance(value, pa.MonthDayNano):
+        months, days, nanoseconds = value
+        return bool((months * 30 + days) * 86_400_000_000_000 + nanoseconds < 0)
+    return isinstance(value, int | float | Decimal) and value < 0
+
+
+def check_window_call(call: WindowCall) -> None:
+    """Raises PostgreSQL's errors for constants that no row can make right: ntile and nth_value count from 1."""
+    _check_offset(call.frame.start, "starting")
+    _check_offset(call.frame.end, "ending")
+    if call.function not in _POSITIVE_ARGUMENT:
+        return
+    position, sqlstate = _POSITIVE_ARGUMENT[call.function]
+    match call.args[position]:
+        case Literal(int(value)) if value <= 0:
+            raise SqlError(f"argument of {call.function} must be greater than zero", sqlstate=sqlstate)

@@ -1,0 +1,239 @@
+"""Worker processes from the outside: kept between calls, one call at a time each, killed when they do not answer.
+
+A worker ends by itself when this process does: its input ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+import risingpy
+from risingpy.errors import (
+    ExternalRoutineError,
+    ExternalRoutineLimitExceeded,
+    InvalidFunctionDefinition,
+    SqlError,
+)
+from risingpy.functions.python.definition import PythonFunction, definition_of
+from risingpy.functions.python.messages import BUILTIN, Header, message_parts, read_message
+from risingpy.functions.python.printed import PrintedText
+from risingpy.memory import STATEMENT_SHARE, share_of_memory
+from risingpy.statement_limits import look
+from risingpy.types import VARCHAR
+
+TIME_LIMIT_SECONDS = 30.0  # for one call: at most ROWS_PER_CALL rows, or the changes of an aggregate in an epoch
+MEMORY_LIMIT_BYTES = 1 << 30  # of a worker at most, beyond what Python and Arrow take
+ROWS_PER_CALL = 65_536  # so that neither limit depends on the size of an epoch
+
+_GRACE_SECONDS = 2.0  # code in C that does not return is killed so long after the limit
+_LOOKS_EVERY_SECONDS = 0.05  # whether the statement was cancelled
+_PIECE = 1 << 20
+_MOST_BUSY = 4  # each may take MEMORY_LIMIT_BYTES
+_MOST_IDLE = 4  # as many shards as usually run at once
+# One arena and one thread: address space counts against the limit, and tasks share the machine.
+_ENVIRONMENT = {
+    "MALLOC_ARENA_MAX": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+_ERRORS: dict[str, type[SqlError]] = {
+    "definition": InvalidFunctionDefinition,
+    "limit": ExternalRoutineLimitExceeded,
+    "failure": ExternalRoutineError,
+}
+
+
+class _Worker:
+    """A process, in a process group of its own, and its pipes."""
+
+    def __init__(self) -> None:
+        root = str(Path(risingpy.__file__).parents[1])
+        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        memory = min(MEMORY_LIMIT_BYTES, share_of_memory(STATEMENT_SHARE))
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "risingpy.functions.python.worker", str(memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": path},
+            start_new_session=True,
+        )
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin is not None and stdout is not None and stderr is not None
+        self._pipes = (stdin, stdout)
+        os.set_blocking(stdin.fileno(), False)
+        self._printed = PrintedText(stderr)
+        self._calls = 0
+
+    def call(
+        self, header: Header, batches: Sequence[pa.RecordBatch], name: str, seconds: float
+    ) -> tuple[Header, list[pa.RecordBatch]]:
+        """The answer. `name` is the function's, for what it prints.
+
+        Raises EOFError if the process is gone, TimeoutError if it does not answer, ValueError if what it says is no
+        answer, QueryCanceled if the statement is cancelled meanwhile.
+        """
+        deadline = time.monotonic() + seconds + _GRACE_SECONDS
+        self._calls += 1
+        self._printed.function = name
+        requests, answers = (pipe.fileno() for pipe in self._pipes)
+
+        def read(size: int) -> bytes:
+            data = bytearray()
+            while len(data) < size:
+                _wait(answers, select.POLLIN, deadline)
+                piece = os.read(answers, min(size - len(data), _PIECE))
+                if not piece:
+                    raise EOFError
+                data += piece
+            return bytes(data)
+
+        for part in message_parts({**header, "call": self._calls}, batches):
+            _send(requests, part, deadline)
+        answer, columns = read_message(read)
+        # A process that the function has forked answers too, or answers an earlier call.
+        if answer.get("call") != self._calls:
+            raise _StaleAnswer
+        return answer, columns
+
+    def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # what the function has started, too
+        self._process.wait()
+        for pipe in self._pipes:
+            pipe.close()
+        self._printed.end()
+
+
+class _StaleAnswer(ValueError):
+    """A process answered for an earlier call: a function that ran in it before has forked it."""
+
+
+def _wait(descriptor: int, event: int, deadline: float) -> None:
+    """Until it is ready for `event`, or hung up. Raises TimeoutError at the deadline, QueryCanceled at a cancel."""
+    poller = select.poll()
+    poller.register(descriptor, event)
+    while True:
+        look()
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        if poller.poll(min(left, _LOOKS_EVERY_SECONDS) * 1000):
+            return
+
+
+def _send(descriptor: int, data: bytes | pa.Buffer, deadline: float) -> None:
+    rest = memoryview(data)
+    while rest:
+        _wait(descriptor, select.POLLOUT, deadline)
+        try:
+            rest = rest[os.write(descriptor, rest[:_PIECE]) :]
+        except BlockingIOError:
+            continue
+        except BrokenPipeError:
+            raise EOFError from None
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The idle workers of the process `owner`; a fork of it makes its own."""
+
+    owner: int = field(default_factory=os.getpid)
+    idle: list[_Worker] = field(default_factory=list)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_MOST_BUSY))
+
+
+_pool = _Pool()
+
+
+def call_worker(
+    do: str, definition: str, batches: Sequence[pa.RecordBatch] = (), *, tolerant: bool = False
+) -> tuple[Header, list[pa.RecordBatch]]:
+    """What a worker answers; see `worker`. Raises ExternalRoutineError, its limits, or InvalidFunctionDefinition."""
+    pool = _own_pool()
+    while not pool.turns.acquire(timeout=_LOOKS_EVERY_SECONDS):
+        look()
+    try:
+        try:
+            answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant)
+        except _StaleAnswer:  # this call's function is not to blame
+            answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant, fresh=True)
+    finally:
+        pool.turns.release()
+    if "sqlstate" in answer:
+        raise SqlError(answer["error"], sqlstate=answer["sqlstate"])
+    if "error" in answer:
+        raise _ERRORS[answer["kind"]](answer["error"])
+    return answer, columns
+
+
+def call_builtin(name: str, columns: Sequence[pa.Array]) -> pa.Array:
+    """The column of one of our own functions, which may take long. Raises its errors, and those of `call_worker`."""
+    shown = name.rstrip("0123456789").rstrip("_")
+    definition = PythonFunction(shown, "", (), VARCHAR).to_text()
+    batch = pa.record_batch(list(columns), names=[f"a{k}" for k in range(len(columns))])
+    _, answered = call_worker(f"{BUILTIN}{name}", definition, [batch])
+    return answered[0].column(0)
+
+
+def _call_idle(
+    pool: _Pool, do: str, definition: str, batches: Sequence[pa.RecordBatch], *, tolerant: bool, fresh: bool = False
+) -> tuple[Header, list[pa.RecordBatch]]:
+    with pool.guard:
+        worker = pool.idle.pop() if pool.idle and not fresh else None
+    reused, worker = worker is not None, worker or _Worker()
+    seconds = TIME_LIMIT_SECONDS
+    header = {"do": do, "definition": definition, "seconds": seconds, "tolerant": tolerant}
+    name = definition_of(definition).name
+    healthy = False
+    try:
+        answer, columns = worker.call(header, batches, name, seconds)
+        healthy = not answer.get("worn")
+    except TimeoutError:
+        message = f"function {name} took more than {seconds:g} seconds, and was killed"
+        raise ExternalRoutineLimitExceeded(message) from None
+    except _StaleAnswer:
+        if reused:
+            raise
+        message = f"function {name} answered twice, and was killed"
+        raise ExternalRoutineLimitExceeded(message) from None
+    except EOFError:
+        message = f"function {name} ended its process, or was killed"
+        raise ExternalRoutineLimitExceeded(message) from None
+    except (ValueError, KeyError, TypeError, struct.error, pa.ArrowException, MemoryError):
+        message = f"function {name} broke into what its process says to the server, and was killed"
+        raise ExternalRoutineLimitExceeded(message) from None
+    finally:
+        _give_back(pool, worker, healthy=healthy)
+    return answer, columns
+
+
+def _own_pool() -> _Pool:
+    global _pool
+    if _pool.owner != os.getpid():
+        _pool = _Pool()
+    return _pool
+
+
+def _give_back(pool: _Pool, worker: _Worker, *, healthy: bool) -> None:
+    with pool.guard:
+        if healthy and len(pool.idle) < _MOST_IDLE:
+            pool.idle.append(worker)
+            return
+    worker.end()

@@ -1,0 +1,50 @@
+"""Numbers for identity columns: `next_number(directory, counter, start, increment, last)`, another one in each row.
+
+The numbers are a database's, which hands them out by a function that it has given for its data directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.errors import InternalError, SqlError
+from risingpy.functions.topics.calling import Function
+
+Take = Callable[[int, int, int], int]  # counter, how many, greatest → the first of them
+_databases: dict[str, Take] = {}
+
+
+def numbers_come_from(directory: str, take: Take) -> None:
+    """From now on the numbers of the counters in this data directory are what `take` gives."""
+    _databases[directory] = take
+
+
+def forget(directory: str) -> None:
+    _databases.pop(directory, None)
+
+
+def place_of(number: int, start: int, increment: int) -> int:
+    """Which of the numbers it is, from 1; of one between two the lower place."""
+    return (number - start) // increment + 1
+
+
+def _next_number(directory: pa.Array, *numbers: pa.Array) -> pa.Array:
+    take = _databases.get(directory[0].as_py())
+    if take is None:
+        raise InternalError("rows are numbered where the database is open only")
+    counter, start, increment, last = (column[0].as_py() for column in numbers[:4])
+    rows = len(directory)
+    try:
+        first = take(counter, rows, place_of(last, start, increment))
+    except SqlError as error:
+        if error.sqlstate != "2200H":
+            raise
+        word = "maximum" if increment > 0 else "minimum"
+        raise SqlError(f"nextval: reached {word} value of sequence ({last})", sqlstate="2200H") from None
+    return pa.array(start + increment * np.arange(first - 1, first - 1 + rows, dtype=np.int64))
+
+
+IDENTITIES: dict[str, Function] = {"next_number": Function(_next_number)}
