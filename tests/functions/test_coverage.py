@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from risingpy.functions.signature_tables import FUNCTION_TABLES
 from risingpy.functions.signature_tables.maps import MAPS
 from risingpy.functions.signatures import SCALAR_SIGNATURES
-from risingpy.optimizer.rewrite import operands
-from risingpy.plan.expressions import Call, Expr
+from risingpy.plan.expressions import Call, Expr, operands
 from tests.functions.cases_reader import read_cases
 from tests.functions.judge import bound
 

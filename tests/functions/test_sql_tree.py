@@ -18,9 +18,8 @@ from risingpy.functions.evaluation.duckdb_sql import Selected, compile_expressio
 from risingpy.functions.evaluation.part_by_part import part_by_part
 from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
 from risingpy.functions.volatile import NON_DETERMINISTIC
-from risingpy.optimizer.rewrite import operands, with_operands
 from risingpy.plan.expression_trees import walk
-from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.storage.column_buffers import whole
 from risingpy.types import BOOLEAN, DOUBLE, SqlType
 from risingpy.types.forms import parse_text
