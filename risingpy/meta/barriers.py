@@ -232,7 +232,7 @@ class BarrierLoop:
             self.log,
             self._sources,
             shape,
-            number=self._next_epoch(),
+            number=self._next_epoch,
             idle=self._idle,
             passed=passed,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from risingpy.executors.epoch_descriptor import EpochDescriptor
@@ -36,10 +37,18 @@ def is_work_in(state: MetaState) -> bool:
 
 
 def plan_epoch(
-    state: MetaState, log: DmlLog, sources: SourceOffsets, shape: EpochShape, *, number: int, idle: bool, passed: bool
+    state: MetaState,
+    log: DmlLog,
+    sources: SourceOffsets,
+    shape: EpochShape,
+    *,
+    number: Callable[[], int],
+    idle: bool,
+    passed: bool,
 ) -> NextEpoch | None:
-    """The epoch after `state`, called `number`; None if there is nothing for it.
+    """The epoch after `state`; None if there is nothing for it.
 
+    `number` gives its number, which is its time: asked last, so that no row of it is younger.
     `idle`: nobody wants anything, so there is time to rewrite rows without dropped columns. `passed`: time alone
     changes a view.
     """
@@ -54,7 +63,7 @@ def plan_epoch(
     rows += source_rows + backfilling * state.shards * BACKFILL_ROWS
     depth = state.graph().depth
     descriptor = EpochDescriptor(
-        epoch=number,
+        epoch=number(),
         committed=state.committed.epoch,
         graph_version=state.graph_version,
         shards=state.shards,

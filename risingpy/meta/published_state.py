@@ -14,7 +14,8 @@ WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement looks whether it was c
 
 
 class PublishedState:
-    """Written by the barrier loop's thread, read by all. `changed` is notified of every new state, and of the end.
+    """Written by the barrier loop's thread, read by all. `changed` is notified of every new state, and of the end; it
+    is also what the loop sleeps on, and the lock of the changes that wait for it.
 
     An epoch is committed first and published then: only a published one is read. If publishing fails it is tried
     again, and the epoch stays committed.

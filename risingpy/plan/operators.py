@@ -4,7 +4,7 @@ Here are those that bring rows in, take one row at a time, move rows or store th
 `aggregates.py`, `joins.py` and `ordered.py`.
 
 A stream plan computes, for each epoch, the change of a query's answer from the changes of its inputs. Each
-operator's output has a *stream key* (`stream_key.py`), its state tables are planned by `state_tables.py`, and
+operator's output has a *stream key* (`optimizer/stream_key.py`), its state tables are planned by `state_tables.py`, and
 the plan is cut into fragments at its exchanges by `fragments.py`. `executors/build.py` makes the executor of
 the same name from each operator.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from risingpy.errors import Check, unchecked
-from risingpy.optimizer.plan_size import check_size
+from risingpy.optimizer.plan_size import check_joins, check_size
 from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.common_factors import common_factors
 from risingpy.optimizer.rules.constant_folding import constant_folding
@@ -64,7 +64,7 @@ def optimize(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
     """The plan after all rules; `check` is asked before each. Raises StatementTooComplex for what is too large."""
     check_size(plan)
     plan = _after(UNNESTING, plan, check)
-    check_size(plan)  # a subquery may have become two joins
+    check_joins(plan)
     return _after(PIPELINE[len(UNNESTING) :], plan, check)
 
 
@@ -85,5 +85,7 @@ def steps(plan: LogicalPlan, *, for_stream: bool) -> Iterator[tuple[str, Logical
     check_size(plan)
     for rule in (*PIPELINE, *(STREAM_PIPELINE if for_stream else ())):
         before, plan = plan, rule(plan)
+        if rule is UNNESTING[-1]:
+            check_joins(plan)
         if plan != before:
             yield rule.__name__, plan
