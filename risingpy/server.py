@@ -12,7 +12,7 @@ from types import FrameType
 
 from risingpy.config import SHUFFLING_ENGINE, ServeConfig
 from risingpy.errors import SqlError
-from risingpy.executors.epoch_descriptor import run_directory
+from risingpy.executors.epoch.descriptor import run_directory
 from risingpy.executors.spark.driver import SparkDriver
 from risingpy.executors.spark.session import OwnSession, SparkSettings
 from risingpy.frontend.session import open_session

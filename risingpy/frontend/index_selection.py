@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 
 from risingpy.frontend.key_lookup import KeyLookup, filters_on_scans, find_key_lookups
 from risingpy.optimizer.rewrite import rewrite_plan
-from risingpy.optimizer.stream_index import FIRST_EXPRESSION_ID
+from risingpy.optimizer.stream.index import FIRST_EXPRESSION_ID
 from risingpy.plan.catalog import Catalog, JobStatus, Relation, RelationKind
 from risingpy.plan.expression_trees import columns_read, remapped, transform
 from risingpy.plan.expressions import Expr, InputRef

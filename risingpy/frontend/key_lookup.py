@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 
 import pyarrow as pa
 
-from risingpy.optimizer.expression_text import expression_text
+from risingpy.optimizer.explain.expression_text import expression_text
 from risingpy.optimizer.rewrite import plan_inputs
 from risingpy.plan.catalog import Catalog, Relation
 from risingpy.plan.expression_trees import conjuncts

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from risingpy.errors import IoError, StalePlan, UndefinedSavepoint
 from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
-from risingpy.executors.conflicts import ConflictRule, standing_rows
+from risingpy.executors.relation.conflicts import ConflictRule, standing_rows
 from risingpy.meta.database import Database
 from risingpy.meta.dml_log import TableChange
 from risingpy.meta.table_locks import HeldTable, LockMode

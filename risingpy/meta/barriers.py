@@ -13,8 +13,8 @@ from concurrent.futures import Future, wait
 from pathlib import Path
 
 from risingpy.errors import DiskFailure, QueryCanceled, SqlError, StatementTooComplex
-from risingpy.executors.epoch_descriptor import graph_path, write_descriptor
-from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.executors.epoch.descriptor import graph_path, write_descriptor
+from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_result import is_through, state_after
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner

@@ -24,8 +24,8 @@ from risingpy.errors import (
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.meta.state_store import without_relation
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
-from risingpy.optimizer.fragments import cut
-from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view, plan_table
+from risingpy.optimizer.stream.fragments import cut
+from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view, plan_table
 from risingpy.plan.catalog import ColumnDesc, JobStatus, Relation, RelationKind, Watermark
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import ConflictBehavior

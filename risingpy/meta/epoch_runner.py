@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from risingpy.executors.epoch_descriptor import EpochDescriptor
-from risingpy.executors.stage_runner import StageReport
+from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.epoch.stage_runner import StageReport
 from risingpy.meta.epoch_shape import EpochShape
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from risingpy.executors.epoch_time import COUNTER_BITS, milliseconds
+from risingpy.executors.epoch.time import COUNTER_BITS, milliseconds
 
 __all__ = ["milliseconds", "next_epoch", "unix_milliseconds"]
 

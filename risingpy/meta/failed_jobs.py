@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from risingpy.errors import SqlError
-from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import with_status, without_job, without_relation
 from risingpy.plan.catalog import JobStatus, Relation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from risingpy.executors.epoch_descriptor import EpochDescriptor
-from risingpy.executors.epoch_task import EpochWorker
-from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.epoch.stage_runner import FragmentFailed
+from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epoch_shape import EpochShape
 

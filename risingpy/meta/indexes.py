@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from risingpy.meta.ddl import check_new_name, check_unchanged, with_job
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.optimizer.fragments import cut
-from risingpy.optimizer.stream_index import plan_index
+from risingpy.optimizer.stream.fragments import cut
+from risingpy.optimizer.stream.index import plan_index
 from risingpy.plan.catalog import IndexDefinition, JobStatus, Relation, RelationKind
 from risingpy.plan.graph import Job
 

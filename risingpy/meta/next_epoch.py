@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from risingpy.executors.epoch_descriptor import EpochDescriptor
-from risingpy.executors.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
+from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.relation.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.dml_log import DmlLog
 from risingpy.meta.epoch_shape import EpochShape
 from risingpy.meta.source_offsets import Offsets, SourceOffsets

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from risingpy.executors.epoch_descriptor import run_directory
+from risingpy.executors.epoch.descriptor import run_directory
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.state import MetaState

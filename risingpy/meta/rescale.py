@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
-from risingpy.optimizer.nested_loop_join import side_that_is_everywhere
+from risingpy.optimizer.stream.nested_loop_join import side_that_is_everywhere
 from risingpy.plan.joins import DynamicFilter, HashJoin
 from risingpy.plan.operators import StreamPlan, TableScan
 from risingpy.plan.traversal import nodes_of_fragment

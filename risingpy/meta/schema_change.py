@@ -25,10 +25,10 @@ from risingpy.meta.ddl import with_all_readers
 from risingpy.meta.indexes import index_of_altered, indexes_of
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.meta.state_store import without_relation
-from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
-from risingpy.optimizer.stream import plan_table
-from risingpy.optimizer.stream_index import key_column_ids
+from risingpy.optimizer.stream.fragments import cut
+from risingpy.optimizer.stream.index import key_column_ids
+from risingpy.optimizer.stream.jobs import plan_table
 from risingpy.optimizer.table_change import column_positions
 from risingpy.plan.catalog import ColumnDesc, JobStatus, Relation, RelationKind
 from risingpy.storage.table_schema import TableColumn

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from risingpy.connectors.file_source import FileSourceOptions, count_rows, list_files
 from risingpy.errors import IoError
-from risingpy.executors.epoch_descriptor import SplitRange
+from risingpy.executors.epoch.descriptor import SplitRange
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import RelationKind
 from risingpy.plan.graph import Job

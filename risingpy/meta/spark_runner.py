@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.spark.driver import QueryFailed, SparkDriver
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epoch_shape import EpochShape

@@ -4,9 +4,9 @@ Here are those that bring rows in, take one row at a time, move rows or store th
 `aggregates.py`, `joins.py` and `ordered.py`.
 
 A stream plan computes, for each epoch, the change of a query's answer from the changes of its inputs. Each
-operator's output has a *stream key* (`optimizer/stream_key.py`), its state tables are planned by `state_tables.py`, and
-the plan is cut into fragments at its exchanges by `fragments.py`. `executors/build.py` makes the executor of
-the same name from each operator.
+operator's output has a *stream key* (`optimizer/stream/stream_key.py`), its state tables are planned by
+`state_tables.py`, and `optimizer/stream/fragments.py` cuts the plan into fragments at its exchanges.
+`executors/build/operators.py` makes the executor of the same name from each operator.
 
 Positions in `expressions`, `group_key`, `keys` and so on count the input's columns from 0.
 """
@@ -218,7 +218,8 @@ class Materialize:
     """Stores the relation and passes its changes on to whoever reads it.
 
     With OVERWRITE the stored rows are read to turn the log's last write per key into −old and +new; with IGNORE and
-    FILL (`executors/conflicts.py`) likewise. `version`: a write with less in that column than the row has is ignored.
+    FILL (`executors/relation/conflicts.py`) likewise. `version`: a write with less in that column than the row has is
+    ignored.
     `first_by`: of an append-only input, the first row of each key in that order, then of the input's stream key, stays.
     Output: the changes of the stored relation, all its columns. State: `table`, the relation itself.
     """

@@ -1,6 +1,6 @@
 """What operators do by the watermarks of their inputs: clean their state, hold their output back.
 
-Which columns have a watermark is derived when the plan is made (`optimizer/watermarks.py`), and stands in `Properties`.
+The plan's maker derives which columns have a watermark (`optimizer/stream/watermarks.py`); `Properties` has them.
 """
 
 from __future__ import annotations

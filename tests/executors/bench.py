@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from risingpy.executors.build import FragmentRun, build_fragment
+from risingpy.executors.build.operators import FragmentRun, build_fragment
 from risingpy.executors.change_chunk import column_names
 from risingpy.plan.graph import Fragment
 from risingpy.plan.logical import Field

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.optimizer.estimated_rows import RowEstimates
-from risingpy.optimizer.stream_join import plan_join
+from risingpy.optimizer.stream.join import plan_join
 from risingpy.plan import logical
 from risingpy.plan.expressions import Call
 from risingpy.plan.logical import JoinKind

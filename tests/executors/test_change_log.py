@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from hypothesis import given
 
-from risingpy.optimizer.properties import derived, underived
+from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import ChangeLog
 from risingpy.types import BIGINT, INTEGER, SMALLINT

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.epoch_time import COUNTER_BITS
+from risingpy.executors.epoch.time import COUNTER_BITS
 from risingpy.plan.expressions import Call, InputRef, Literal
 from risingpy.plan.joins import DynamicFilter
 from risingpy.plan.logical import SortKey

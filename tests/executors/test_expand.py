@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.optimizer.properties import derived, underived
+from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import Expand
 from risingpy.types import BIGINT, INTEGER

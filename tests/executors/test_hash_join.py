@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from risingpy.executors.join import output as join_output
 from risingpy.executors.join import pairs as join_pairs
 from risingpy.executors.join import side as join_side
-from risingpy.optimizer.distribution import hash_by
 from risingpy.optimizer.estimated_rows import RowEstimates
-from risingpy.optimizer.stream_join import plan_join
+from risingpy.optimizer.stream.distribution import hash_by
+from risingpy.optimizer.stream.join import plan_join
 from risingpy.plan import logical
 from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.joins import HashJoin

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.optimizer.stream_agg import plan_aggregate
+from risingpy.optimizer.stream.aggregation import plan_aggregate
 from risingpy.plan.logical import AggCall, Aggregate, Field, Scan, SortKey
 from risingpy.plan.operators import StreamPlan
 from risingpy.plan.state_tables import state_tables

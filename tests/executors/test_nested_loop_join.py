@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors import table_scan
 from risingpy.executors.join import side as join_side
+from risingpy.executors.relation import table_scan
 from risingpy.plan import logical
 from risingpy.plan.catalog import Relation as CatalogRelation
 from risingpy.plan.expressions import Call, Expr, InputRef

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.dml import DmlExecutor
+from risingpy.executors.relation.dml import DmlExecutor
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.plan.operators import Filter, Project, Source, StreamPlan, Union, Values
 from risingpy.plan.state_tables import marker_table

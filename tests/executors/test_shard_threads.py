@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from risingpy.executors.shard_threads import ShardThreads
+from risingpy.executors.epoch.shard_threads import ShardThreads
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors import table_scan
-from risingpy.executors.epoch_time import COUNTER_BITS
-from risingpy.executors.shard_threads import ShardThreads, one_by_one
-from risingpy.executors.stage_runner import FragmentFailed, StageReport, run_epoch_in_process, run_stage
+from risingpy.executors.epoch.shard_threads import ShardThreads, one_by_one
+from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport, run_epoch_in_process, run_stage
+from risingpy.executors.epoch.time import COUNTER_BITS
+from risingpy.executors.relation import table_scan
 from risingpy.plan import logical
 from risingpy.plan.catalog import Relation as CatalogRelation
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
@@ -281,7 +281,7 @@ def _check(
 
 
 def test_a_large_delta_travels_in_several_payloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("risingpy.executors.exchange.MAX_PAYLOAD_BYTES", 1000)
+    monkeypatch.setattr("risingpy.executors.epoch.exchange.MAX_PAYLOAD_BYTES", 1000)
     with Database(2, Way.BY_STAGE) as database:
         a = database.planner.table("a", COLUMNS, ["k"])
         view = database.planner.view("by_group", aggregate(database.planner.scan(a), 1))
@@ -304,7 +304,7 @@ def test_a_failing_fragment_names_its_job(monkeypatch: pytest.MonkeyPatch) -> No
     def broken(*args: object) -> None:
         raise ValueError("broken")
 
-    monkeypatch.setattr("risingpy.executors.hash_agg.HashAggExecutor.execute", broken)
+    monkeypatch.setattr("risingpy.executors.aggregate.hash_agg.HashAggExecutor.execute", broken)
     with Database(1) as database:
         a = database.planner.table("a", COLUMNS, ["k"])
         view = database.planner.view("by_group", aggregate(database.planner.scan(a), 1))

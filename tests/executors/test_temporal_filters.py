@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors import table_scan
+from risingpy.executors.relation import table_scan
 from risingpy.frontend.binder import bind_query
 from risingpy.frontend.parser import parse_query
 from risingpy.functions.evaluation.duckdb_connection import connect

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.optimizer.stream_temporal_join import plan_temporal_join
+from risingpy.optimizer.stream.temporal_join import plan_temporal_join
 from risingpy.plan import logical
 from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
 from risingpy.plan.expressions import Call

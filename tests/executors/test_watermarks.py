@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.optimizer.estimated_rows import RowEstimates
-from risingpy.optimizer.look_ahead import look_ahead
-from risingpy.optimizer.properties import derived, underived
-from risingpy.optimizer.stream_agg import plan_aggregate
-from risingpy.optimizer.stream_dedup import plan_distinct
-from risingpy.optimizer.stream_join import plan_join
-from risingpy.optimizer.stream_over_window import plan_over_window
-from risingpy.optimizer.stream_top_n import TopRows, plan_top_n
-from risingpy.optimizer.stream_window_close import sorted_by_watermark
+from risingpy.optimizer.stream.aggregation import plan_aggregate
+from risingpy.optimizer.stream.dedup import plan_distinct
+from risingpy.optimizer.stream.join import plan_join
+from risingpy.optimizer.stream.look_ahead import look_ahead
+from risingpy.optimizer.stream.over_window import plan_over_window
+from risingpy.optimizer.stream.properties import derived, underived
+from risingpy.optimizer.stream.top_n import TopRows, plan_top_n
+from risingpy.optimizer.stream.window_close import sorted_by_watermark
 from risingpy.plan import operators
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.joins import HashJoin

@@ -16,7 +16,7 @@ from risingpy.functions.aggregate.grouping import GroupedRows
 from risingpy.functions.aggregate.wide_sums import WideSum
 from risingpy.functions.topics import FUNCTIONS
 from risingpy.functions.topics.calling import call
-from risingpy.functions.topics.wide_numbers import of_numbers, to_narrow
+from risingpy.functions.topics.numbers.wide_numbers import of_numbers, to_narrow
 from risingpy.types import NUMERIC
 from risingpy.types.forms import binary_column, decode_binary, encode_binary, parse_column, text_column
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, key_of, of_key, to_bytes, to_decimal

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from risingpy.executors.epoch_descriptor import run_directory
+from risingpy.executors.epoch.descriptor import run_directory
 from tests.faults.harness import Rows, forked, reopened
 from tests.faults.workload import rows_after, view_of
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.functions.topics.series import SERIES
+from risingpy.functions.topics.times.series import SERIES
 
 ZONES = ("UTC", "America/New_York", "Europe/Paris", "Australia/Lord_Howe", "Pacific/Apia", "America/St_Johns")
 HOUR = 3_600_000_000

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.frontend.session import open_session
 from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database

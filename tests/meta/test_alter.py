@@ -249,7 +249,7 @@ def test_a_failed_table_cannot_be_altered(server: Server, client: Client) -> Non
 
 
 def _failure(server: Server) -> Exception:
-    from risingpy.executors.stage_runner import FragmentFailed
+    from risingpy.executors.epoch.stage_runner import FragmentFailed
 
     table = server.database.catalog.find("t", "public", ())
     assert table is not None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from risingpy.executors import epoch_task
+from risingpy.executors.epoch import task as epoch_task
 from risingpy.meta.barriers import BarrierLoop
 from risingpy.meta.epoch_runner import EpochFailed
 from tests.meta.conftest import Client, Server

@@ -19,9 +19,9 @@ from risingpy.errors import (
     SqlError,
     UndefinedTable,
 )
-from risingpy.executors.epoch_descriptor import EpochDescriptor
-from risingpy.executors.epoch_task import EpochWorker
-from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.epoch.stage_runner import FragmentFailed
+from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.dml_log import TableChange
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport
 from risingpy.plan.catalog import JobStatus

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.stage_runner import FragmentFailed
+from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.epoch_runner import EpochFailed
 from risingpy.meta.epochs import milliseconds
 from risingpy.meta.passing_time import PassingTime, first_time

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport
 from risingpy.plan.catalog import Relation
 from tests.meta.conftest import Client, FaultyRunner, Server

@@ -9,8 +9,8 @@ from itertools import count
 import pytest
 
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
-from risingpy.optimizer.fragments import cut
-from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view, plan_table
+from risingpy.optimizer.stream.fragments import cut
+from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view, plan_table
 from risingpy.plan import logical
 from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind, Watermark
 from risingpy.plan.graph import Job, StreamGraph

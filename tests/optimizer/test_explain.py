@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from risingpy.optimizer.explain import ExplainFormat, explain_batch, explain_fragments, explain_stream, explain_trace
-from risingpy.optimizer.expression_text import expression_text
+from risingpy.optimizer.explain.expression_text import expression_text
 from risingpy.plan import logical
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, DATE, INTEGER, NUMERIC, VARCHAR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from risingpy.executors.exchange import FIRST_TABLE_PORT, PORTS_PER_FRAGMENT
+from risingpy.executors.epoch.exchange import FIRST_TABLE_PORT, PORTS_PER_FRAGMENT
 from risingpy.optimizer.plan_size import MAX_OPERATORS
 from risingpy.plan import logical, operators
 from risingpy.plan.aggregates import LocalAgg

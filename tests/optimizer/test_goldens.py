@@ -22,11 +22,11 @@ from risingpy.errors import SqlError
 from risingpy.frontend.binder import BoundIndex, bind_index, bind_query, bind_table, bind_view
 from risingpy.frontend.binder.context import SessionValues
 from risingpy.frontend.parser import ast, parse, parse_query
-from risingpy.optimizer.closing_column import optimize_view
 from risingpy.optimizer.explain import explain_batch, explain_fragments, explain_logical, explain_stream
 from risingpy.optimizer.rules import optimize
-from risingpy.optimizer.stream import StreamJobPlan, plan_materialized_view
-from risingpy.optimizer.stream_index import plan_index
+from risingpy.optimizer.stream.closing_column import optimize_view
+from risingpy.optimizer.stream.index import plan_index
+from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view
 from risingpy.plan.catalog import DEFAULT_SCHEMA, RelationKind
 from risingpy.plan.codec import decode, encode
 

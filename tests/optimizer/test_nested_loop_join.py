@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from risingpy.optimizer.nested_loop_join import side_that_is_everywhere
+from risingpy.optimizer.stream.nested_loop_join import side_that_is_everywhere
 from risingpy.plan import logical
 from risingpy.plan.expressions import Call, InputRef
 from risingpy.plan.joins import HashJoin

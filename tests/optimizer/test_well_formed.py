@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.functions.aggregate.layout import partial_types
-from risingpy.optimizer.distribution import brings_together
+from risingpy.optimizer.stream.distribution import brings_together
 from risingpy.plan import logical, operators
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.codec import decode, encode

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from risingpy.errors import NumericValueOutOfRange, SqlError
 from risingpy.functions.aggregate.grouping import GroupedRows
 from risingpy.functions.aggregate.large_sums import LargeSum
-from risingpy.functions.topics.large_integers import LARGE_INTEGERS
+from risingpy.functions.topics.numbers.large_integers import LARGE_INTEGERS
 from risingpy.types import INT256
 from risingpy.types.forms import (
     binary_column,

@@ -1,4 +1,9 @@
-"""Parts of join executors: which rows meet (`keys`, `pairs`), what is kept of a side (`side`), the result (`output`).
+"""Join executors, and their parts.
 
-In: change chunks and state tables. Out: change chunks. Called by `hash_join`.
+    hash_join, as_of_join, temporal_join, dynamic_filter    an executor each
+    keys, pairs                                             which rows meet
+    side, changes                                           what is kept of an input, and how it changes
+    output                                                  the result
+
+In: change chunks and state tables. Out: change chunks.
 """

@@ -18,7 +18,7 @@ import pyarrow.parquet  # noqa: E402, F401
 import pyspark.daemon  # noqa: E402
 import pyspark.worker  # noqa: E402
 
-import risingpy.executors.epoch_task  # noqa: E402
+import risingpy.executors.epoch.task  # noqa: E402
 import risingpy.executors.spark.stage_task  # noqa: E402, F401
 from risingpy.nesting import allow_deep_nesting  # noqa: E402
 from risingpy.storage import kernels  # noqa: E402

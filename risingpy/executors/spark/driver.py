@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from risingpy.executors.epoch_descriptor import EpochDescriptor, run_directory
+from risingpy.executors.epoch.descriptor import EpochDescriptor, run_directory
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
 from risingpy.executors.spark.server_run import ServerRun

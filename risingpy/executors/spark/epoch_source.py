@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from risingpy.executors.epoch_descriptor import descriptor_of
+from risingpy.executors.epoch.descriptor import descriptor_of
 from risingpy.executors.spark.epoch_channel import EpochClient
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.session import EPOCH_FORMAT

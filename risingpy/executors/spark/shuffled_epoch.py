@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as spark_functions
 
-from risingpy.executors.epoch_descriptor import EpochDescriptor
+from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.spark.epoch_source import ROW_SCHEMA
 from risingpy.executors.spark.server_run import ServerRun
 from risingpy.executors.spark.stage_task import FAILURE_PORT, TaskReport, pass_on, stage_function

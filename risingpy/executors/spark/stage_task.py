@@ -18,11 +18,11 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark import TaskContext
 
-from risingpy.executors.epoch_descriptor import EpochDescriptor, descriptor_of
-from risingpy.executors.epoch_task import EpochWorker
+from risingpy.executors.epoch.descriptor import EpochDescriptor, descriptor_of
+from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport
+from risingpy.executors.epoch.task import EpochWorker
 from risingpy.executors.spark.epoch_channel import EpochClient
 from risingpy.executors.spark.server_run import ServerRun
-from risingpy.executors.stage_runner import FragmentFailed, StageReport
 from risingpy.memory_guard import MemoryGuard
 
 REPORT_PORT = -1

@@ -18,8 +18,8 @@ from risingpy.frontend.binder.coercion import (
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.functions.numeric_results import numeric_of, numeric_result, rounded_result
 from risingpy.functions.signatures import SCALARS, Polymorphic, Signature
-from risingpy.functions.topics.jsonpath_parser import parse_jsonpath
-from risingpy.functions.topics.wide_numbers import COMPUTED
+from risingpy.functions.topics.jsonpath.parser import parse_jsonpath
+from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
 

@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 from sqlglot import exp
 
 from risingpy.errors import NumericValueOutOfRange, SqlError, SyntaxError_
-from risingpy.functions.topics.unicode_escapes import decode, escapes
+from risingpy.functions.topics.texts.unicode_escapes import decode, escapes
 from risingpy.plan.expressions import Literal
 from risingpy.types import BIGINT, DOUBLE, INTEGER, MAX_PRECISION, NUMERIC, numeric
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes

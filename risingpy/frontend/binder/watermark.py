@@ -12,7 +12,7 @@ from risingpy.frontend.binder.generated import renamed_text
 from risingpy.frontend.binder.scope import relation_scope
 from risingpy.frontend.parser.ast import CreateSource, CreateTable
 from risingpy.functions.volatile import NON_DETERMINISTIC
-from risingpy.optimizer.watermarks import WATERMARK_KINDS
+from risingpy.optimizer.stream.watermarks import WATERMARK_KINDS
 from risingpy.plan.catalog import ColumnDesc, Watermark
 from risingpy.plan.expression_trees import remapped, walk
 from risingpy.plan.expressions import Call

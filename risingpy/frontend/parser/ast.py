@@ -43,7 +43,7 @@ from risingpy.frontend.parser.ast_session import Prepare as Prepare
 from risingpy.frontend.parser.ast_session import ReleaseSavepoint as ReleaseSavepoint
 from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
 from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
-from risingpy.optimizer.explain_tree import ExplainFormat
+from risingpy.optimizer.explain.tree import ExplainFormat
 from risingpy.plan.catalog import RelationKind
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from risingpy.frontend.parser.ast import Explain, ExplainAnalyze, ExplainKind, Statement
 from risingpy.frontend.parser.cursor import Cursor
-from risingpy.optimizer.explain_tree import ExplainFormat
+from risingpy.optimizer.explain.tree import ExplainFormat
 
 QUERIES = ("SELECT", "VALUES", "WITH", "TABLE", "(")
 LONGEST_SECONDS = 3600.0

@@ -11,7 +11,7 @@ from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, Obj
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import NewMaterializedView, NewView
-from risingpy.optimizer.closing_column import optimize_view
+from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

@@ -35,7 +35,6 @@ from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import add_table
 from risingpy.meta.state import IdAllocator
-from risingpy.optimizer.closing_column import optimize_view
 from risingpy.optimizer.explain import (
     ExplainFormat,
     explain_batch,
@@ -44,9 +43,10 @@ from risingpy.optimizer.explain import (
     explain_stream,
     explain_trace,
 )
-from risingpy.optimizer.fragments import cut
 from risingpy.optimizer.rules import optimize
-from risingpy.optimizer.stream import plan_materialized_view
+from risingpy.optimizer.stream.closing_column import optimize_view
+from risingpy.optimizer.stream.fragments import cut
+from risingpy.optimizer.stream.jobs import plan_materialized_view
 from risingpy.plan.graph import Job
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import StreamPlan

@@ -24,7 +24,7 @@ import pyarrow as pa
 from risingpy.functions.aggregate import digit_kernels as kernels
 from risingpy.functions.aggregate import moment_kernels
 from risingpy.functions.aggregate.digit_kernel_parts import PRODUCT_BIAS, SUM_BIAS
-from risingpy.functions.topics.wide_kernels import LIMBS
+from risingpy.functions.topics.numbers.wide_kernels import LIMBS
 from risingpy.storage.column_buffers import Bytes, Integers, whole
 
 Floats = npt.NDArray[np.float64]

@@ -25,7 +25,7 @@ from risingpy.functions.aggregate.digit_kernel_parts import (
     negate,
     parts_of,
 )
-from risingpy.functions.topics.wide_kernels import BASE, DECIMALS_TO_ROUND, LIMBS, quotient_scale
+from risingpy.functions.topics.numbers.wide_kernels import BASE, DECIMALS_TO_ROUND, LIMBS, quotient_scale
 from risingpy.storage.column_buffers import Bytes, Integers
 from risingpy.storage.kernels.compile import compiled, inlined
 

@@ -27,8 +27,8 @@ from risingpy.functions.aggregate.grouping import GroupedRows
 from risingpy.functions.aggregate.scale_counts import counted_kinds, merged_kinds, scales_and_specials
 from risingpy.functions.aggregate.sums import integers_of_words
 from risingpy.functions.aggregate.value_state import ValueState, integers_of, merged_integers, signed_counts
-from risingpy.functions.topics.wide_kernels import LIMBS
-from risingpy.functions.topics.wide_sum_kernels import WORDS, number_kinds, to_long_words
+from risingpy.functions.topics.numbers.wide_kernels import LIMBS
+from risingpy.functions.topics.numbers.wide_sum_kernels import WORDS, number_kinds, to_long_words
 from risingpy.types import SqlType
 from risingpy.types.wide_numeric import DECIMALS, column_of, numbers_of, rows_of
 

@@ -19,8 +19,8 @@ from risingpy.functions.aggregate.value_state import (
     present,
     signed_counts,
 )
-from risingpy.functions.topics.wide_kernels import LIMBS, settle
-from risingpy.functions.topics.wide_sum_kernels import add_limbs, add_wide_numbers, carry
+from risingpy.functions.topics.numbers.wide_kernels import LIMBS, settle
+from risingpy.functions.topics.numbers.wide_sum_kernels import add_limbs, add_wide_numbers, carry
 from risingpy.types.wide_numeric import column_of, rows_of
 
 Integers = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from risingpy.errors import InternalError
 from risingpy.functions.evaluation.duckdb_sql import compile_expression
 from risingpy.functions.evaluation.sql_text import own_call
 from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
-from risingpy.functions.topics.wide_kernels import LIMBS
+from risingpy.functions.topics.numbers.wide_kernels import LIMBS
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, NUMERIC, SqlType, TypeKind
 

@@ -23,7 +23,7 @@ from risingpy.functions.evaluation.sql_nested import compared_with_all
 from risingpy.functions.evaluation.sql_text import literal, own_call, quoted
 from risingpy.functions.evaluation.sql_tree import DEEPEST, Guard, Layers, Piece, Tree, simple
 from risingpy.functions.topics import FUNCTIONS, python_functions
-from risingpy.functions.topics.wide_numbers import COMPUTED
+from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.types import NUMERIC, SqlType, TypeKind
 

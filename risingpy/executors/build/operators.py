@@ -1,0 +1,329 @@
+"""Makes executors of plan nodes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import assert_never
+
+import pyarrow as pa
+
+from risingpy.executors.build.aggregate import local_calls, state_calls
+from risingpy.executors.build.join import as_of_join, hash_join, temporal_join
+from risingpy.executors.build.leaves import leaf, received
+from risingpy.executors.build.ordered import dedup, first_of_key, local_top_n, over_window, top_n
+from risingpy.executors.build.watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
+from risingpy.executors.change_chunk import empty_chunk
+from risingpy.executors.stateless.change_log import ChangeLogExecutor
+from risingpy.executors.relation.conflicts import ConflictRule
+from risingpy.executors.join.dynamic_filter import Comparison, DynamicFilterExecutor
+from risingpy.executors.epoch.input import EpochInput
+from risingpy.executors.stateless.expand import ExpandExecutor
+from risingpy.executors.stateless.filter import FilterExecutor
+from risingpy.executors.aggregate.hash_agg import HashAggExecutor
+from risingpy.executors.aggregate.local_agg import LocalAggExecutor
+from risingpy.executors.relation.materialize import (
+    ConflictMaterializeExecutor,
+    MaterializeExecutor,
+    OverwriteMaterializeExecutor,
+)
+from risingpy.executors.epoch.operator_tree import (
+    Executor,
+    FragmentEpoch,
+    Operator,
+    at_start,
+    only_rows_wake,
+    run_operator,
+    wakers_of,
+)
+from risingpy.executors.stateless.project import ProjectExecutor, may_cancel
+from risingpy.executors.stateless.project_set import ProjectSetExecutor, SeriesSizes
+from risingpy.executors.aggregate.simple_agg import SimpleAggExecutor
+from risingpy.executors.stateless.union import UnionExecutor
+from risingpy.functions.evaluation.evaluate import Evaluator
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.graph import Fragment
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.operator_work import OperatorWork
+from risingpy.plan.operators import (
+    ChangeLog,
+    ConflictBehavior,
+    Dml,
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    Materialize,
+    Now,
+    Project,
+    ProjectSet,
+    Share,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+    WatermarkFilter,
+)
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.traversal import nodes_of_fragment
+from risingpy.storage.shard_store import EpochTransaction
+from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    root: Operator
+    wakers: tuple[Callable[[FragmentEpoch], bool], ...]
+    empty_inputs: tuple[pa.Table, ...]
+    only_rows_wake: bool
+
+
+# Trees of fragments that ran lately. A fragment is known by its identity: hashing a plan would cost more than
+# running a small epoch. Each entry holds its fragment, so that no other gets its identity meanwhile.
+_MAX_TREES = 4096
+_trees: OrderedDict[int, tuple[Fragment, _Tree]] = OrderedDict()
+
+
+@dataclass(slots=True)
+class FragmentRun:
+    """One fragment in one epoch on one shard; `errors`, `backfill`, `work` and `reached` are set after `run`."""
+
+    tree: _Tree
+    epoch: FragmentEpoch
+
+    def run(self, inputs: Sequence[pa.Table], upstream: Mapping[int, pa.Table]) -> pa.Table:
+        """The change of the root's output. `inputs` are the exchanges', `upstream` the changes of scanned tables."""
+        self.epoch.inputs = inputs
+        self.epoch.upstream = upstream
+        if not any(wakes(self.epoch) for wakes in self.tree.wakers):
+            return self.tree.root.empty
+        return run_operator(self.tree.root, self.epoch)
+
+    @property
+    def empty_inputs(self) -> tuple[pa.Table, ...]:
+        """What each exchange gives when nothing has come."""
+        return self.tree.empty_inputs
+
+    @property
+    def errors(self) -> int:
+        return self.epoch.errors
+
+    @property
+    def backfill(self) -> tuple[int, bool] | None:
+        return self.epoch.backfill
+
+    @property
+    def work(self) -> Mapping[int, OperatorWork]:
+        return self.epoch.work
+
+    @property
+    def reached(self) -> dict[int, int]:
+        return self.epoch.reached
+
+
+def waits_for_rows(fragment: Fragment) -> bool:
+    """Whether a fragment has nothing to do when no rows come to it, and its job reads no snapshot.
+
+    Only one that has run lately is known to: the first run, which makes its operators, may fail.
+    """
+    known = _trees.get(id(fragment))
+    return known is not None and known[1].only_rows_wake
+
+
+def build_fragment(
+    fragment: Fragment,
+    transaction: EpochTransaction,
+    epoch_input: EpochInput,
+    shard: int,
+    shards: int,
+    job_id: int,
+) -> FragmentRun:
+    """One epoch's run of a fragment on a shard."""
+    return FragmentRun(_tree_of(fragment), FragmentEpoch(transaction, epoch_input, shard, shards, job_id))
+
+
+def _tree_of(fragment: Fragment) -> _Tree:
+    known = _trees.get(id(fragment))
+    if known is not None:
+        return known[1]
+    root = _operator(fragment.root, _Numbers())
+    leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Exchange | Share)]
+    tree = _Tree(root, wakers_of(root), tuple(empty_chunk(_types(leaf)) for leaf in leaves), only_rows_wake(root))
+    _trees[id(fragment)] = (fragment, tree)
+    if len(_trees) > _MAX_TREES:
+        _trees.popitem(last=False)
+    return tree
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Numbers a fragment's operators, and its inputs (Exchange, Share) by themselves, depth first and left to right."""
+
+    operators: count[int] = field(default_factory=count)
+    exchanges: count[int] = field(default_factory=count)
+
+
+def _operator(plan: StreamPlan, numbers: _Numbers) -> Operator:
+    number = next(numbers.operators)
+    return replace(cleaned(plan, _made(plan, numbers)), number=number)
+
+
+def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
+    empty = empty_chunk(_types(plan))
+    match plan:
+        case Exchange() | Share():
+            return received(next(numbers.exchanges), empty)
+        case TableScan() | Dml() | Source() | Values() | Now():
+            return leaf(plan, empty)
+        case DynamicFilter():
+            sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
+            return Operator(lambda epoch: _dynamic_filter(plan, epoch), empty, sides)
+        case WatermarkFilter():
+            return watermark_filter(plan, empty, _operator(plan.input, numbers))
+        case EowcSort():
+            return eowc_sort(plan, empty, _operator(plan.input, numbers))
+        case Filter() | Project():
+            return _row_operator(plan, empty, numbers)
+        case ProjectSet():
+            return _project_set(plan, empty, _operator(plan.input, numbers))
+        case LocalAgg() | HashAgg() | SimpleAgg():
+            return _aggregation(plan, empty, _operator(plan.input, numbers))
+        case Dedup():
+            return dedup(plan, empty, _operator(plan.input, numbers))
+        case OverWindow():
+            return over_window(plan, empty, _operator(plan.input, numbers))
+        case LocalTopN():
+            return local_top_n(plan, empty, _operator(plan.input, numbers))
+        case TopN():
+            return top_n(plan, empty, _operator(plan.input, numbers))
+        case TemporalJoin():
+            look_up = temporal_join(plan, empty)
+            return Operator(lambda epoch: look_up(epoch.transaction), empty, (_operator(plan.input, numbers),))
+        case HashJoin() | AsOfJoin():
+            make = as_of_join(plan, empty) if isinstance(plan, AsOfJoin) else hash_join(plan, empty)
+            sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
+            return Operator(lambda epoch: make(epoch.transaction), empty, sides)
+        case ChangeLog():
+            return _change_log(plan, empty, _operator(plan.input, numbers))
+        case Expand():
+            expand = _operator(plan.input, numbers)
+            return Operator(lambda epoch: ExpandExecutor(copies=plan.copies), empty, (expand,))
+        case Union():
+            inputs = tuple(_operator(each, numbers) for each in plan.inputs)
+            return Operator(lambda epoch: UnionExecutor(), empty, inputs)
+        case Materialize():
+            return Operator(lambda epoch: _materialize(plan, epoch), empty, (_operator(plan.input, numbers),))
+        case _:
+            assert_never(plan)
+
+
+def _types(plan: StreamPlan) -> list[SqlType]:
+    return [column.type for column in plan.properties.schema]
+
+
+def _dynamic_filter(plan: DynamicFilter, epoch: FragmentEpoch) -> Executor:
+    return DynamicFilterExecutor(
+        rows=epoch.transaction.state_table(plan.table),
+        bound=epoch.transaction.state_table(plan.bound),
+        column=plan.column,
+        comparison=Comparison(plan.comparison),
+        only_forward=plan.only_forward,
+        shard=epoch.shard,
+        shards=epoch.shards,
+    )
+
+
+def _row_operator(plan: Filter | Project, empty: pa.Table, numbers: _Numbers) -> Operator:
+    if isinstance(plan, Filter):
+        predicate = Evaluator(plan.predicate, None)
+        return Operator(lambda epoch: FilterExecutor(predicate=predicate), empty, (_operator(plan.input, numbers),))
+    below = plan.input
+    fused = below.predicate if isinstance(below, Filter) else None
+    source = below.input if isinstance(below, Filter) else below
+    number = next(numbers.operators) if isinstance(below, Filter) else None
+    evaluator = Evaluator(fused, plan.expressions)
+    cancels = may_cancel(plan.expressions, len(source.properties.schema)) and not source.properties.append_only
+    types = _types(plan)
+    return Operator(
+        lambda epoch: ProjectExecutor(evaluator=evaluator, types=types, may_cancel=cancels),
+        empty,
+        (_operator(source, numbers),),
+        fused=number,
+    )
+
+
+def _project_set(plan: ProjectSet, empty: pa.Table, input: Operator) -> Operator:
+    evaluator, sizes, types = Evaluator(None, plan.lists), SeriesSizes(plan.lists), _types(plan)
+
+    def execute(epoch: FragmentEpoch) -> ProjectSetExecutor:
+        return ProjectSetExecutor(evaluator=evaluator, sizes=sizes, types=types, outer=plan.outer)
+
+    return Operator(execute, empty, (input,))
+
+
+def _change_log(plan: ChangeLog, empty: pa.Table, input: Operator) -> Operator:
+    key, types = plan.input.properties.stream_key, _types(plan.input)
+    return Operator(
+        lambda epoch: ChangeLogExecutor(stream_key=key, types=types, epoch=epoch.epoch_input.epoch), empty, (input,)
+    )
+
+
+def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: Operator) -> Operator:
+    types = _types(plan.input)
+    match plan:
+        case LocalAgg():
+            calls = local_calls(plan.calls, types)
+            group_types = [types[k] for k in plan.group_key]
+            return Operator(
+                lambda epoch: LocalAggExecutor(group_key=plan.group_key, group_types=group_types, calls=calls),
+                empty,
+                (input,),
+            )
+        case HashAgg(emit_on_window_close=True):
+            return eowc_hash_agg(plan, empty, input)
+        case HashAgg():
+            key_types = [types[k] for k in plan.group_key]
+            make_calls = state_calls(plan, plan.group_key, types)
+            return Operator(
+                lambda epoch: HashAggExecutor(
+                    group_key=plan.group_key,
+                    group_types=key_types,
+                    calls=make_calls(epoch.transaction),
+                    row_count=plan.row_count,
+                ),
+                empty,
+                (input,),
+            )
+        case SimpleAgg():
+            make_calls = state_calls(plan, (), types)
+            return Operator(
+                lambda epoch: SimpleAggExecutor(calls=make_calls(epoch.transaction), row_count=plan.row_count),
+                empty,
+                (input,),
+                wakes=at_start,
+            )
+
+
+def _conflict_rule(plan: Materialize) -> ConflictRule:
+    """What becomes of several rows of one key."""
+    return ConflictRule(
+        keep_first=plan.conflict is ConflictBehavior.IGNORE,
+        fill_nulls=plan.conflict is ConflictBehavior.FILL,
+        version=plan.version,
+    )
+
+
+def _materialize(plan: Materialize, epoch: FragmentEpoch) -> Executor:
+    table = epoch.transaction.state_table(plan.table)
+    match plan.conflict:
+        case ConflictBehavior.NO_CHECK if plan.first_by is not None:
+            return first_of_key(plan, table)
+        case ConflictBehavior.NO_CHECK:
+            return MaterializeExecutor(table=table)
+        case ConflictBehavior.OVERWRITE if plan.version is None:
+            return OverwriteMaterializeExecutor(table=table, schema=plan.table)
+        case ConflictBehavior.OVERWRITE | ConflictBehavior.IGNORE | ConflictBehavior.FILL:
+            return ConflictMaterializeExecutor(table=table, schema=plan.table, rule=_conflict_rule(plan))

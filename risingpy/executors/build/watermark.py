@@ -1,0 +1,177 @@
+"""Makes the executors that watermarks drive, and the cleaning of the others' state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from risingpy.executors.build.aggregate import state_calls
+from risingpy.executors.aggregate.eowc_hash_agg import EowcHashAggExecutor
+from risingpy.executors.watermark.eowc_sort import EowcSortExecutor
+from risingpy.executors.aggregate.hash_agg import HashAggExecutor
+from risingpy.executors.epoch.operator_tree import Executor, FragmentEpoch, Operator
+from risingpy.executors.watermark.passed_rows import PassedRowsSweep
+from risingpy.executors.watermark.bound import Bound, watermark_value
+from risingpy.executors.watermark.watermark_filter import WatermarkFilterExecutor
+from risingpy.functions.evaluation.evaluate import Evaluator
+from risingpy.plan.aggregates import HashAgg
+from risingpy.plan.joins import HashJoin, JoinSide
+from risingpy.plan.operators import EowcSort, StreamPlan, WatermarkFilter
+from risingpy.plan.state_tables import state_tables
+from risingpy.plan.watermark_use import cleaning_watermark, emitting_watermark
+from risingpy.storage.table_schema import vnodes_of_shard
+
+# Per state table and shard: a watermark may pass a whole day of rows at once. Some 100 ms.
+CLEANED_ROWS_PER_EPOCH = 100_000
+
+
+def watermark_filter(plan: WatermarkFilter, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of a WatermarkFilter."""
+    expression = Evaluator(None, (plan.expression,))
+    return Operator(lambda epoch: _Filter(plan, expression, epoch), empty, (input,))
+
+
+class _Filter:
+    """Gives a WatermarkFilter executor its watermark, and notes how far its rows have come."""
+
+    def __init__(self, plan: WatermarkFilter, expression: Evaluator, epoch: FragmentEpoch) -> None:
+        self._plan = plan
+        self._epoch = epoch
+        known = epoch.epoch_input.watermark(plan.watermark_id)
+        type_ = plan.properties.schema[plan.column].type
+        watermark = None if known is None else watermark_value(known, type_)
+        self._filter = WatermarkFilterExecutor(column=plan.column, expression=expression, watermark=watermark)
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        output = self._filter.execute(inputs)
+        self._epoch.errors += self._filter.errors
+        if self._filter.reached is not None:
+            self._epoch.reached[self._plan.watermark_id] = self._filter.reached
+        return output
+
+
+def eowc_sort(plan: EowcSort, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of an EowcSort."""
+    bound = _emitting_bound(plan)
+    return Operator(
+        lambda epoch: EowcSortExecutor(
+            table=epoch.transaction.state_table(plan.table), bound=bound(epoch), empty=empty
+        ),
+        empty,
+        (input,),
+        wakes=lambda epoch: bound(epoch) is not None,
+    )
+
+
+def eowc_hash_agg(plan: HashAgg, empty: pa.Table, input: Operator) -> Operator:
+    """The operator of a HashAgg that emits on window close."""
+    types = [field.type for field in plan.input.properties.schema]
+    group_types = [types[k] for k in plan.group_key]
+    make_calls = state_calls(plan, plan.group_key, types)
+    bound = _emitting_bound(plan)
+
+    def make(epoch: FragmentEpoch) -> Executor:
+        transaction = epoch.transaction
+        return EowcHashAggExecutor(
+            open_groups=HashAggExecutor(
+                group_key=plan.group_key,
+                group_types=group_types,
+                calls=make_calls(transaction),
+                row_count=plan.row_count,
+            ),
+            make_calls=lambda: make_calls(transaction),
+            counts=transaction.state_table(plan.states[plan.row_count].table),
+            tables=[transaction.state_table(table) for table in state_tables(plan)],
+            group_columns=len(plan.group_key),
+            bound=bound(epoch),
+            empty=empty,
+        )
+
+    return Operator(make, empty, (input,), wakes=lambda epoch: bound(epoch) is not None)
+
+
+def _emitting_bound(plan: StreamPlan) -> Bound:
+    watermark = emitting_watermark(plan)
+    assert watermark is not None
+    return Bound(watermark.bounds)
+
+
+def cleaned(plan: StreamPlan, operator: Operator) -> Operator:
+    """The operator, which deletes what watermarks have passed from its state tables after the epoch's work, if any."""
+    watermark = cleaning_watermark(plan)
+    if watermark is None:
+        sides = (plan.left_side, plan.right_side) if isinstance(plan, HashJoin) else ()
+        return _swept(operator, [side for side in sides if side.passed is not None])
+    if emitting_watermark(plan) is not None:
+        return operator
+    bound = Bound(watermark.watermark.bounds)
+    schemas = state_tables(plan)
+
+    def clean(epoch: FragmentEpoch, input_rows: int) -> None:
+        passed = bound(epoch)
+        if passed is not None:
+            for schema in schemas:
+                epoch.transaction.state_table(schema).delete_below(passed, CLEANED_ROWS_PER_EPOCH)
+
+    return _with_cleaning(operator, clean)
+
+
+def _swept(operator: Operator, sides: Sequence[JoinSide]) -> Operator:
+    """Of an interval join: rows are met one after the other, for no key has them together."""
+    if not sides:
+        return operator
+    sweeps = [_Sweep.of(side) for side in sides]
+
+    def clean(epoch: FragmentEpoch, input_rows: int) -> None:
+        for sweep in sweeps:
+            sweep.run(epoch, input_rows)
+
+    return _with_cleaning(operator, clean)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    side: JoinSide
+    bound: Bound
+    rows: PassedRowsSweep
+
+    @classmethod
+    def of(cls, side: JoinSide) -> _Sweep:
+        assert side.passed is not None
+        evaluator = Evaluator(None, (side.passed.expression,))
+        return cls(side, Bound(side.passed.bounds), PassedRowsSweep(evaluator))
+
+    def run(self, epoch: FragmentEpoch, input_rows: int) -> None:
+        bound = self.bound(epoch)
+        if bound is None:
+            return
+        tables = epoch.transaction.state_table
+        self.rows.run(
+            tables(self.side.table),
+            None if self.side.degree is None else tables(self.side.degree),
+            bound,
+            shard=epoch.shard,
+            vnodes=vnodes_of_shard(epoch.shard, epoch.shards) if self.side.table.distribution else range(1),
+            input_rows=input_rows,
+        )
+
+
+def _with_cleaning(operator: Operator, clean: Callable[[FragmentEpoch, int], None]) -> Operator:
+    return replace(operator, make=lambda epoch: _Cleaning(operator.make(epoch), lambda rows: clean(epoch, rows)))
+
+
+class _Cleaning:
+    """Runs an executor, then deletes rows of its tables that nobody will ask for."""
+
+    def __init__(self, executor: Executor, clean: Callable[[int], None]) -> None:
+        self._executor = executor
+        self._clean = clean
+        self.errors = 0
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        output = self._executor.execute(inputs)
+        self.errors = getattr(self._executor, "errors", 0)
+        self._clean(sum(chunk.num_rows for chunk in inputs))
+        return output

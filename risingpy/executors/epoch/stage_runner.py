@@ -1,0 +1,299 @@
+"""Runs the fragments of a stage on a shard, and all stages of all shards where no shuffle is needed.
+
+A fragment's inputs are payloads of earlier stages, changes of tables that fragments of the same task (or, passed on,
+of an earlier stage on the same shard) materialized, and the epoch's own input. Its output goes to the fragment that has
+it as an exchange input, and, if it is a relation, to every fragment that scans it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from risingpy.errors import DiskFailure
+from risingpy.executors.build.operators import build_fragment, waits_for_rows
+from risingpy.executors.epoch.exchange import (
+    PORTS_PER_FRAGMENT,
+    from_payload,
+    input_port,
+    split_by_shard,
+    table_port,
+    to_every_shard,
+    to_payloads,
+)
+from risingpy.executors.epoch.input import EpochInput
+from risingpy.executors.epoch.shard_threads import OnShards
+from risingpy.plan.graph import ExchangeSource, Fragment, StreamGraph
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork
+from risingpy.plan.operators import Materialize
+from risingpy.plan.properties import DistributionKind
+from risingpy.storage.shard_store import EpochTransaction, ShardStore
+
+Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
+Received: TypeAlias = "defaultdict[int, list[pa.Table]]"  # the rows for this task's fragments, by port
+
+
+class FragmentFailed(Exception):
+    """A job's own computation failed; the same would happen again."""
+
+    def __init__(self, job_id: int, fragment_id: int, error: BaseException) -> None:
+        super().__init__(job_id, fragment_id, error)
+        self.job_id = job_id
+        self.fragment_id = fragment_id
+        self.error = error
+
+    def __str__(self) -> str:
+        return f"fragment {self.fragment_id} of job {self.job_id} failed: {type(self.error).__name__}: {self.error}"
+
+
+@dataclass(slots=True)
+class StageReport:
+    """What happened in a task: failed expressions per job, rows in and out per fragment, progress of backfills.
+
+    `backfill`: per job, rows read from upstream snapshots and whether all its scans of this task are through.
+    `work`: of the operators that had rows. `watermarks`: by id, how far the task's rows have come.
+    """
+
+    errors: dict[int, int] = field(default_factory=dict)
+    rows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    backfill: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    work: dict[OperatorPosition, OperatorWork] = field(default_factory=dict)
+    watermarks: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class StageOutput:
+    """The payloads for later stages, and the report."""
+
+    payloads: list[Payload] = field(default_factory=list)
+    report: StageReport = field(default_factory=StageReport)
+
+
+def run_stage(
+    graph: StreamGraph,
+    stage: int,
+    shard: int,
+    transaction: EpochTransaction,
+    epoch_input: EpochInput,
+    payloads: Iterable[tuple[int, bytes | pa.Buffer]],
+) -> StageOutput:
+    """Runs the fragments of `stage`; their state changes are in `transaction` then, which the caller commits.
+
+    Raises FragmentFailed if a fragment's computation fails.
+    """
+    routes = _routes_of(graph)
+    received: Received = defaultdict(list)
+    output = StageOutput()
+    for port, payload in payloads:
+        if routes.stage_of[port // PORTS_PER_FRAGMENT] == stage:
+            received[port].append(from_payload(payload))
+        else:
+            output.payloads.append((shard, port, _as_bytes(payload)))
+    for target, port, rows in _run_fragments(routes, stage, shard, transaction, epoch_input, received, output.report):
+        output.payloads.extend((target, port, payload) for payload in to_payloads(rows))
+    return output
+
+
+def run_epoch_in_process(
+    graph: StreamGraph,
+    stores: Sequence[ShardStore],
+    epoch: int,
+    epoch_inputs: Sequence[EpochInput],
+    *,
+    committed: int,
+    on_shards: OnShards,
+) -> list[StageReport]:
+    """Runs all stages on all shards and commits every shard; one transaction per shard, which stays in one thread.
+
+    `on_shards` says whether the shards take turns or run at once: `one_by_one` or a `ShardThreads`.
+    """
+    routes = _routes_of(graph)
+    shards = range(len(stores))
+    received: list[Received] = [defaultdict(list) for _ in stores]
+    transactions = [store.begin(epoch, 0, committed=committed) for store in stores]
+    reports: list[StageReport] = []
+
+    def run(shard: int, stage: int) -> tuple[StageReport, list[tuple[int, int, pa.Table]]]:
+        report = StageReport()
+        sent = _run_fragments(routes, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report)
+        return report, list(sent)
+
+    try:
+        on_shards(lambda shard: transactions[shard].__enter__(), shards)
+        for stage in range(graph.depth):
+            for report, sent in on_shards(partial(run, stage=stage), shards):
+                reports.append(report)
+                for target, port, rows in sent:
+                    received[target][port].append(rows)
+        on_shards(lambda shard: transactions[shard].commit(), shards)
+    finally:
+        on_shards(lambda shard: transactions[shard].__exit__(None, None, None), shards)
+    return reports
+
+
+def _run_fragments(
+    routes: _Routes,
+    stage: int,
+    shard: int,
+    transaction: EpochTransaction,
+    epoch_input: EpochInput,
+    received: Received,
+    report: StageReport,
+) -> Iterator[tuple[int, int, pa.Table]]:
+    """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they come."""
+    changes: dict[int, pa.Table] = {}
+    for fragment in routes.fragments[stage]:
+        if _is_idle(routes, fragment, epoch_input, received, changes):
+            continue
+        delta = _run_fragment(routes, fragment, shard, transaction, epoch_input, received, changes, report)
+        if not delta.num_rows:
+            continue
+        for target, port, rows in _send(routes, fragment, delta, shard):
+            if routes.stage_of[port // PORTS_PER_FRAGMENT] == stage:  # a part that several read, on its own shard
+                received[port].append(rows)
+            else:
+                yield target, port, rows
+
+
+def _is_idle(
+    routes: _Routes, fragment: Fragment, epoch_input: EpochInput, received: Received, changes: Mapping[int, pa.Table]
+) -> bool:
+    """Whether there is nothing for the fragment to do, as in most epochs for most views: found out in a microsecond."""
+    if any(port in received for port in routes.ports[fragment.fragment_id]):
+        return False
+    if any(table_id in changes for table_id in fragment.upstream_tables):
+        return False
+    return not epoch_input.is_backfilling(fragment.job_id) and waits_for_rows(fragment)
+
+
+@dataclass(frozen=True, slots=True)
+class _Routes:
+    """A graph's fragments by stage, in an order in which upstreams come first, and where their output goes."""
+
+    graph: StreamGraph
+    fragments: tuple[tuple[Fragment, ...], ...]
+    stage_of: Mapping[int, int]
+    consumers: Mapping[int, tuple[tuple[int, ExchangeSource], ...]]  # by producing fragment: (port, how to spread rows)
+    ports: Mapping[int, tuple[int, ...]]  # by fragment: where rows come to it
+    later_readers: Mapping[int, tuple[int, ...]]  # by table: ports of fragments of later stages that scan it
+
+
+_last_routes: list[_Routes] = []  # of the graph that ran last: comparing or hashing whole graphs would cost more
+
+
+def _routes_of(graph: StreamGraph) -> _Routes:
+    for known in tuple(_last_routes):  # a copy: another database of this process may put its own there meanwhile
+        if known.graph is graph:
+            return known
+    routes = _make_routes(graph)
+    _last_routes[:] = [routes]
+    return routes
+
+
+def _make_routes(graph: StreamGraph) -> _Routes:
+    every = [fragment for job in graph.jobs for fragment in job.fragments]
+    stage_of = {fragment.fragment_id: fragment.stage for fragment in every}
+    writer_stage = {f.root.table.table_id: f.stage for f in every if isinstance(f.root, Materialize)}
+    consumers: dict[int, list[tuple[int, ExchangeSource]]] = defaultdict(list)
+    readers: dict[int, list[int]] = defaultdict(list)
+    for fragment in every:
+        for index, source in enumerate(fragment.inputs):
+            consumers[source.fragment_id].append((input_port(fragment.fragment_id, index), source))
+        for index, table_id in enumerate(fragment.upstream_tables):
+            if fragment.stage > writer_stage[table_id]:
+                readers[table_id].append(table_port(fragment.fragment_id, index))
+    fragments = tuple(tuple(f for f in every if f.stage == stage) for stage in range(graph.depth))
+    return _Routes(
+        graph=graph,
+        fragments=fragments,
+        stage_of=stage_of,
+        consumers={fragment_id: tuple(ports) for fragment_id, ports in consumers.items()},
+        ports={fragment.fragment_id: _ports_of(fragment) for fragment in every},
+        later_readers={table: tuple(ports) for table, ports in readers.items()},
+    )
+
+
+def _ports_of(fragment: Fragment) -> tuple[int, ...]:
+    inputs = [input_port(fragment.fragment_id, index) for index in range(len(fragment.inputs))]
+    tables = [table_port(fragment.fragment_id, index) for index in range(len(fragment.upstream_tables))]
+    return (*inputs, *tables)
+
+
+def _run_fragment(
+    routes: _Routes,
+    fragment: Fragment,
+    shard: int,
+    transaction: EpochTransaction,
+    epoch_input: EpochInput,
+    received: Mapping[int, list[pa.Table]],
+    changes: dict[int, pa.Table],
+    report: StageReport,
+) -> pa.Table:
+    """Runs one fragment; notes the changes of the relation that it writes in `changes`."""
+    upstream: dict[int, pa.Table] = {}
+    for index, table_id in enumerate(fragment.upstream_tables):
+        passed_on = received.get(table_port(fragment.fragment_id, index))
+        if table_id in changes:
+            upstream[table_id] = changes[table_id]
+        elif passed_on:
+            upstream[table_id] = pa.concat_tables(passed_on)
+    try:
+        executor = build_fragment(fragment, transaction, epoch_input, shard, routes.graph.shards, fragment.job_id)
+        inputs = [
+            _concatenated(received.get(input_port(fragment.fragment_id, index)), empty)
+            for index, empty in enumerate(executor.empty_inputs)
+        ]
+        delta = executor.run(inputs, upstream)
+    except (OSError, DiskFailure):
+        raise  # not the job's fault
+    except Exception as error:
+        raise FragmentFailed(fragment.job_id, fragment.fragment_id, error) from error
+    if isinstance(fragment.root, Materialize) and delta.num_rows:
+        changes[fragment.root.table.table_id] = delta
+    _note(report, fragment, executor.errors, executor.backfill)
+    report.watermarks.update(executor.reached)
+    rows_in = sum(table.num_rows for table in (*inputs, *upstream.values()))
+    report.rows[fragment.fragment_id] = (rows_in, delta.num_rows)
+    report.work.update(((fragment.fragment_id, number), work) for number, work in executor.work.items())
+    return delta
+
+
+def _note(report: StageReport, fragment: Fragment, errors: int, backfill: tuple[int, bool] | None) -> None:
+    if errors:
+        report.errors[fragment.job_id] = report.errors.get(fragment.job_id, 0) + errors
+    if backfill is not None:
+        rows, finished = report.backfill.get(fragment.job_id, (0, True))
+        report.backfill[fragment.job_id] = (rows + backfill[0], finished and backfill[1])
+
+
+def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int) -> Iterator[tuple[int, int, pa.Table]]:
+    shards = routes.graph.shards
+    for port, source in routes.consumers.get(fragment.fragment_id, ()):
+        if not source.moves:
+            yield shard, port, delta
+            continue
+        distribution = source.distribution
+        if distribution.kind is DistributionKind.BROADCAST:
+            sent = to_every_shard(delta, shards)
+        else:
+            sent = split_by_shard(delta, distribution.columns, shards)
+        for target, rows in sent:
+            yield target, port, rows
+    if isinstance(fragment.root, Materialize):
+        for port in routes.later_readers.get(fragment.root.table.table_id, ()):
+            yield shard, port, delta
+
+
+def _concatenated(tables: list[pa.Table] | None, empty: pa.Table) -> pa.Table:
+    if not tables:
+        return empty
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+
+
+def _as_bytes(payload: bytes | pa.Buffer) -> bytes:
+    return payload if isinstance(payload, bytes) else payload.to_pybytes()

@@ -1,0 +1,187 @@
+"""What one task does in an epoch, the same under Spark and in the server's own process.
+
+A process keeps what is dear to open (the stores of its shards, the log's files, the graph) from one epoch to the
+next, in an `EpochWorker`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from risingpy.connectors.file_source import FileSourceOptions, read_rows
+from risingpy.executors.epoch.descriptor import EpochDescriptor, SplitRange, graph_path
+from risingpy.executors.epoch.shard_threads import OnShards, ShardThreads, one_by_one
+from risingpy.executors.epoch.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
+from risingpy.functions.evaluation.stored_casts import cast_stored
+from risingpy.plan.catalog import Relation
+from risingpy.plan.graph import StreamGraph
+from risingpy.plan.graph_codec import decode_graph
+from risingpy.storage.log_reader import LogReader
+from risingpy.storage.shard_store import ShardStore, shard_directory
+from risingpy.storage.write_ahead_log import log_directory
+
+PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
+COMPACTED_ROWS_PER_EPOCH = 20_000  # looked at, per shard: some 20 ms
+ROWS_FOR_THREADS = 2_000  # of input: for fewer, threads cost more in handing over the interpreter than they gain
+PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own
+
+
+class LoggedInput:
+    """An epoch's input for one shard, as the descriptor names it: log records and ranges of source splits."""
+
+    def __init__(self, worker: EpochWorker, descriptor: EpochDescriptor, shard: int) -> None:
+        self._worker = worker
+        self._descriptor = descriptor
+        self._shard = shard
+        self._watermarks = dict(descriptor.watermarks)
+        self.epoch = descriptor.epoch
+        self.committed = descriptor.committed
+
+    def first_epoch_of(self, job_id: int) -> bool:
+        return job_id in self._descriptor.fresh_jobs
+
+    def watermark(self, watermark_id: int) -> int | None:
+        return self._watermarks.get(watermark_id)
+
+    def is_backfilling(self, job_id: int) -> bool:
+        return job_id in self._descriptor.backfilling
+
+    def log_changes(self, table_id: int) -> pa.Table | None:
+        """All the epoch's changes of the table, in log order; None if there are none."""
+        return self._worker.logged(self._descriptor).get(table_id)
+
+    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> pa.Table | None:
+        """This shard's part of a source's rows that are new to the job; None if there are none."""
+        tables = list(self._read_splits(job_id, source_id, tuple(columns)))
+        return pa.concat_tables(tables) if tables else None
+
+    def _read_splits(self, job_id: int, source_id: int, columns: tuple[int, ...]) -> Iterator[pa.Table]:
+        shards = self._descriptor.shards
+        for split in self._descriptor.splits:
+            if (split.job_id, split.source_id) != (job_id, source_id):
+                continue
+            length = split.end - split.start
+            start, end = length * self._shard // shards, length * (self._shard + 1) // shards
+            if start < end:
+                yield self._worker.split_rows(self._descriptor, split, columns).slice(start, end - start)
+
+
+class EpochWorker:
+    """The long-lived things of a process that runs tasks. Not for use by several threads at once."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self._graph: StreamGraph | None = None
+        self._sources: dict[int, Relation] = {}
+        self._stores: dict[int, ShardStore] = {}
+        self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
+        self._split_rows: tuple[int, dict[tuple[SplitRange, tuple[int, ...]], pa.Table]] = (0, {})
+        self._reading = threading.Lock()
+        self._threads = ShardThreads()
+
+    @cached_property
+    def _log(self) -> LogReader:
+        return LogReader(log_directory(self.data_dir))
+
+    def graph(self, version: int) -> StreamGraph:
+        if self._graph is None or self._graph.version != version:
+            self._graph = decode_graph(graph_path(self.data_dir, version).read_bytes())
+        return self._graph
+
+    def source(self, descriptor: EpochDescriptor, source_id: int) -> Relation:
+        graph = self.graph(descriptor.graph_version)
+        return next(source for source in graph.sources if source.relation_id == source_id)
+
+    def store(self, shard: int, shards: int) -> ShardStore:
+        if shard not in self._stores:
+            directory = shard_directory(self.data_dir, shard, shards)
+            self._stores[shard] = ShardStore(directory, shard=shard, shards=shards, cast=cast_stored)
+        return self._stores[shard]
+
+    def logged(self, descriptor: EpochDescriptor) -> dict[int, pa.Table]:
+        """Per table, the epoch's log records in one chunk."""
+        epoch, tables = self._logged
+        if epoch != descriptor.epoch:
+            batches: dict[int, list[pa.Table]] = {}
+            for record in self._log.read(descriptor.log_after, descriptor.log_up_to):
+                batches.setdefault(record.table_id, []).append(record.table())
+            tables = {table_id: pa.concat_tables(parts) for table_id, parts in batches.items()}
+            self._logged = (descriptor.epoch, tables)
+        return tables
+
+    def split_rows(self, descriptor: EpochDescriptor, split: SplitRange, columns: tuple[int, ...]) -> pa.Table:
+        """The split's rows of the epoch, for all shards: a file is decoded once, by whichever asks first."""
+        with self._reading:
+            epoch, tables = self._split_rows
+            if epoch != descriptor.epoch:
+                self._split_rows = (descriptor.epoch, tables := {})
+            if (split, columns) not in tables:
+                relation = self.source(descriptor, split.source_id)
+                fields = [(column.name, column.type) for column in relation.columns if not column.hidden]
+                wanted = [fields[index] if index < len(fields) else None for index in columns]
+                options = FileSourceOptions.parse(dict(relation.options))
+                rows = read_rows(split.split, options, wanted, split.start, split.end, split.ordinal)
+                tables[split, columns] = rows
+            return tables[split, columns]
+
+    def run_stage(
+        self, descriptor: EpochDescriptor, stage: int, shard: int, payloads: Iterable[tuple[int, bytes]]
+    ) -> StageOutput:
+        """Runs one stage on one shard and commits its state."""
+        graph = self.graph(descriptor.graph_version)
+        store = self.store(shard, descriptor.shards)
+        with store.begin(descriptor.epoch, stage, committed=descriptor.committed) as transaction:
+            output = run_stage(graph, stage, shard, transaction, LoggedInput(self, descriptor, shard), payloads)
+            transaction.commit()
+        return output
+
+    def run_all(self, descriptor: EpochDescriptor) -> list[StageReport]:
+        """Runs every stage on every shard without a shuffle, the shards at once if there is enough to do."""
+        shards = range(descriptor.shards)
+        logged = self.logged(descriptor)  # before several threads ask for it
+        rows = sum(table.num_rows for table in logged.values()) + sum(s.end - s.start for s in descriptor.splits)
+        in_turn = rows < ROWS_FOR_THREADS and not descriptor.backfilling
+        on_shards: OnShards = one_by_one if in_turn else self._threads
+        return run_epoch_in_process(
+            self.graph(descriptor.graph_version),
+            [self.store(shard, descriptor.shards) for shard in shards],
+            descriptor.epoch,
+            [LoggedInput(self, descriptor, shard) for shard in shards],
+            committed=descriptor.committed,
+            on_shards=on_shards,
+        )
+
+    def purge(self, descriptor: EpochDescriptor, shard: int) -> frozenset[int]:
+        """Deletes rows of dropped tables, rewrites rows with dropped columns; returns the tables through on `shard`."""
+        purged: set[int] = set()
+        if not (descriptor.purge or descriptor.compact):
+            return frozenset()
+        store = self.store(shard, descriptor.shards)
+        with store.begin(descriptor.epoch, PURGE_STAGE, committed=descriptor.committed) as transaction:
+            for table_id in descriptor.purge:
+                if not transaction.purge(table_id, PURGE_ROWS_PER_EPOCH):
+                    break
+                purged.add(table_id)
+            tables = {job.table.table_id: job.table for job in self.graph(descriptor.graph_version).jobs}
+            for table_id, target in descriptor.compact:
+                schema = tables.get(table_id)
+                if schema is not None and not transaction.compact(schema, target, COMPACTED_ROWS_PER_EPOCH):
+                    break
+                purged.add(table_id)  # also one whose job has stopped: nothing is rewritten there
+            transaction.commit()
+        return frozenset(purged)
+
+    def purge_everywhere(self, descriptor: EpochDescriptor) -> frozenset[int]:
+        """`purge` on every shard; returns the tables that are through on all of them."""
+        return frozenset.intersection(*(self.purge(descriptor, shard) for shard in range(descriptor.shards)))
+
+    def close(self) -> None:
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()
+        self._threads.close()

@@ -1,0 +1,118 @@
+"""OverWindow: window functions over partitions that change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, distinct_rows, make_chunk, ops_of
+from risingpy.executors.ordered.ordered_rows import KeyedRows, match_rows
+from risingpy.executors.ordered.window_functions import Partitions, WindowFunctions
+from risingpy.functions.aggregate.grouping import Groups, canonical_column, group_by
+from risingpy.storage.group_keys import sort_indices
+from risingpy.storage.key_encoding import encode_keys
+from risingpy.storage.state_table import StateTable
+from risingpy.types import SqlType
+
+Integers = npt.NDArray[np.int64]
+
+
+class OverWindowExecutor:
+    """Output: the input's columns, then the functions' results; only rows that came, went or have another result.
+
+    Where the functions look at neighbours only, just these are read: a change costs the same in a large partition.
+
+    The table holds the output. `ordered` is the number of its key's columns that partition and order the rows.
+    Rows with NULL in one of the `awaited` output columns are held back.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: StateTable,
+        partition_by: Sequence[int],
+        partition_types: Sequence[SqlType],
+        ordered: int,
+        functions: WindowFunctions,
+        result_types: Sequence[SqlType],
+        awaited: Sequence[int] = (),
+    ) -> None:
+        self._table = table
+        self._partition_by = partition_by
+        self._partition_types = partition_types
+        self._ordered = [column.index for column in table.schema.key][:ordered]
+        self._functions = functions
+        self._result_types = result_types
+        self._awaited = awaited
+        self.errors = 0
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        changes = deletes_first(inputs[0])
+        ops, columns = ops_of(changes), columns_of(changes)
+        for index, type_ in zip(self._partition_by, self._partition_types, strict=True):
+            columns[index] = canonical_column(columns[index], type_)
+        groups = group_by([columns[k] for k in self._partition_by], self._partition_types, len(ops))
+        stored = self._stored(groups, columns)
+        unknown = [pa.nulls(len(ops), type_.arrow) for type_ in self._result_types]
+        rows = match_rows(self._table.schema, stored, [*columns, *unknown], ops, groups.codes)
+        changed = self._changed(rows, len(columns))
+        columns = columns_of(changed)
+        self._table.apply_changes(ops_of(changed), columns)
+        for column in self._awaited:
+            changed = changed.filter(columns_of(changed)[column].is_valid())
+        return changed
+
+    def _stored(self, groups: Groups, columns: Sequence[pa.Array]) -> pa.Table:
+        """The rows that a change can concern: the partition, or as far around the changes as the functions look."""
+        reach = self._functions.reach
+        if reach is None:
+            return self._table.scan_prefix(groups.keys)
+        schema = self._table.schema
+        key = [columns[column.index] for column in schema.key]
+        order = sort_indices(encode_keys(schema, key, np.zeros(len(groups.codes), np.uint16)))
+        first, last = np.empty((2, groups.number), np.int64)
+        first[groups.codes[order[::-1]]] = order[::-1]  # of several writes the last one stays: the first row
+        last[groups.codes[order]] = order
+        low, high = ([column.take(pa.array(rows)) for column in key] for rows in (first, last))
+        return self._table.scan_around(low, high, len(self._partition_by), reach.before, reach.behind)
+
+    def _left_out(self, rows: KeyedRows, width: int) -> Integers:
+        """For each partition, how many rows were not read before the first one, whose number tells, if untouched."""
+        starts = np.flatnonzero(rows.begins)
+        number = self._functions.number
+        if number is None:
+            return np.zeros(len(starts), np.int64)
+        untouched = ~rows.touched[starts]
+        known = rows.columns[width + number].take(pa.array(rows.old[starts], mask=~untouched))
+        return np.where(untouched, known.fill_null(1).to_numpy(zero_copy_only=False) - 1, 0).astype(np.int64)
+
+    def _changed(self, rows: KeyedRows, width: int) -> pa.Table:
+        """−1 of rows as they were given out, then +1 with their new results."""
+        was, is_ = rows.old >= 0, rows.new >= 0
+        present = np.flatnonzero(is_)
+        inputs = rows.take(rows.new[present])[:width]
+        begins, peers_begin = rows.marks(is_, self._ordered)
+        partitions = np.cumsum(rows.begins)[is_][begins] - 1  # those of which a row is left
+        left_out = self._left_out(rows, width)[partitions]
+        results, self.errors = self._functions.results(Partitions(inputs, begins, peers_begin, left_out))
+        place = np.cumsum(is_) - 1  # of a key among those that are there
+        same = was & is_
+        reach = self._functions.reach
+        concerned = same
+        if reach is not None:  # the results of rows farther off are as they were: their neighbours were not read
+            concerned = same & rows.near_touched(reach.ahead, None if reach.numbers else reach.back)
+        both = np.flatnonzero(concerned)
+        old = rows.take(rows.old[both])
+        chosen = pa.array(place[both])
+        new = [column.take(chosen) for column in (*inputs, *results)]
+        same[both] = ~distinct_rows(old, new, len(both))
+        gone, come = rows.take(rows.old[was & ~same]), pa.array(place[is_ & ~same])
+        output = [
+            pa.concat_arrays([before, after.take(come)])
+            for before, after in zip(gone, (*inputs, *results), strict=True)
+        ]
+        signs = np.concatenate([np.full(len(gone[0]), DELETE, np.int8), np.full(len(come), INSERT, np.int8)])
+        return make_chunk(signs, output)

@@ -1,0 +1,44 @@
+"""Dml: the rows that clients logged for a table in this epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from risingpy.executors.epoch.input import EpochInput
+from risingpy.storage.key_encoding import compute_vnodes
+from risingpy.storage.table_schema import shards_of_vnodes
+
+
+class DmlExecutor:
+    """Keeps the shard's part of the log, in log order. The only executor whose output's order means something."""
+
+    def __init__(
+        self,
+        *,
+        table_id: int,
+        distribution: Sequence[int],
+        empty: pa.Table,
+        epoch_input: EpochInput,
+        shard: int,
+        shards: int,
+    ) -> None:
+        self._table_id = table_id
+        self._distribution = distribution
+        self._empty = empty
+        self._input = epoch_input
+        self._shard = shard
+        self._shards = shards
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        logged = self._input.log_changes(self._table_id)
+        if logged is None or not logged.num_rows:
+            return self._empty
+        if self._shards == 1:
+            return logged
+        keys = [logged.column(f"c{index}").combine_chunks() for index in self._distribution]
+        owners = shards_of_vnodes(compute_vnodes(keys, logged.num_rows), self._shards)
+        mine = np.flatnonzero(owners == self._shard)
+        return logged if len(mine) == logged.num_rows else logged.take(pa.array(mine))

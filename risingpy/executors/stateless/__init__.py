@@ -1,0 +1,1 @@
+"""Executors without state: a file per operator of the plan."""

@@ -1,0 +1,79 @@
+"""What the watermarks say of a column in an epoch: nothing yet, or the value below which no change comes any more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.executors.change_chunk import make_chunk
+from risingpy.executors.epoch.operator_tree import FragmentEpoch
+from risingpy.functions.evaluation.evaluate import Evaluator
+from risingpy.plan.expressions import InputRef
+from risingpy.plan.properties import WatermarkBound
+from risingpy.storage.column_buffers import whole
+from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one watermark says. `evaluator` is None where it is the watermark itself."""
+
+    watermark_id: int
+    type: SqlType
+    evaluator: Evaluator | None
+
+    @classmethod
+    def of(cls, bound: WatermarkBound) -> _Part:
+        plain = isinstance(bound.expression, InputRef)
+        return cls(bound.watermark_id, bound.type, None if plain else Evaluator(None, (bound.expression,)))
+
+    def at(self, watermark: int) -> pa.Array:
+        value = watermark_value(watermark, self.type)
+        if self.evaluator is None:
+            return value
+        result, _ = self.evaluator.evaluate(make_chunk(np.ones(1, np.int8), [value]))
+        return whole(result.column(1))
+
+
+class Bound:
+    """A column's bound: the least of what several watermarks say. It is computed when one of them has moved."""
+
+    def __init__(self, bounds: Sequence[WatermarkBound]) -> None:
+        self._parts = [_Part.of(bound) for bound in bounds]
+        self._last: tuple[list[int], pa.Array | None] = ([], None)
+
+    def __call__(self, epoch: FragmentEpoch) -> pa.Array | None:
+        """One value, of the column's type; None if not every watermark is known, or the job still reads snapshots."""
+        if epoch.epoch_input.is_backfilling(epoch.job_id):
+            return None
+        found = [epoch.epoch_input.watermark(part.watermark_id) for part in self._parts]
+        values = [value for value in found if value is not None]
+        if len(values) < len(found):
+            return None
+        known, last = self._last
+        if known != values:
+            last = _least([part.at(value) for part, value in zip(self._parts, values, strict=True)])
+            self._last = values, last
+        return last
+
+
+def _least(values: Sequence[pa.Array]) -> pa.Array | None:
+    together = pa.concat_arrays(values)
+    return None if together.null_count else pa.array([pc.min(together).as_py()], together.type)
+
+
+def watermark_value(value: int, type_: SqlType) -> pa.Array:
+    """A watermark, which the meta service keeps as a number, as a value of its column's type."""
+    number = pa.array([value], pa.int64())
+    return number.cast(pa.int32()).cast(type_.arrow) if pa.types.is_date32(type_.arrow) else number.cast(type_.arrow)
+
+
+def watermark_number(values: pa.Array) -> int | None:
+    """The greatest of some values, as the meta service keeps it; None if there is none but NULL."""
+    numbers = values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
+    greatest = pc.max(numbers.cast(pa.int64())).as_py()
+    return None if greatest is None else int(greatest)

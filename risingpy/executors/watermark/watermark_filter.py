@@ -1,0 +1,37 @@
+"""WatermarkFilter: rows that come too late are dropped; how far the others have come is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.executors.watermark.bound import watermark_number
+from risingpy.functions.evaluation.evaluate import Evaluator
+from risingpy.storage.column_buffers import whole
+
+
+class WatermarkFilterExecutor:
+    """The rows whose `column` is not below `watermark` (one value; None: there is none yet, and all rows pass).
+
+    `reached`: the greatest value of the watermark's expression over these rows, None if there is none. `errors`:
+    evaluations of it that failed.
+    """
+
+    def __init__(self, *, column: int, expression: Evaluator, watermark: pa.Array | None) -> None:
+        self._column = column
+        self._expression = expression
+        self._watermark = watermark
+        self.reached: int | None = None
+        self.errors = 0
+
+    def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
+        (rows,) = inputs
+        if self._watermark is not None:
+            in_time = pc.greater_equal(rows.column(1 + self._column), self._watermark[0])
+            if not pc.all(in_time, skip_nulls=False).as_py():
+                rows = rows.filter(in_time)
+        values, self.errors = self._expression.evaluate(rows)
+        self.reached = watermark_number(whole(values.column(1)))
+        return rows

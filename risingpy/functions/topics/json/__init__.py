@@ -1,0 +1,1 @@
+"""jsonb: values looked into (`lookup`, `paths`), made of others (`changes`), and on their way into rows (`records`)."""

@@ -1,0 +1,375 @@
+"""Functions on dates and times over whole columns: arithmetic, truncation, time zones, and making them from parts.
+
+Timestamps are microseconds since 1970, in NumPy. A function on timestamptz that depends on the session's time zone has
+the zone's name as its last argument; the binder puts it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.errors import SqlError
+from risingpy.functions.topics.calling import Compute, Function, fail_where, per_constant
+from risingpy.functions.topics.times.intervals import fields_of, interval_column, truncate_interval
+from risingpy.types import TIMESTAMP, TIMESTAMPTZ
+from risingpy.types.date_units import unit_of
+from risingpy.types.forms import parse_column, text_column
+from risingpy.types.time_zones import TimeZone, time_zone
+
+Micros: TypeAlias = "npt.NDArray[np.int64]"
+
+_SECOND = 1_000_000
+_DAY = 86_400 * _SECOND
+_MIN, _MAX = -62_135_596_800 * _SECOND, 253_402_300_800 * _SECOND  # the years 1 to 9999
+_RANGE = "22008"
+_FIXED = {"microseconds": 1, "milliseconds": 1000, "second": _SECOND, "minute": 60 * _SECOND, "hour": 3600 * _SECOND}
+_FIXED["day"] = _DAY
+_YEARS = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
+_KEEPS_OFFSET = frozenset(("microseconds", "milliseconds", "second", "minute", "hour"))
+
+
+def micros_of(column: pa.Array) -> Micros:
+    """A date, time or timestamp column's microseconds."""
+    if pa.types.is_date32(column.type):
+        days: Micros = column.cast(pa.int32()).to_numpy().astype(np.int64)
+        return days * _DAY
+    micros: Micros = column.cast(pa.int64()).to_numpy()
+    return micros
+
+
+def timestamps(micros: Micros, type_: pa.DataType = TIMESTAMP.arrow) -> pa.Array:
+    """A column of microseconds. Raises 22008 outside of the years 1 to 9999."""
+    fail_where((micros < _MIN) | (micros >= _MAX), _RANGE, "timestamp out of range")
+    return pa.array(micros).cast(type_)
+
+
+def instants(micros: Micros) -> pa.Array:
+    return timestamps(micros, TIMESTAMPTZ.arrow)
+
+
+def dates(micros: Micros) -> pa.Array:
+    fail_where((micros < _MIN) | (micros >= _MAX), _RANGE, "date out of range")
+    return pa.array((micros // _DAY).astype(np.int32)).cast(pa.date32())
+
+
+def months_of(micros: Micros) -> tuple[Micros, Micros, Micros]:
+    """Months since 1970-01, the day of the month from 0, and the microseconds of the day."""
+    days = micros // _DAY
+    months = days.astype("M8[D]").astype("M8[M]")
+    day = days - months.astype("M8[D]").astype(np.int64)
+    return months.astype(np.int64), day, micros - days * _DAY
+
+
+def days_of_months(months: Micros) -> Micros:
+    """The day, since 1970, on which each month begins."""
+    begins: Micros = months.astype("M8[M]").astype("M8[D]").astype(np.int64)
+    return begins
+
+
+def _shifted(micros: Micros, months: Micros, days: Micros) -> Micros:
+    """Months and days later; a day that the month has not got is its last."""
+    month, day, rest = months_of(micros)
+    target = month + months
+    fail_where(np.abs(target) > 12 * 300_000, _RANGE, "timestamp out of range")
+    begins, ends = days_of_months(target), days_of_months(target + 1)
+    moved = np.where(months == 0, micros // _DAY, begins + np.minimum(day, ends - begins - 1))
+    return (moved + days) * _DAY + rest
+
+
+def moved_in_zone(zone: TimeZone, micros: Micros, months: Micros, days: Micros) -> Micros:
+    """Instants whose wall clock in the zone shows the same time, months and days later."""
+    moved: Micros = zone.to_utc(_shifted(zone.to_local(micros), months, days))
+    return moved
+
+
+def _plus(sign: int) -> Function:
+    def computed(column: pa.Array, interval: pa.Array) -> pa.Array:
+        months, days, micros = fields_of(interval)
+        return timestamps(_shifted(micros_of(column), sign * months, sign * days) + sign * micros)
+
+    return Function(computed)
+
+
+def _plus_in_zone(sign: int) -> Function:
+    """Months and days move the wall clock, the time is exact."""
+
+    def prepared(zone_name: str) -> Compute:
+        zone = time_zone(zone_name)
+
+        def computed(column: pa.Array, interval: pa.Array) -> pa.Array:
+            months, days, micros = fields_of(interval)
+            start = micros_of(column)
+            moved = moved_in_zone(zone, start, sign * months, sign * days)
+            return instants(np.where((months == 0) & (days == 0), start, moved) + sign * micros)
+
+        return computed
+
+    return Function(per_constant(prepared, [2]))
+
+
+def _swapped(function: Function) -> Function:
+    return Function(lambda first, second, *rest: function.compute(second, first, *rest))
+
+
+def _date_plus_days(sign: int) -> Function:
+    def computed(column: pa.Array, days: pa.Array) -> pa.Array:
+        return dates(micros_of(column) + sign * days.to_numpy().astype(np.int64) * _DAY)
+
+    return Function(computed)
+
+
+def _date_plus_time(column: pa.Array, time: pa.Array) -> pa.Array:
+    return timestamps(micros_of(column) + micros_of(time))
+
+
+def _difference(left: pa.Array, right: pa.Array) -> pa.Array:
+    """Days and time, of one sign."""
+    micros = micros_of(left) - micros_of(right)
+    days = np.sign(micros) * (np.abs(micros) // _DAY)
+    return interval_column(0, days, micros - days * _DAY)
+
+
+def _unit(given: str, type_name: str) -> str:
+    unit = unit_of(given)
+    if unit is None:
+        raise SqlError(f'unit "{given.lower()}" not recognized for type {type_name}', sqlstate="22023")
+    if unit.startswith("timezone"):
+        raise SqlError(f'unit "{given.lower()}" not supported for type {type_name}', sqlstate="0A000")
+    return unit
+
+
+def _truncated(unit: str, micros: Micros) -> Micros:
+    if unit in _FIXED:
+        return micros // _FIXED[unit] * _FIXED[unit]
+    days = micros // _DAY
+    if unit == "week":
+        return (days - (days + 3) % 7) * _DAY  # 1970-01-01 was a Thursday
+    months = months_of(micros)[0]
+    if unit in ("month", "quarter"):
+        size = 1 if unit == "month" else 3
+        return days_of_months(months // size * size) * _DAY
+    year, size = months // 12 + 1970, _YEARS[unit]
+    first = (year - 1) // size * size + 1 if size >= 100 else year // size * size
+    return days_of_months((first - 1970) * 12) * _DAY
+
+
+def _date_trunc(given: str) -> Compute:
+    unit = _unit(given, "timestamp without time zone")
+    return lambda column: timestamps(_truncated(unit, micros_of(column)))
+
+
+def _date_trunc_at(given: str, zone_name: str) -> Compute:
+    zone, unit = time_zone(zone_name), _unit(given, "timestamp with time zone")
+
+    def computed(column: pa.Array) -> pa.Array:
+        start = micros_of(column)
+        offsets = zone.offsets_at(start) * _SECOND
+        cut = _truncated(unit, start + offsets)
+        return instants(cut - offsets if unit in _KEEPS_OFFSET else zone.to_utc(cut))
+
+    return computed
+
+
+def _date_trunc_interval(given: str) -> Compute:
+    return truncate_interval(unit_of(given), given.lower())
+
+
+def _date_bin(stride: pa.Array, source: pa.Array, origin: pa.Array) -> pa.Array:
+    months, days, micros = fields_of(stride)
+    message = "timestamps cannot be binned into intervals containing months or years"
+    fail_where(months != 0, "0A000", message)
+    size = days * _DAY + micros
+    fail_where(size <= 0, _RANGE, "stride must be greater than zero")
+    start = micros_of(origin)
+    return timestamps(start + (micros_of(source) - start) // size * size, source.type)
+
+
+def _age_fields(first: Micros, second: Micros) -> tuple[Micros, Micros, Micros]:
+    """From the later to the earlier: months, days, microseconds, all of one sign."""
+    later, earlier = np.maximum(first, second), np.minimum(first, second)
+    (months_a, day_a, rest_a), (months_b, day_b, rest_b) = months_of(later), months_of(earlier)
+    months, days, micros = months_a - months_b, day_a - day_b, rest_a - rest_b
+    borrow = micros < 0
+    days, micros = days - borrow, micros + borrow * _DAY
+    # The month that lends its days is the one of the second argument, or of the first if that is the earlier.
+    length = days_of_months(months_b + 1) - days_of_months(months_b)
+    while (days < 0).any():
+        borrow = days < 0
+        days, months = days + borrow * length, months - borrow
+    sign = np.where(first < second, -1, 1)
+    return sign * months, sign * days, sign * micros
+
+
+def _age(first: pa.Array, second: pa.Array) -> pa.Array:
+    return interval_column(*_age_fields(micros_of(first), micros_of(second)))
+
+
+def _age_at(zone_name: str) -> Compute:
+    zone = time_zone(zone_name)
+
+    def computed(first: pa.Array, second: pa.Array) -> pa.Array:
+        return interval_column(*_age_fields(zone.to_local(micros_of(first)), zone.to_local(micros_of(second))))
+
+    return computed
+
+
+def _to_local(zone_name: str) -> Compute:
+    zone = time_zone(zone_name)
+    return lambda column: timestamps(zone.to_local(micros_of(column)))
+
+
+def _to_utc(zone_name: str) -> Compute:
+    zone = time_zone(zone_name)
+    return lambda column: instants(zone.to_utc(micros_of(column)))
+
+
+def _by_offset(sign: int, make: Callable[[Micros], pa.Array]) -> Function:
+    """AT TIME ZONE with an interval."""
+
+    def computed(interval: pa.Array, column: pa.Array) -> pa.Array:
+        months, days, micros = fields_of(interval)
+        message = "interval time zone must not include months or days"
+        fail_where((months != 0) | (days != 0), "22023", message)
+        return make(micros_of(column) + sign * micros // _SECOND * _SECOND)
+
+    return Function(computed)
+
+
+def _offset_field(size: int, within: int) -> Function:
+    def prepared(zone_name: str) -> Compute:
+        zone = time_zone(zone_name)
+
+        def computed(column: pa.Array) -> pa.Array:
+            offsets = zone.offsets_at(micros_of(column))
+            part = np.sign(offsets) * (np.abs(offsets) // size % within)
+            return pa.array(part).cast(pa.string())
+
+        return computed
+
+    return Function(per_constant(prepared, [1]))
+
+
+def _text_at(zone_name: str) -> Compute:
+    return lambda column: text_column(TIMESTAMPTZ, column, time_zone=zone_name)
+
+
+def _parse_at(zone_name: str) -> Compute:
+    return lambda texts: parse_column(TIMESTAMPTZ, texts, time_zone=zone_name)
+
+
+def _date_parts(year: pa.Array, month: pa.Array, day: pa.Array) -> Micros:
+    y, m, d = (part.to_numpy().astype(np.int64) for part in (year, month, day))
+    shown = f"{y[0]}-{m[0]:02d}-{d[0]:02d}"
+    message = f"date field value out of range: {shown}"
+    fail_where((y < 1) | (y > 9999) | (m < 1) | (m > 12), _RANGE, message)
+    months = (y - 1970) * 12 + m - 1
+    begins = days_of_months(months)
+    fail_where((d < 1) | (d > days_of_months(months + 1) - begins), _RANGE, message)
+    micros: Micros = (begins + d - 1) * _DAY
+    return micros
+
+
+def _time_parts(hour: pa.Array, minute: pa.Array, second: pa.Array) -> Micros:
+    h, m = (part.to_numpy().astype(np.int64) for part in (hour, minute))
+    s = second.to_numpy()
+    wrong = (h < 0) | (h > 24) | (m < 0) | (m > 59) | ~((s >= 0) & (s <= 60))
+    fail_where(wrong, _RANGE, "time field value out of range")
+    micros: Micros = (h * 60 + m) * 60 * _SECOND + np.rint(s * _SECOND).astype(np.int64)
+    fail_where(micros > _DAY, _RANGE, "time field value out of range")
+    return micros
+
+
+def _make_date(*parts: pa.Array) -> pa.Array:
+    return dates(_date_parts(*parts))
+
+
+def _make_time(*parts: pa.Array) -> pa.Array:
+    micros = _time_parts(*parts)
+    fail_where(micros == _DAY, _RANGE, "time field value out of range: 24:00:00 is not supported")
+    return pa.array(micros).cast(pa.time64("us"))
+
+
+def _make_timestamp(*parts: pa.Array) -> pa.Array:
+    return timestamps(_date_parts(*parts[:3]) + _time_parts(*parts[3:]))
+
+
+def _make_timestamptz(zone_name: str) -> Compute:
+    # Here a sign is ISO's, east of Greenwich; elsewhere it is POSIX's.
+    sign = {"+": "-", "-": "+"}.get(zone_name[:1], zone_name[:1])
+    zone = time_zone(sign + zone_name[1:])
+    return lambda *parts: instants(zone.to_utc(_date_parts(*parts[:3]) + _time_parts(*parts[3:])))
+
+
+def _to_timestamp(seconds: pa.Array) -> pa.Array:
+    number = seconds.to_numpy()
+    fail_where(np.isnan(number), _RANGE, "timestamp cannot be NaN")
+    fail_where(~(np.abs(number) < 1e12), _RANGE, "timestamp out of range")
+    return instants(np.rint(number * _SECOND).astype(np.int64))
+
+
+def _overlaps(*columns: pa.Array) -> pa.Array:
+    """(a, b) OVERLAPS (c, d): each pair in either order; NULL where the answer depends on what is NULL."""
+    start_a, end_a, open_a, unknown_a = _ordered(*columns[:2])
+    start_b, end_b, open_b, unknown_b = _ordered(*columns[2:])
+    # The range that begins later overlaps if it begins before the other ends.
+    b_later = start_b > start_a
+    later, end, open_earlier = (
+        np.where(b_later, start_b, start_a),
+        np.where(b_later, end_a, end_b),
+        np.where(b_later, open_a, open_b),
+    )
+    open_later = np.where(b_later, open_b, open_a)
+    holds = np.where(start_a == start_b, True, later < end)
+    unknown = unknown_a | unknown_b | open_earlier | (open_later & (~holds | (start_a == start_b)))
+    return pa.array(holds, mask=unknown)
+
+
+def _ordered(first: pa.Array, second: pa.Array) -> tuple[Micros, Micros, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Start, end, whether the end is unknown, and whether both are."""
+    known = [column.is_valid().to_numpy(zero_copy_only=False) for column in (first, second)]
+    a, b = (np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy()) for column in (first, second))
+    both = known[0] & known[1]
+    only = np.where(known[0], a, b)
+    return np.where(both, np.minimum(a, b), only), np.where(both, np.maximum(a, b), only), ~both, ~(known[0] | known[1])
+
+
+DATES_AND_TIMES: dict[str, Function] = {
+    "date_plus_days": _date_plus_days(1),
+    "days_plus_date": _swapped(_date_plus_days(1)),
+    "date_minus_days": _date_plus_days(-1),
+    "date_plus_time": Function(_date_plus_time),
+    "time_plus_date": _swapped(Function(_date_plus_time)),
+    "timestamp_plus": _plus(1),
+    "interval_plus_timestamp": _swapped(_plus(1)),
+    "timestamp_minus": _plus(-1),
+    "timestamptz_plus": _plus_in_zone(1),
+    "interval_plus_timestamptz": _swapped(_plus_in_zone(1)),
+    "timestamptz_minus": _plus_in_zone(-1),
+    "difference": Function(_difference),
+    "date_trunc": Function(per_constant(_date_trunc, [0])),
+    "date_trunc_at": Function(per_constant(_date_trunc_at, [0, 2])),
+    "date_trunc_interval": Function(per_constant(_date_trunc_interval, [0])),
+    "date_bin": Function(_date_bin),
+    "age": Function(_age),
+    "age_at": Function(per_constant(_age_at, [2])),
+    "to_local": Function(per_constant(_to_local, [0])),
+    "to_utc": Function(per_constant(_to_utc, [0])),
+    "to_local_by_offset": _by_offset(1, timestamps),
+    "to_utc_by_offset": _by_offset(-1, instants),
+    "extract_timezone": _offset_field(1, 10**9),
+    "extract_timezone_hour": _offset_field(3600, 10**9),
+    "extract_timezone_minute": _offset_field(60, 60),
+    "text_at": Function(per_constant(_text_at, [1])),
+    "parse_at": Function(per_constant(_parse_at, [1])),
+    "make_date": Function(_make_date),
+    "make_time": Function(_make_time),
+    "make_timestamp": Function(_make_timestamp),
+    "make_timestamptz": Function(per_constant(_make_timestamptz, [6])),
+    "to_timestamp": Function(_to_timestamp),
+    "overlaps": Function(_overlaps, takes_nulls=True),
+}

@@ -1,0 +1,385 @@
+"""EXPLAIN of stream plans, in the manner of RisingWave: the tree, and with VERBOSE what was derived for each operator.
+
+VERBOSE adds per operator: stream key, distribution, append-only, the stage and fragment that runs it, and its state
+tables, each as `id kind: key columns in order → value columns`. DISTSQL prints the plan fragment by fragment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from risingpy.optimizer.explain.expression_text import expression_text
+from risingpy.optimizer.explain.tree import (
+    ExplainFormat,
+    ExplainNode,
+    FieldValue,
+    call_text,
+    column_names,
+    order_text,
+    render,
+)
+from risingpy.optimizer.explain.windows import sort_texts, window_call_text, window_fields
+from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.graph import Fragment, Job
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, JoinSide, TemporalJoin
+from risingpy.plan.logical import JoinKind, Schema
+from risingpy.plan.operators import (
+    ChangeLog,
+    Dml,
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    Materialize,
+    Now,
+    Project,
+    ProjectSet,
+    Share,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+    WatermarkFilter,
+)
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import Distribution, DistributionKind
+from risingpy.plan.traversal import children
+from risingpy.plan.watermark_use import cleaning_watermark
+from risingpy.storage.table_schema import TableSchema
+
+
+def explain_stream(
+    root: StreamPlan,
+    verbose: bool = False,
+    *,
+    job: Job | None = None,
+    explain_format: ExplainFormat = ExplainFormat.TEXT,
+) -> list[str]:
+    """The lines of EXPLAIN CREATE MATERIALIZED VIEW or CREATE TABLE. With `job`, VERBOSE tells stages and fragments."""
+    fragments = {id(fragment.root): fragment for fragment in job.fragments} if job is not None else {}
+    return render(_Explainer(verbose, fragments).tree(root, None), explain_format)
+
+
+def fragment_node(fragment: Fragment, *, verbose: bool) -> ExplainNode:
+    """A fragment's operators; an Exchange or a Share, with the fragment that it reads, has nothing below it."""
+    return _Explainer(verbose, {}, fragment).tree(fragment.root, None)
+
+
+def operator_node(plan: StreamPlan) -> ExplainNode:
+    """One operator's name and parameters, without its inputs."""
+    return ExplainNode(*_described(plan))
+
+
+class _Explainer:
+    """Turns operators into tree nodes. `only`: the one fragment whose operators are shown."""
+
+    def __init__(self, verbose: bool, fragments: dict[int, Fragment], only: Fragment | None = None) -> None:
+        self._verbose = verbose
+        self._fragments = fragments
+        self._only = only
+        self._inputs = iter(only.inputs if only is not None else ())
+        self._shared: set[int] = set()  # what is below is shown once
+
+    def tree(self, plan: StreamPlan, fragment: Fragment | None) -> ExplainNode:
+        fragment = self._fragments.get(id(plan), fragment)
+        name, fields = _described(plan)
+        if self._only is not None and isinstance(plan, Exchange | Share):
+            return ExplainNode(name, {**fields, "from_fragment": str(next(self._inputs).fragment_id)})
+        details = _details(plan, fragment) if self._verbose else ()
+        if isinstance(plan, Share):
+            if plan.number in self._shared:
+                return ExplainNode(name, fields)
+            self._shared.add(plan.number)
+        return ExplainNode(name, fields, details, tuple(self.tree(child, fragment) for child in children(plan)))
+
+
+def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
+    """The operator's name and parameters."""
+    match plan:
+        case TableScan() | Dml() | Source() | Values() | Now():
+            return _described_leaf(plan)
+        case WatermarkFilter():
+            return _described_watermark_filter(plan)
+        case EowcSort():
+            return "StreamEowcSort", {"sort_column": _input_names(plan)[plan.column]}
+        case Filter():
+            return "StreamFilter", {"predicate": expression_text(plan.predicate, _input_names(plan))}
+        case Project():
+            columns = _input_names(plan)
+            return "StreamProject", {"exprs": [expression_text(e, columns) for e in plan.expressions]}
+        case ProjectSet():
+            columns = _input_names(plan)
+            lists = [expression_text(e, columns) for e in plan.lists]
+            return "StreamProjectSet", {"lists": lists, **({"outer": "true"} if plan.outer else {})}
+        case LocalAgg() | HashAgg() | SimpleAgg():
+            return _described_agg(plan)
+        case LocalTopN():
+            return _described_local_top_n(plan)
+        case TopN():
+            return _described_top_n(plan)
+        case Dedup():
+            columns = _input_names(plan)
+            return "StreamDedup [append_only]", {"key": [columns[i] for i in plan.key]}
+        case OverWindow():
+            return _described_over_window(plan)
+        case TemporalJoin():
+            return _described_temporal_join(plan)
+        case DynamicFilter():
+            return _described_dynamic_filter(plan)
+        case HashJoin() | AsOfJoin():
+            return _described_join(plan)
+        case Union():
+            return "StreamUnion", {"all": "true"}
+        case ChangeLog():
+            return "StreamChangeLog", {}
+        case Expand():
+            return "StreamExpand", {"copies": str(plan.copies)}
+        case Share():
+            return "StreamShare", {"id": str(plan.number)}
+        case Exchange():
+            return "StreamExchange", {"dist": distribution_text(plan.properties.distribution, _input_names(plan))}
+        case Materialize():
+            return "StreamMaterialize", _materialize_fields(plan)
+        case _:
+            assert_never(plan)
+
+
+def _described_leaf(plan: TableScan | Dml | Source | Values | Now) -> tuple[str, dict[str, FieldValue]]:
+    columns = column_names(plan.properties.schema)
+    match plan:
+        case TableScan():
+            return "StreamTableScan", {"table": plan.upstream.name, "columns": columns}
+        case Dml():
+            return "StreamDml", {"columns": columns}
+        case Source():
+            return "StreamSource", {"source": str(plan.source_id), "columns": columns}
+        case Values():
+            return "StreamValues", {"rows": [f"[{', '.join(expression_text(e, []) for e in r)}]" for r in plan.rows]}
+        case Now():
+            return "StreamNow", {"output": columns}
+
+
+def _described_over_window(plan: OverWindow) -> tuple[str, dict[str, FieldValue]]:
+    names = _input_names(plan)
+    fields = window_fields(plan.partition_by, plan.order_by, plan.calls, names)
+    if plan.awaits:
+        fields["awaits"] = [window_call_text(plan.calls[i], names) for i in plan.awaits]
+    return "StreamEowcOverWindow" if plan.emit_on_window_close else "StreamOverWindow", fields
+
+
+def _described_watermark_filter(plan: WatermarkFilter) -> tuple[str, dict[str, FieldValue]]:
+    columns = _input_names(plan)
+    expression = expression_text(plan.expression, columns)
+    return "StreamWatermarkFilter", {"watermark": columns[plan.column], "expr": expression}
+
+
+def _described_join(plan: HashJoin | AsOfJoin) -> tuple[str, dict[str, FieldValue]]:
+    left, right = plan.left.properties.schema, plan.right.properties.schema
+    names = column_names((*left, *right))
+    parts = [
+        f"{names[a]} {'IS NOT DISTINCT FROM' if null_safe else '='} {names[len(left) + b]}"
+        for a, b, null_safe in zip(plan.left_side.key, plan.right_side.key, plan.null_safe, strict=True)
+    ]
+    if isinstance(plan, AsOfJoin):
+        kind = JoinKind.ASOF_LEFT if plan.is_outer else JoinKind.ASOF
+        parts.append(f"{names[plan.left_column]} {plan.comparison} {names[len(left) + plan.right_column]}")
+        return "StreamAsOfJoin", {"type": kind.value, "predicate": " AND ".join(parts)}
+    if plan.condition is not None:
+        parts.append(expression_text(plan.condition, names))
+    fields: dict[str, FieldValue] = {"type": plan.kind.value}
+    if parts:
+        fields["predicate"] = " AND ".join(parts)
+    name = "StreamHashJoin" if plan.left_side.key else "StreamNestedLoopJoin"
+    return f"{name} [append_only]" if plan.properties.append_only else name, fields
+
+
+def _described_dynamic_filter(plan: DynamicFilter) -> tuple[str, dict[str, FieldValue]]:
+    (bound,) = plan.right.properties.schema
+    names = column_names((*plan.left.properties.schema, bound))
+    fields: dict[str, FieldValue] = {"predicate": f"{names[plan.column]} {plan.comparison} {names[-1]}"}
+    if plan.only_forward:
+        fields["cleaned"] = "true"
+    name = "StreamDynamicFilter"
+    return f"{name} [append_only]" if plan.properties.append_only else name, fields
+
+
+def _described_temporal_join(plan: TemporalJoin) -> tuple[str, dict[str, FieldValue]]:
+    names = column_names(plan.properties.schema)
+    width = len(plan.input.properties.schema)
+    keys = zip(plan.left_key, plan.upstream.key, strict=False)
+    parts = [f"{names[a]} = {names[width + plan.columns.index(key.index)]}" for a, key in keys]
+    if plan.condition is not None:
+        parts.append(expression_text(plan.condition, names))
+    kind = JoinKind.TEMPORAL_LEFT if plan.is_outer else JoinKind.TEMPORAL
+    fields: dict[str, FieldValue] = {"type": kind.value, "table": plan.upstream.name, "predicate": " AND ".join(parts)}
+    return "StreamTemporalJoin [append_only]" if plan.properties.append_only else "StreamTemporalJoin", fields
+
+
+def _described_agg(plan: LocalAgg | HashAgg | SimpleAgg) -> tuple[str, dict[str, FieldValue]]:
+    if isinstance(plan, LocalAgg) or not plan.from_partials:
+        columns = _input_names(plan)
+        aggs = [call_text(call, columns) for call in plan.calls]
+    else:  # the calls of the first phase name what this one adds up
+        first = 0 if isinstance(plan, SimpleAgg) else len(plan.group_key)
+        aggs = [f"merge({field.name})" for field in plan.properties.schema[first:]]
+    fields: dict[str, FieldValue] = {"aggs": aggs}
+    if not isinstance(plan, SimpleAgg):
+        names = column_names(plan.input.properties.schema)
+        fields = {"group_key": [names[i] for i in plan.group_key], **fields}
+    marks = ["append_only"] if plan.input.properties.append_only else []
+    if isinstance(plan, HashAgg) and plan.emit_on_window_close:
+        marks.append("eowc")
+    return _AGG_NAMES[type(plan)] + (f" [{', '.join(marks)}]" if marks else ""), fields
+
+
+_AGG_NAMES: dict[type[StreamPlan], str] = {
+    LocalAgg: "StreamLocalAgg",
+    HashAgg: "StreamHashAgg",
+    SimpleAgg: "StreamSimpleAgg",
+}
+
+
+def _described_local_top_n(plan: LocalTopN) -> tuple[str, dict[str, FieldValue]]:
+    order = sort_texts(plan.order, _input_names(plan))
+    ties: dict[str, FieldValue] = {"with_ties": "true"} if plan.with_ties else {}
+    return "StreamLocalTopN [append_only]", {"order": order, "limit": str(plan.reach), **ties}
+
+
+def _described_top_n(plan: TopN) -> tuple[str, dict[str, FieldValue]]:
+    columns = _input_names(plan)
+    bounds = {"limit": plan.limit, "offset": plan.offset or None}
+    fields: dict[str, FieldValue] = {"order": sort_texts(plan.order, columns)}
+    fields |= {name: str(value) for name, value in bounds.items() if value is not None}
+    if plan.with_ties:
+        fields["with_ties"] = "true"
+    name = "StreamGroupTopN" if plan.group_key else "StreamTopN"
+    if plan.group_key:
+        fields = {"group_key": [columns[i] for i in plan.group_key], **fields}
+    return f"{name} [append_only]" if plan.input.properties.append_only else name, fields
+
+
+def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
+    schema = plan.properties.schema
+    names = column_names(schema)
+    return {
+        "columns": [f"{n}(hidden)" if f.hidden else n for n, f in zip(names, schema, strict=True)],
+        "stream_key": [names[i] for i in plan.properties.stream_key],
+        "pk_columns": [names[key.index] for key in plan.table.key],
+        "pk_conflict": plan.conflict.value,
+        **({} if plan.version is None else {"version_column": names[plan.version]}),
+        **({} if plan.first_by is None else {"first_by": sort_texts(plan.first_by, names)}),
+    }
+
+
+def _input_names(
+    plan: WatermarkFilter
+    | EowcSort
+    | Filter
+    | Project
+    | ProjectSet
+    | LocalAgg
+    | HashAgg
+    | SimpleAgg
+    | LocalTopN
+    | TopN
+    | Dedup
+    | OverWindow
+    | Exchange,
+) -> list[str]:
+    return column_names(plan.input.properties.schema)
+
+
+def _details(plan: StreamPlan, fragment: Fragment | None) -> tuple[str, ...]:
+    """What VERBOSE adds."""
+    properties = plan.properties
+    names = column_names(properties.schema)
+    parts = [f"distribution: {distribution_text(properties.distribution, names)}"]
+    if not isinstance(plan, LocalAgg) and not (isinstance(plan, Exchange) and isinstance(plan.input, LocalAgg)):
+        parts.insert(0, f"stream key: [{', '.join(names[i] for i in properties.stream_key)}]")
+    if properties.append_only:
+        parts.append("append-only")
+    if properties.watermarks:
+        parts.append(f"watermarks: [{', '.join(names[each.column] for each in properties.watermarks)}]")
+    cleaned = cleaning_watermark(plan)
+    if cleaned is not None:
+        parts.append(f"state cleaned by {column_names(cleaned.schema)[cleaned.watermark.column]}")
+    if fragment is not None and not isinstance(plan, Exchange | Share):
+        parts.append(f"stage {fragment.stage}, fragment {fragment.fragment_id}")
+    return (", ".join(parts), *_table_details(plan))
+
+
+def _table_details(plan: StreamPlan) -> list[str]:
+    match plan:
+        case TableScan():
+            return [f"table {plan.progress.table_id} progress: {table_text(plan.progress)}"]
+        case Values():
+            return [f"table {plan.marker.table_id} marker: {table_text(plan.marker)}"]
+        case HashAgg() | SimpleAgg():
+            first = len(plan.properties.schema) - len(plan.calls)
+            return _agg_details(plan.states, plan.properties.schema[first:]) + _dedup_details(plan)
+        case Dedup():
+            return [f"table {plan.table.table_id} values seen: {table_text(plan.table)}"]
+        case TopN() | OverWindow() | EowcSort():
+            return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
+        case TemporalJoin():
+            return [] if plan.memo is None else [f"table {plan.memo.table_id} memo: {table_text(plan.memo)}"]
+        case DynamicFilter():
+            tables = {"rows": plan.table, "bound": plan.bound}
+            return [f"table {table.table_id} {name}: {table_text(table)}" for name, table in tables.items()]
+        case HashJoin() | AsOfJoin():
+            return [*_side_details("left", plan.left_side), *_side_details("right", plan.right_side)]
+        case Materialize():
+            return [f"table {plan.table.table_id} relation: {table_text(plan.table)}"]
+        case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
+            return []
+        case LocalTopN():
+            return []
+        case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand() | Share():
+            return []
+        case _:
+            assert_never(plan)
+
+
+def _side_details(name: str, side: JoinSide) -> list[str]:
+    lines = [f"table {side.table.table_id} {name} rows: {table_text(side.table)}"]
+    if side.passed is not None:
+        columns = [column.name for column in side.table.columns]
+        lines[0] += f", cleaned by {expression_text(side.passed.expression, columns)}"
+    if side.degree is not None:
+        lines.append(f"table {side.degree.table_id} {name} degrees: {table_text(side.degree)}")
+    return lines
+
+
+def _agg_details(states: Sequence[AggState], calls: Schema) -> list[str]:
+    return [
+        f"table {state.table.table_id} {'materialized input' if state.materialized_input else 'value state'}"
+        f" of {call.name}: {table_text(state.table)}"
+        for state, call in zip(states, calls, strict=True)
+    ]
+
+
+def _dedup_details(plan: HashAgg | SimpleAgg) -> list[str]:
+    names = _input_names(plan)
+    return [
+        f"table {dedup.table.table_id} dedup of [{', '.join(names[i] for i in dedup.args)}]: {table_text(dedup.table)}"
+        for dedup in plan.dedups
+    ]
+
+
+def table_text(table: TableSchema) -> str:
+    """`key: [v1 ASC], value: [sum], distribution: [v1], read prefix: 1`"""
+    names = [column.name for column in table.columns]
+    key = [order_text(names[k.index], descending=k.descending, nulls_first=k.nulls_first) for k in table.key]
+    value = [names[i] for i in table.value_columns]
+    distribution = [names[i] for i in table.distribution]
+    parts = {"key": key, "value": value, "distribution": distribution}
+    return ", ".join([*(f"{k}: [{', '.join(v)}]" for k, v in parts.items()), f"read prefix: {table.read_prefix}"])
+
+
+def distribution_text(distribution: Distribution, columns: Sequence[str]) -> str:
+    """`Single`, `HashShard(a, b)`, `SomeShard`."""
+    if distribution.kind is not DistributionKind.HASH:
+        return str(distribution.kind.value)
+    return f"{distribution.kind.value}({', '.join(columns[i] for i in distribution.columns)})"

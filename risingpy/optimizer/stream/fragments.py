@@ -1,0 +1,94 @@
+"""Cuts a stream plan at its exchanges into fragments, and numbers their stages.
+
+A fragment runs when its inputs are there: its stage is 0, or one more than the highest stage that feeds it through an
+exchange, and never before the fragment that materializes a table which it scans. The `Exchange` nodes stay in the
+fragment's plan as its leaves; what is below one belongs to the fragment that it reads. So do `Share` nodes, but for the
+stage: rows do not move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from risingpy.optimizer.stream.jobs import StreamJobPlan
+from risingpy.plan.graph import ExchangeSource, Fragment, Job, StreamGraph
+from risingpy.plan.joins import TemporalJoin
+from risingpy.plan.operators import (
+    Exchange,
+    Materialize,
+    Share,
+    StreamPlan,
+    TableScan,
+    WatermarkFilter,
+)
+from risingpy.plan.traversal import all_state_tables, nodes_of_fragment
+from risingpy.plan.watermark_use import awaited
+
+
+def cut(job_id: int, planned: StreamJobPlan, graph: StreamGraph, allocate: Callable[[], int]) -> Job:
+    """The job that runs `planned` beside `graph`'s jobs, upstream fragments first. `allocate` gives fragment ids."""
+    cutter = _Cutter(job_id, _materializing_stages(graph), allocate)
+    cutter.cut(planned.root)
+    every = [node for fragment in cutter.fragments for node in nodes_of_fragment(fragment.root)]
+    return Job(
+        job_id=job_id,
+        name=planned.table.name,
+        fragments=tuple(cutter.fragments),
+        table=planned.table,
+        state_tables=tuple(table for table in all_state_tables(planned.root) if table != planned.table),
+        watermarks=tuple(node.watermark_id for node in every if isinstance(node, WatermarkFilter)),
+        awaits=tuple(sorted({each for node in every for each in awaited(node)})),
+    )
+
+
+def _materializing_stages(graph: StreamGraph) -> dict[int, int]:
+    """For each stored relation, the stage of the fragment that writes it."""
+    return {
+        fragment.root.table.table_id: fragment.stage
+        for job in graph.jobs
+        for fragment in job.fragments
+        if isinstance(fragment.root, Materialize)
+    }
+
+
+@dataclass(slots=True)
+class _Cutter:
+    job_id: int
+    table_stages: dict[int, int]
+    allocate: Callable[[], int]
+    fragments: list[Fragment] = field(default_factory=list)
+    shared: dict[int, Fragment] = field(default_factory=dict)  # by the Share's number
+
+    def cut(self, root: StreamPlan) -> Fragment:
+        """Cuts what feeds `root` first, then makes its own fragment."""
+        nodes = list(nodes_of_fragment(root))
+        exchanges = [node for node in nodes if isinstance(node, Exchange | Share)]
+        feeding = [self._feeding(each) for each in exchanges]
+        read = [node for node in nodes if isinstance(node, TableScan | TemporalJoin)]
+        upstream = tuple(dict.fromkeys(node.upstream.table_id for node in read))
+        stages = [self.table_stages[table] for table in upstream]
+        for fragment, each in zip(feeding, exchanges, strict=True):
+            stages.append(fragment.stage + (0 if isinstance(each, Share) else 1))
+        fragment = Fragment(
+            fragment_id=self.allocate(),
+            job_id=self.job_id,
+            root=root,
+            inputs=tuple(
+                ExchangeSource(source.fragment_id, each.properties.distribution, moves=isinstance(each, Exchange))
+                for source, each in zip(feeding, exchanges, strict=True)
+            ),
+            upstream_tables=upstream,
+            stage=max(stages, default=0),
+        )
+        self.fragments.append(fragment)
+        return fragment
+
+    def _feeding(self, leaf: Exchange | Share) -> Fragment:
+        """The fragment that an Exchange or a Share reads; of a shared part there is one."""
+        share = leaf.input if isinstance(leaf, Exchange) else leaf
+        if not isinstance(share, Share):
+            return self.cut(leaf.input)
+        if share.number not in self.shared:
+            self.shared[share.number] = self.cut(share.input)
+        return self.shared[share.number]

@@ -1,0 +1,174 @@
+"""The jobs of relations: a query's answer, or a table's log, and its materialization.
+
+`planner.py` plans the operators of the query; here are the columns that are stored, and their order and key.
+
+The first id that is asked of `allocate` is the relation's own table id.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from risingpy.errors import Check, DuplicateColumn, unchecked
+from risingpy.optimizer.common_subplans import common_subplans
+from risingpy.optimizer.estimated_rows import RowEstimates, TableRows, no_table_rows
+from risingpy.optimizer.ordered_query import OrderedQuery, split_order
+from risingpy.optimizer.rules import optimize_for_stream
+from risingpy.optimizer.stream.aggregation import exchange
+from risingpy.optimizer.stream.distribution import brings_together, hash_by
+from risingpy.optimizer.stream.first_rows import first_rows_of
+from risingpy.optimizer.stream.planner import StreamPlanner
+from risingpy.optimizer.stream.projection import select_columns
+from risingpy.optimizer.stream.properties import derived, underived
+from risingpy.optimizer.stream.scan import watermark_filter
+from risingpy.optimizer.stream.window_close import closed_rows
+from risingpy.plan import logical
+from risingpy.plan.catalog import Catalog, ColumnDesc, Watermark
+from risingpy.plan.logical import Field, Schema, SortKey
+from risingpy.plan.operators import ConflictBehavior, Dml, Materialize, StreamPlan
+from risingpy.plan.properties import ColumnIndex, Properties, WatermarkColumn
+from risingpy.plan.state_tables import relation_table
+from risingpy.storage.table_schema import KeyColumn, TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class StreamJobPlan:
+    """What CREATE TABLE or CREATE MATERIALIZED VIEW runs and stores.
+
+    `columns` are the relation's, hidden ones included, in storage order; `stream_key` are positions in them.
+    `notices` are for the client.
+    """
+
+    root: Materialize
+    table: TableSchema
+    columns: tuple[ColumnDesc, ...]
+    stream_key: tuple[ColumnIndex, ...]
+    append_only: bool
+    notices: tuple[str, ...] = ()
+
+    @property
+    def watermarks(self) -> tuple[WatermarkColumn, ...]:
+        """Those of the relation's columns."""
+        return self.root.properties.watermarks
+
+
+def plan_table(
+    *,
+    table_id: int,
+    name: str,
+    columns: Sequence[ColumnDesc],
+    primary_key: Sequence[ColumnIndex],
+    append_only: bool,
+    on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE,
+    version_column: int | None = None,
+    watermark: Watermark | None = None,
+) -> StreamJobPlan:
+    """The job of a table: its log, materialized. Without a primary key, the last column is the generated row id.
+
+    By default the later write of a key wins, also in an append-only table with a primary key, whose changes are
+    therefore not append-only: only what has a generated key, or ignores conflicts, is never taken back.
+    `version_column` is a column's id. The id of the table's watermark is the table's own.
+    """
+    key = tuple(primary_key) or (len(columns) - 1,)
+    schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
+    logged: StreamPlan = Dml(table_id, Properties(schema, key, hash_by(key), append_only))
+    if watermark is not None:
+        logged = watermark_filter(logged, watermark, [column.column_id for column in columns], table_id)
+    table = relation_table(table_id, name, columns, tuple(KeyColumn(i) for i in key), key)
+    conflict = ConflictBehavior.NO_CHECK if append_only and not primary_key else on_conflict
+    version = next((i for i, column in enumerate(columns) if column.column_id == version_column), None)
+    root = derived(Materialize(logged, table, conflict, underived(schema), version))
+    return StreamJobPlan(root, table, tuple(columns), key, root.properties.append_only)
+
+
+def plan_materialized_view(
+    query: logical.LogicalPlan,
+    catalog: Catalog,
+    *,
+    allocate: Callable[[], int],
+    name: str,
+    output_names: Sequence[str],
+    emit_on_window_close: bool = False,
+    table_rows: TableRows = no_table_rows,
+    check: Check = unchecked,
+) -> StreamJobPlan:
+    """The job of a materialized view of `query`.
+
+    `output_names` are the names of the columns that are not hidden. With `emit_on_window_close` the view has only what
+    is final by the watermarks below. `table_rows` tells large relations from small ones, `check` is asked all along.
+    Raises FeatureNotSupported, naming the construct, where the query cannot be streamed, and DuplicateColumn where two
+    names are equal.
+    """
+    _check_names(output_names)
+    table_id = allocate()
+    ordered = split_order(query)
+    query = optimize_for_stream(ordered.query, check)
+    # What closes windows is planned by the operators below it: no parts have readers of their own there.
+    common = {} if emit_on_window_close else common_subplans(query)
+    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common, RowEstimates(table_rows), check)
+    streamed = planner.stream(query)
+    if emit_on_window_close:
+        streamed = closed_rows(streamed, name, allocate)
+    input, sort_keys = _stored_columns(streamed, ordered, len(output_names))
+    stream_key = input.properties.stream_key
+    sort_columns = {key.index for key in sort_keys}
+    first = None if emit_on_window_close else first_rows_of(input)
+    if first is not None and sort_columns <= {*first.key}:
+        input, stream_key = first.input, first.key
+    else:
+        first = None
+    columns = _column_descs(input.properties.schema, output_names)
+    if not brings_together(input.properties.distribution, stream_key):
+        input = exchange(input, stream_key)
+    key = tuple(KeyColumn(k.index, k.descending, k.nulls_first) for k in sort_keys)
+    key += tuple(KeyColumn(i) for i in stream_key if i not in sort_columns)
+    table = relation_table(table_id, name, columns, key, input.properties.distribution.columns)
+    schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
+    first_by = None if first is None else first.order
+    root = derived(Materialize(input, table, ConflictBehavior.NO_CHECK, underived(schema), first_by=first_by))
+    notices = (*_notices(ordered), *planner.notices)
+    return StreamJobPlan(root, table, columns, stream_key, root.properties.append_only, notices)
+
+
+def _notices(ordered: OrderedQuery) -> tuple[str, ...]:
+    if not ordered.keys or ordered.decides_rows:
+        return ()
+    return ("ORDER BY in a materialized view only clusters its storage; order the rows where you query it",)
+
+
+def _stored_columns(
+    streamed: StreamPlan, ordered: OrderedQuery, visible: int
+) -> tuple[StreamPlan, tuple[SortKey, ...]]:
+    """Keeps the `visible` columns that the view shows, then what its storage key needs besides.
+
+    A query that names its hidden columns (`SELECT _row_id`) shows them.
+    """
+    schema = ordered.query.schema
+    keys = [key for i, key in enumerate(ordered.keys) if key.index not in {k.index for k in ordered.keys[:i]}]
+    kept = [i for i in range(ordered.width) if visible == ordered.width or not schema[i].hidden]
+    kept += [i for i in (*(key.index for key in keys), *streamed.properties.stream_key) if i not in kept]
+    kept = list(dict.fromkeys(kept))
+    return select_columns(streamed, kept), tuple(replace(key, index=kept.index(key.index)) for key in keys)
+
+
+def _column_descs(schema: Schema, output_names: Sequence[str]) -> tuple[ColumnDesc, ...]:
+    """Names the columns: the given names, then the hidden columns' own, numbered where they are taken."""
+    names = list(output_names)
+    for added in schema[len(names) :]:
+        name, number = added.name, 0
+        while name in names:
+            number += 1
+            name = f"{added.name}_{number}"
+        names.append(name)
+    return tuple(
+        ColumnDesc(i + 1, name, each.type, hidden=i >= len(output_names))
+        for i, (name, each) in enumerate(zip(names, schema, strict=True))
+    )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise DuplicateColumn(f'column "{name}" specified more than once')

@@ -1,0 +1,201 @@
+"""Plans the operators that keep a query's answer, an arm per logical node; the larger ones have files of their own.
+
+Every operator's output begins with the logical node's columns, in their order; after them come the hidden columns that
+the stream key needs. Properties (`properties.py`) are derived as the plan grows, and an Exchange goes in only
+where an operator needs rows together that are not. What does not stream is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from risingpy.errors import Check, InternalError, unchecked
+from risingpy.optimizer.estimated_rows import RowEstimates
+from risingpy.optimizer.rules import optimize_for_stream
+from risingpy.optimizer.stream.aggregation import plan_aggregate
+from risingpy.optimizer.stream.dedup import plan_distinct
+from risingpy.optimizer.stream.dynamic_filter import is_time, plan_dynamic_filter, plan_time
+from risingpy.optimizer.stream.expressions import check_expressions, unsupported
+from risingpy.optimizer.stream.join import plan_join
+from risingpy.optimizer.stream.over_window import plan_over_window
+from risingpy.optimizer.stream.projection import projected, select_columns
+from risingpy.optimizer.stream.properties import derived, underived
+from risingpy.optimizer.stream.scan import plan_scan
+from risingpy.optimizer.stream.temporal_join import plan_temporal_join
+from risingpy.optimizer.stream.top_n import TopRows, plan_top_n, row_count
+from risingpy.optimizer.stream.union import plan_union
+from risingpy.plan import logical, operators
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.expressions import InputRef, Literal
+from risingpy.plan.logical import Field
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.state_tables import marker_table
+from risingpy.types import BIGINT
+
+
+def plan_query(
+    query: logical.LogicalPlan,
+    catalog: Catalog,
+    allocate: Callable[[], int],
+    name: str,
+    *,
+    emit_on_window_close: bool = False,
+) -> StreamPlan:
+    """The operators that keep a query's answer, for the job called `name`; nothing stores it."""
+    return StreamPlanner(catalog, allocate, name, emit_on_window_close).stream(optimize_for_stream(query))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlanner:
+    """Plans the operators of one job, bottom-up; `notices` are what the client should know of the plan.
+
+    `common`: the parts of the query that have several readers, as `common_subplans` gives them; each is planned once.
+    `estimates` tells large inputs from small ones; `check` is asked before each operator is planned.
+    """
+
+    catalog: Catalog
+    allocate: Callable[[], int]
+    job: str
+    emit_on_window_close: bool = False
+    common: Mapping[int, int] = field(default_factory=dict)
+    estimates: RowEstimates = field(default_factory=RowEstimates)
+    check: Check = unchecked
+    shared: dict[int, operators.Share] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+
+    def stream(self, query: logical.LogicalPlan) -> StreamPlan:
+        """The operators that keep `query`'s answer."""
+        self.check()
+        number = self.common.get(id(query))
+        if number is None:
+            return self._planned(query)
+        if number not in self.shared:
+            input = self._planned(query)
+            self.shared[number] = derived(operators.Share(input, number, underived(input.properties.schema)))
+        return self.shared[number]
+
+    def _planned(self, query: logical.LogicalPlan) -> StreamPlan:
+        match query:
+            case logical.Scan():
+                return plan_scan(query, self.catalog.relations[query.relation_id], self.job, self.allocate)
+            case logical.Values():
+                return self._values(query)
+            case logical.Filter():
+                check_expressions([query.predicate])
+                input = self.stream(query.input)
+                return derived(operators.Filter(input, query.predicate, underived(input.properties.schema)))
+            case logical.Project():
+                return self._project(query)
+            case logical.ProjectSet():
+                return self._project_set(query)
+            case logical.Aggregate():
+                return self._aggregate(query)
+            case logical.Union():
+                return plan_union([self.stream(each) for each in query.inputs], query.schema)
+            case logical.ChangeLog():
+                return self._change_log(query)
+            case logical.Expand():
+                return self._expand(query)
+            case logical.Sort():  # below the top the order of rows means nothing
+                return self.stream(query.input)
+            case logical.Join():
+                return self._join(query)
+            case logical.Recursion() | logical.RecursiveScan():
+                hint = "Query it with SELECT, or write as many joins as there are levels at most."
+                raise unsupported("WITH RECURSIVE in a materialized view", hint)
+            case logical.Apply():
+                raise InternalError("a subquery was not unnested")
+            case logical.Limit():
+                return self._limit(query)
+            case logical.OverWindow():
+                eowc = self.emit_on_window_close
+                input = self.stream(query.input)
+                return plan_over_window(query, input, self.job, self.allocate, emit_on_window_close=eowc)
+            case logical.TopN():
+                group, ties = query.group_key, query.with_ties
+                rows = TopRows(query.keys, query.limit, query.offset, with_ties=ties, group_key=group)
+                return plan_top_n(self.stream(query.input), rows, self.job, self.allocate)
+            case _:
+                assert_never(query)
+
+    def _join(self, join: logical.Join) -> StreamPlan:
+        if join.condition is not None:
+            check_expressions([join.condition])
+        if join.kind in (logical.JoinKind.TEMPORAL, logical.JoinKind.TEMPORAL_LEFT):
+            return plan_temporal_join(join, self.stream(join.left), self.catalog, self.job, self.allocate)
+        left = self.stream(join.left)
+        right = plan_time(join.right) if join.kind is logical.JoinKind.LEFT_SEMI and is_time(join.right) else None
+        if right is None:
+            right = self.stream(join.right)
+        filtered = plan_dynamic_filter(join, left, right, self.job, self.allocate)
+        if filtered is not None:
+            return filtered
+        planned = plan_join(join, left, right, self.job, self.allocate, self.estimates)
+        self.notices.extend(planned.notices)
+        return planned.plan
+
+    def _values(self, values: logical.Values) -> operators.Values:
+        check_expressions([expression for row in values.rows for expression in row])
+        rows = tuple((*row, Literal(number, BIGINT)) for number, row in enumerate(values.rows))
+        schema = (*values.schema, Field("_row_id", BIGINT, hidden=True))
+        return derived(operators.Values(rows, underived(schema), marker_table(self.allocate(), self.job)))
+
+    def _aggregate(self, query: logical.Aggregate) -> StreamPlan:
+        input = self.stream(query.input)
+        if query.group_key and not query.calls and input.properties.append_only:
+            return plan_distinct(input, query.group_key, self.job, self.allocate)
+        eowc = self.emit_on_window_close and bool(query.calls)  # a value that is there, once seen, is final
+        return plan_aggregate(query, input, self.job, self.allocate, emit_on_window_close=eowc)
+
+    def _limit(self, limit: logical.Limit) -> StreamPlan:
+        """The first rows in the order of the Sort below, also of one whose columns are projected; else in any order."""
+        match limit.input:
+            case logical.Sort(input, keys):
+                pass
+            case logical.Project(logical.Sort() as sort) as project:
+                return self.stream(replace(project, input=replace(limit, input=sort)))
+            case _:
+                input, keys = limit.input, ()
+        rows = TopRows(
+            keys,
+            row_count(limit.limit, "LIMIT"),
+            row_count(limit.offset, "OFFSET") or 0,
+            with_ties=limit.with_ties,
+        )
+        return plan_top_n(self.stream(input), rows, self.job, self.allocate)
+
+    def _change_log(self, log: logical.ChangeLog) -> StreamPlan:
+        input = self.stream(log.input)
+        schema, width = input.properties.schema, len(log.input.schema)
+        logged = derived(operators.ChangeLog(input, underived((*schema, *log.schema[width:]))))
+        return select_columns(logged, [*range(width), *range(len(schema), len(schema) + 2), *range(width, len(schema))])
+
+    def _expand(self, expand: logical.Expand) -> StreamPlan:
+        input = self.stream(expand.input)
+        width = len(expand.input.schema)
+        number = expand.schema[-1]
+        copies = derived(operators.Expand(input, expand.copies, underived((*input.properties.schema, number))))
+        hidden = range(width, len(input.properties.schema))
+        return select_columns(copies, [*range(width), len(input.properties.schema), *hidden])
+
+    def _project(self, project: logical.Project) -> StreamPlan:
+        check_expressions(project.expressions)
+        input = self.stream(project.input)
+        selected = {e.index for e in project.expressions if isinstance(e, InputRef)}
+        missing = [ref for ref in _key_references(input) if ref.index not in selected]
+        return projected(input, [*project.expressions, *missing])
+
+    def _project_set(self, query: logical.ProjectSet) -> StreamPlan:
+        check_expressions(query.lists)
+        input = self.stream(query.input)
+        schema, width = input.properties.schema, len(query.input.schema)
+        added = query.schema[width:]
+        expanded = derived(operators.ProjectSet(input, query.lists, query.outer, underived((*schema, *added))))
+        own = [*range(width), *range(len(schema), len(schema) + len(added))]
+        return select_columns(expanded, [*own, *(i for i in expanded.properties.stream_key if i not in own)])
+
+
+def _key_references(input: StreamPlan) -> list[InputRef]:
+    return [InputRef(i, input.properties.schema[i].type) for i in input.properties.stream_key]

@@ -1,0 +1,114 @@
+"""Gives a stream operator its derived properties: schema, stream key, distribution, append-only, watermarks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar, assert_never
+
+from risingpy.optimizer.stream.distribution import SOME_SHARD, distribution
+from risingpy.optimizer.stream.stream_key import stream_key
+from risingpy.optimizer.stream.watermarks import watermark_columns
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.logical import JoinKind, Schema
+from risingpy.plan.operators import (
+    ChangeLog,
+    ConflictBehavior,
+    Dml,
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    Materialize,
+    Now,
+    Project,
+    ProjectSet,
+    Share,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+    WatermarkFilter,
+)
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import Properties
+
+Operator = TypeVar(
+    "Operator",
+    Dedup,
+    DynamicFilter,
+    Now,
+    AsOfJoin,
+    ChangeLog,
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    HashAgg,
+    HashJoin,
+    LocalAgg,
+    LocalTopN,
+    Materialize,
+    OverWindow,
+    Project,
+    ProjectSet,
+    Share,
+    SimpleAgg,
+    TopN,
+    Union,
+    Values,
+    TemporalJoin,
+    WatermarkFilter,
+)
+
+
+def underived(schema: Schema) -> Properties:
+    """The properties of an operator that goes through `derived` next: only its schema is known."""
+    return Properties(schema, stream_key=(), distribution=SOME_SHARD, append_only=False)
+
+
+def derived(plan: Operator) -> Operator:
+    """The same operator with its properties derived from its inputs'; its schema is kept."""
+    schema, watermarks = plan.properties.schema, watermark_columns(plan)
+    properties = Properties(schema, stream_key(plan), distribution(plan), append_only(plan), watermarks)
+    return replace(plan, properties=properties)
+
+
+def append_only(plan: StreamPlan) -> bool:
+    """True if the output never takes back a row."""
+    match plan:
+        case TableScan() | Dml() | Source():  # the relation's
+            return plan.properties.append_only
+        case Values():
+            return True
+        case Now():  # the last epoch's time goes
+            return False
+        case DynamicFilter():  # a bound that only rises lets rows in by < and <=, and never takes one out
+            return plan.only_forward and plan.comparison in ("<", "<=") and plan.left.properties.append_only
+        case LocalTopN() | Filter() | WatermarkFilter() | Project() | ProjectSet() | Expand() | Exchange() | Share():
+            return plan.input.properties.append_only
+        case HashAgg(emit_on_window_close=True):  # a result comes when it is final
+            return True
+        case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
+            return False
+        case EowcSort() | Dedup() | ChangeLog():
+            return True
+        case OverWindow():  # a row that comes changes its neighbours' results
+            return plan.emit_on_window_close
+        case TopN():  # a row that comes pushes another one out
+            return False
+        case TemporalJoin():  # what has come stays, whatever becomes of the table
+            return plan.input.properties.append_only
+        case AsOfJoin():  # a nearer row may come
+            return False
+        case HashJoin():  # a row of an outer join goes when it finds its match
+            inner = plan.kind in (JoinKind.INNER, JoinKind.CROSS)
+            return inner and plan.left.properties.append_only and plan.right.properties.append_only
+        case Union():
+            return all(each.properties.append_only for each in plan.inputs)
+        case Materialize():
+            keeps = plan.conflict in (ConflictBehavior.NO_CHECK, ConflictBehavior.IGNORE) and plan.first_by is None
+            return plan.input.properties.append_only and keeps
+        case _:
+            assert_never(plan)

@@ -1,0 +1,83 @@
+"""Plans what brings the rows of tables, views, indexes and sources into a job, and the watermarks over them.
+
+    Scan(t: a, key k)  =>  TableScan(t: a, hidden k)
+
+A scan reads more than its own columns: the storage key, in whose order it backfills, and the stream key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from risingpy.errors import InternalError
+from risingpy.optimizer.stream.distribution import SOME_SHARD, hash_by
+from risingpy.optimizer.stream.properties import derived, underived
+from risingpy.plan.catalog import Relation, RelationKind, Watermark
+from risingpy.plan.expression_trees import remapped
+from risingpy.plan.logical import Field, Scan, Schema
+from risingpy.plan.operators import Source, StreamPlan, TableScan, WatermarkFilter
+from risingpy.plan.properties import ColumnIndex, Properties
+from risingpy.plan.state_tables import progress_table
+from risingpy.storage.table_schema import TableSchema
+
+
+def plan_scan(scan: Scan, relation: Relation, job: str, allocate: Callable[[], int]) -> StreamPlan:
+    """The changes of the scan's columns, of what its stream key needs, and of what a source's watermark reads."""
+    match relation.kind:
+        case RelationKind.TABLE | RelationKind.MATERIALIZED_VIEW | RelationKind.INDEX:
+            assert relation.table is not None
+            return _table_scan(scan, relation, relation.table, progress_table(allocate(), job))
+        case RelationKind.SOURCE:
+            return _source(scan, relation, allocate)
+        case RelationKind.VIEW | RelationKind.INTERNAL_TABLE:
+            raise InternalError(f"{relation.qualified_name} cannot be an input of a view")
+
+
+def _source(scan: Scan, relation: Relation, allocate: Callable[[], int]) -> StreamPlan:
+    row_id = len(relation.columns) - 1
+    ids = [column.column_id for column in relation.columns]
+    needed = () if relation.watermark is None else sorted(ids.index(i) for i in relation.watermark.columns_read)
+    columns = tuple(dict.fromkeys((*scan.columns, *needed, row_id)))
+    schema = _scan_schema(scan, relation, columns)
+    properties = Properties(schema, (columns.index(row_id),), SOME_SHARD, append_only=True)
+    source = Source(scan.relation_id, columns, properties)
+    if relation.watermark is None:
+        return source
+    return watermark_filter(source, relation.watermark, [ids[i] for i in columns], allocate())
+
+
+def _table_scan(scan: Scan, relation: Relation, table: TableSchema, progress: TableSchema) -> TableScan:
+    storage_key = [column.index for column in table.key]
+    if scan.counts_only and storage_key:
+        # Any column counts; one of the key is read anyway, and can never be dropped from under the view.
+        key = relation.columns[storage_key[0]]
+        scan = replace(scan, columns=(storage_key[0],), schema=(Field(key.name, key.type, key.hidden),))
+    # A row of an index moves to another shard with its first key, and is another row there.
+    stream_key = tuple(dict.fromkeys((*relation.stream_key, *table.distribution)))
+    columns = tuple(dict.fromkeys((*scan.columns, *storage_key, *stream_key)))
+    watermarks = (replace(w, column=columns.index(w.column)) for w in relation.watermarks if w.column in columns)
+    properties = Properties(
+        _scan_schema(scan, relation, columns),
+        tuple(columns.index(i) for i in stream_key),
+        hash_by(tuple(columns.index(i) for i in table.distribution)),
+        append_only=relation.never_retracts if relation.kind is RelationKind.TABLE else relation.append_only,
+        watermarks=tuple(sorted(watermarks, key=lambda each: each.column)),
+    )
+    return TableScan(table, columns, properties, progress)
+
+
+def watermark_filter(
+    input: StreamPlan, watermark: Watermark, column_ids: Sequence[int], watermark_id: int
+) -> WatermarkFilter:
+    """Drops the input's late rows; `column_ids` are those of its columns."""
+    places = {column_id: i for i, column_id in enumerate(column_ids)}
+    expression = remapped(watermark.expression, places)
+    schema = input.properties.schema
+    return derived(WatermarkFilter(input, places[watermark.column_id], expression, watermark_id, underived(schema)))
+
+
+def _scan_schema(scan: Scan, relation: Relation, columns: Sequence[ColumnIndex]) -> Schema:
+    """The scan's own columns, then the hidden ones that were added."""
+    added = columns[len(scan.columns) :]
+    return (*scan.schema, *(Field(relation.columns[i].name, relation.columns[i].type, hidden=True) for i in added))

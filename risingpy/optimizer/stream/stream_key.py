@@ -1,0 +1,147 @@
+"""The stream key of every operator's output: the columns by which its changes are told apart.
+
+For one value of the stream key the changes alternate: an insert, then a delete of just that row, and so on. A view
+is stored by its stream key, so every operator must have one; `jobs.py` adds the hidden columns that a key
+needs and the query does not select. (The article in `seeds/` on the computational model; reference/risingwave.md, 2.1.)
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.key_types import has_other_forms
+from risingpy.plan.logical import JoinKind
+from risingpy.plan.operators import (
+    ChangeLog,
+    Dml,
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    Materialize,
+    Now,
+    Project,
+    ProjectSet,
+    Share,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+    WatermarkFilter,
+)
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import ColumnIndex
+
+
+def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
+    """Output positions of the stream key; `plan`'s inputs have their properties, `plan` itself need not."""
+    match plan:
+        case TableScan() | Dml() | Source():  # the relation's own, which the catalog knows
+            return plan.properties.stream_key
+        case Values():  # the row's number, which the planner adds as the last column
+            return (len(plan.properties.schema) - 1,)
+        case Now():  # one row
+            return ()
+        case DynamicFilter():  # the same rows
+            return plan.left.properties.stream_key
+        case Materialize(first_by=tuple()):  # one row of each key
+            return tuple(column.index for column in plan.table.key)
+        case Filter() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Materialize():  # the same rows
+            return plan.input.properties.stream_key
+        case LocalTopN():  # some of them
+            return plan.input.properties.stream_key
+        case ChangeLog():  # the input's, what happened to it, and when
+            width = len(plan.properties.schema)
+            return (*plan.input.properties.stream_key, width - 2, width - 1)
+        case Expand():  # the input's, and which copy it is
+            return (*plan.input.properties.stream_key, len(plan.properties.schema) - 1)
+        case Project():  # the input's, which must have been selected
+            return _positions(plan.expressions, plan.input.properties.stream_key)
+        case ProjectSet():  # the input's, and the element's number
+            return (*plan.input.properties.stream_key, len(plan.input.properties.schema))
+        case HashAgg():  # one row per group
+            return _group_key(plan)
+        case SimpleAgg():  # one row
+            return ()
+        case LocalAgg():  # differences, not changes: they have no key
+            return ()
+        case TopN(group_key=group, limit=1, with_ties=False):  # one row per group
+            return group
+        case TopN():  # the input's; the group key tells where a row is
+            return tuple(dict.fromkeys((*plan.group_key, *plan.input.properties.stream_key)))
+        case TemporalJoin():  # several rows of the table per left row differ in the rest of its key
+            return _temporal_key(plan)
+        case AsOfJoin():  # at most one row per left row; the join key spreads them
+            return tuple(dict.fromkeys((*plan.left.properties.stream_key, *plan.left_side.key)))
+        case HashJoin():  # both inputs', less what the join key makes equal, and the join key
+            return _join_key(plan)
+        case Dedup():  # one row per value
+            return plan.key
+        case OverWindow():  # the same rows; the partition tells where a row is
+            return tuple(dict.fromkeys((*plan.partition_by, *plan.input.properties.stream_key)))
+        case Union():  # whatever tells rows apart within an input, and which input it is
+            keys = {index for each in plan.inputs for index in each.properties.stream_key}
+            return (*sorted(keys), len(plan.properties.schema) - 1)
+        case _:
+            assert_never(plan)
+
+
+def _group_key(plan: HashAgg) -> tuple[ColumnIndex, ...]:
+    """The group key, or the part of it that is the input's stream key: that decides all other columns.
+
+    Not on window close: a row that comes again, in another window, does not take back what is final.
+    """
+    schema, key = plan.input.properties.schema, plan.input.properties.stream_key
+    is_within = all(i in plan.group_key and not has_other_forms(schema[i].type) for i in key)
+    if not key or not is_within or plan.from_partials or plan.emit_on_window_close:
+        return tuple(range(len(plan.group_key)))
+    return tuple(sorted({plan.group_key.index(i) for i in key}))
+
+
+def _positions(expressions: tuple[Expr, ...], key: tuple[ColumnIndex, ...]) -> tuple[ColumnIndex, ...]:
+    """Where a projection puts the input's columns `key`; of a column that it has twice, the first place."""
+    places: dict[ColumnIndex, ColumnIndex] = {}
+    for position, expression in enumerate(expressions):
+        if isinstance(expression, InputRef):
+            places.setdefault(expression.index, position)
+    dropped = [index for index in key if index not in places]
+    if dropped:
+        raise ValueError(f"the projection drops column {dropped[0]} of the stream key")
+    return tuple(places[index] for index in key)
+
+
+def _join_key(plan: HashJoin) -> tuple[ColumnIndex, ...]:
+    """The kept side's key and join key, and what the other side's key has besides; of a full join, both keys.
+
+    The join key is among them since the rows are spread by it. Where the null-supplying side has no row, its part of
+    the key is NULL, once per row of the other side.
+    """
+    width = len(plan.left.properties.schema)
+    left, right = plan.left.properties.stream_key, tuple(width + i for i in plan.right.properties.stream_key)
+    left_join, right_join = plan.left_side.key, tuple(width + i for i in plan.right_side.key)
+    match plan.kind:
+        case JoinKind.LEFT_SEMI | JoinKind.LEFT_ANTI:
+            key = (*left, *left_join)
+        case JoinKind.FULL:
+            key = (*left, *right, len(plan.properties.schema) - 1)
+        case JoinKind.RIGHT:
+            key = (*right, *_not_equal_to(left, left_join, plan), *right_join)
+        case _:
+            key = (*left, *_not_equal_to(right, right_join, plan), *left_join)
+    return tuple(dict.fromkeys(key))
+
+
+def _not_equal_to(key: tuple[ColumnIndex, ...], join_key: tuple[ColumnIndex, ...], plan: HashJoin) -> list[ColumnIndex]:
+    """The columns of `key` that are no join keys, or may be written differently though they are equal."""
+    schema = (*plan.left.properties.schema, *plan.right.properties.schema)
+    return [i for i in key if i not in join_key or has_other_forms(schema[i].type)]
+
+
+def _temporal_key(plan: TemporalJoin) -> tuple[ColumnIndex, ...]:
+    width = len(plan.input.properties.schema)
+    rest = [width + plan.columns.index(key.index) for key in plan.upstream.key[len(plan.left_key) :]]
+    return tuple(dict.fromkeys((*plan.input.properties.stream_key, *rest, *plan.left_key)))

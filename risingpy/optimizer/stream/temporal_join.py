@@ -1,0 +1,160 @@
+"""Plans temporal joins: `FROM l JOIN t FOR SYSTEM_TIME AS OF PROCTIME() ON l.k = t.id`.
+
+    TemporalInner(l.k = t.id AND p; l, Scan t)  =>  TemporalJoin(l.k = id; p; Exchange(k; l))
+
+The right side is a table or materialized view, read by the leading columns of its key; they must tell where in the
+store its rows are. Filters on it become part of the condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from risingpy.errors import FeatureNotSupported
+from risingpy.optimizer.join_condition import EquiKey, split_condition
+from risingpy.optimizer.stream.aggregation import exchange
+from risingpy.optimizer.stream.distribution import hash_by
+from risingpy.optimizer.stream.projection import select_columns, with_columns
+from risingpy.optimizer.stream.properties import derived, underived
+from risingpy.plan import logical
+from risingpy.plan.catalog import Catalog
+from risingpy.plan.expression_trees import conjunction, remapped, shifted
+from risingpy.plan.expressions import Call, Expr, InputRef
+from risingpy.plan.joins import TemporalJoin, memo_columns
+from risingpy.plan.logical import Field, JoinKind
+from risingpy.plan.operators import StreamPlan
+from risingpy.plan.state_tables import memo_table
+from risingpy.storage.table_schema import TableSchema
+from risingpy.types import BOOLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """The right side: a scan, those of its columns that the join sees, and filters over all of its columns."""
+
+    scan: logical.Scan
+    outputs: tuple[int, ...]
+    filters: tuple[Expr, ...] = ()
+
+
+def plan_temporal_join(
+    join: logical.Join, left: StreamPlan, catalog: Catalog, job: str, allocate: Callable[[], int]
+) -> StreamPlan:
+    """The stream plan of `join` over its left input's plan: the logical join's columns first, then hidden ones."""
+    lookup, table = _looked_up(join.right, catalog)
+    scan = lookup.scan
+    width = len(join.left.schema)
+    condition = split_condition(join.condition, width)
+    by_column = {
+        scan.columns[lookup.outputs[key.right.index]]: key
+        for key in map(_of_numbers, condition.keys)
+        if isinstance(key.right, InputRef) and not key.null_safe
+    }
+    prefix = _prefix(table, by_column)
+    if prefix is None:
+        names = ", ".join(table.columns[key.index].name for key in table.key)
+        raise FeatureNotSupported(
+            f"a temporal join with {scan.name} needs an equality on the columns of its key ({names})",
+            hint=f"For example, ON … = {scan.name}.{table.columns[table.key[0].index].name}, of the same type.",
+        )
+    left, left_key = with_columns(left, [by_column[column].left for column in prefix])
+    spread = tuple(left_key[prefix.index(column)] for column in table.distribution)
+    if left.properties.distribution != hash_by(spread):
+        left = exchange(left, spread)
+    columns = tuple(dict.fromkeys((*scan.columns, *(key.index for key in table.key))))
+    found = [by_column[column] for column in prefix]
+    rest = [_equality(key, width) for key in condition.keys if _of_numbers(key) not in found]
+    rest += [] if condition.rest is None else [condition.rest]
+    positions = {i: i for i in range(width)}
+    first = len(left.properties.schema)
+    positions |= {width + i: first + output for i, output in enumerate(lookup.outputs)}
+    parts = [remapped(part, positions) for part in rest] + [shifted(part, first) for part in lookup.filters]
+    fields = tuple(Field(table.columns[i].name, table.columns[i].type) for i in columns)
+    planned = derived(
+        TemporalJoin(
+            left,
+            table,
+            columns,
+            left_key,
+            join.kind is JoinKind.TEMPORAL_LEFT,
+            conjunction(parts),
+            None if left.properties.append_only else _memo(left, table, columns, left_key, fields, job, allocate),
+            underived((*left.properties.schema, *fields)),
+        )
+    )
+    kept = [*range(width), *(first + output for output in lookup.outputs)]
+    hidden = (*planned.properties.stream_key, *planned.properties.distribution.columns)
+    kept += [i for i in dict.fromkeys(hidden) if i not in kept]
+    return select_columns(planned, kept)
+
+
+def _looked_up(right: logical.LogicalPlan, catalog: Catalog) -> tuple[_Lookup, TableSchema]:
+    """The right side and the table that it reads, or FeatureNotSupported."""
+    lookup = _lookup(right)
+    table = None if lookup is None else catalog.relations[lookup.scan.relation_id].table
+    if lookup is None or table is None:
+        raise FeatureNotSupported(
+            "FOR SYSTEM_TIME AS OF PROCTIME() in a materialized view is for tables and materialized views only"
+        )
+    return lookup, table
+
+
+def _lookup(plan: logical.LogicalPlan) -> _Lookup | None:
+    match plan:
+        case logical.Scan():
+            return _Lookup(plan, tuple(range(len(plan.columns))))
+        case logical.Filter():
+            below = _lookup(plan.input)
+            if below is None:
+                return None
+            moved = remapped(plan.predicate, dict(enumerate(below.outputs)))
+            return _Lookup(below.scan, below.outputs, (*below.filters, moved))
+        case logical.Project() if all(isinstance(e, InputRef) for e in plan.expressions):
+            below = _lookup(plan.input)
+            if below is None:
+                return None
+            outputs = tuple(below.outputs[e.index] for e in plan.expressions if isinstance(e, InputRef))
+            return _Lookup(below.scan, outputs, below.filters)
+        case _:
+            return None
+
+
+def _prefix(table: TableSchema, by_column: dict[int, EquiKey]) -> list[int] | None:
+    """The leading key columns that have an equality; None if they do not tell the vnode."""
+    prefix: list[int] = []
+    for key in table.key:
+        if key.index not in by_column:
+            break
+        prefix.append(key.index)
+    return prefix if prefix and set(table.distribution) <= set(prefix) else None
+
+
+def _of_numbers(key: EquiKey) -> EquiKey:
+    """An equality of the keys of numbers as one of the numbers: a table is read by either."""
+    match key.left, key.right:
+        case Call("numeric_key", (left,)), Call("numeric_key", (InputRef() as right,)):
+            return replace(key, left=left, right=right)
+        case _:
+            return key
+
+
+def _equality(key: EquiKey, width: int) -> Expr:
+    function = "is_not_distinct_from" if key.null_safe else "eq"
+    return Call(function, (key.left, shifted(key.right, width)), BOOLEAN)
+
+
+def _memo(
+    left: StreamPlan,
+    table: TableSchema,
+    columns: tuple[int, ...],
+    left_key: tuple[int, ...],
+    fields: tuple[Field, ...],
+    job: str,
+    allocate: Callable[[], int],
+) -> TableSchema:
+    own = list(memo_columns(left, left_key))
+    kept = (*(left.properties.schema[i] for i in own), *fields)
+    rest = [len(own) + columns.index(key.index) for key in table.key[len(left_key) :]]
+    spread = [own.index(i) for i in left.properties.distribution.columns]
+    return memo_table(allocate(), job, kept, range(len(own)), rest, spread)

@@ -1,0 +1,265 @@
+"""Which columns of an operator's output have a watermark, and what it is good for.
+
+A watermark says that after an epoch no row with less comes, nor goes. It is known when the epoch begins, the same on
+every shard (docs/decisions/018), so nothing travels with the rows: an operator computes the bound of a column from the
+watermarks of the sources below, by the expression that is derived here.
+
+    WATERMARK FOR ts AS ts - '5 s'; date_bin('1 min', ts) AS w   =>   w has date_bin('1 min', W)
+
+Every operator works its input in before it looks at a bound. So what an operator gives out late, when the bound has
+passed, is still in time for those that read it in the same epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+import pyarrow as pa
+
+from risingpy.optimizer.stream.look_ahead import look_ahead, set_back
+from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.expression_trees import columns_read
+from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, operands, with_operands
+from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
+from risingpy.plan.operators import (
+    ChangeLog,
+    ConflictBehavior,
+    Dml,
+    EowcSort,
+    Exchange,
+    Expand,
+    Filter,
+    Materialize,
+    Now,
+    Project,
+    ProjectSet,
+    Share,
+    Source,
+    StreamPlan,
+    TableScan,
+    Union,
+    Values,
+    WatermarkFilter,
+)
+from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.properties import Bounds, ColumnIndex, WatermarkBound, WatermarkColumn
+from risingpy.plan.watermark_use import bounds_of_pair
+from risingpy.types import BIGINT, VARCHAR, TypeKind
+
+# The types that a watermark may have: their values are integers to the meta service.
+WATERMARK_KINDS = frozenset(
+    {
+        *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT),
+        *(TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ),
+    }
+)
+_INTEGERS = frozenset({TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT})
+_RISING_CASTS = frozenset(
+    {
+        (TypeKind.DATE, TypeKind.TIMESTAMP),
+        (TypeKind.TIMESTAMP, TypeKind.DATE),
+        (TypeKind.TIMESTAMP, TypeKind.TIMESTAMP),
+        (TypeKind.TIMESTAMPTZ, TypeKind.TIMESTAMPTZ),
+        *((a, b) for a in _INTEGERS for b in _INTEGERS),
+    }
+)
+# Functions of a time, or a number, and a constant step, in this order or the other; of a timestamptz its zone is last.
+_STEPS = frozenset(
+    {"add", "subtract", "timestamp_plus", "timestamp_minus", "timestamptz_plus", "timestamptz_minus"}
+    | {"date_plus_days", "date_minus_days"}
+)
+_STEPS_FIRST = frozenset({"add", "interval_plus_timestamp", "interval_plus_timestamptz", "days_plus_date"})
+_UTC = Literal("UTC", VARCHAR)
+
+
+def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
+    """The columns with a watermark; `plan`'s inputs have their properties, `plan` itself need not."""
+    match plan:
+        case TableScan() | Dml() | Source():  # the relation's
+            return plan.properties.watermarks
+        case Values() | SimpleAgg() | Now():
+            return ()
+        case DynamicFilter():  # a row goes, or comes, when the bound passes it
+            return ()
+        case WatermarkFilter():
+            type_ = plan.properties.schema[plan.column].type
+            return (WatermarkColumn(plan.column, (WatermarkBound(plan.watermark_id, InputRef(0, type_), type_),)),)
+        case Filter() | Exchange() | Share() | Expand() | ProjectSet() | ChangeLog() | Dedup() | TemporalJoin():
+            return plan.input.properties.watermarks  # a change is one of the input's
+        case LocalTopN():
+            return plan.input.properties.watermarks
+        case Materialize():  # a write that replaces an old row takes that back
+            unchecked = plan.conflict is ConflictBehavior.NO_CHECK and plan.first_by is None
+            kept = unchecked or plan.properties.append_only
+            return plan.input.properties.watermarks if kept or _ignores(plan) else ()
+        case Project():
+            found = ((i, expression_bounds(expression, plan.input)) for i, expression in enumerate(plan.expressions))
+            return tuple(WatermarkColumn(i, bounds) for i, bounds in found if bounds)
+        case HashAgg(emit_on_window_close=True):  # the others' rows were held back
+            return _moved(plan.input, plan.group_key[:1], range(1))
+        case LocalAgg() | HashAgg():
+            return _moved(plan.input, plan.group_key, range(len(plan.group_key)))
+        case EowcSort():  # the others' rows were held back
+            return _moved(plan.input, (plan.column,), (plan.column,))
+        case TopN():  # a row that comes changes its group
+            return _moved(plan.input, plan.group_key, plan.group_key)
+        case OverWindow():  # a row that comes changes its partition, from as far before it as the functions look ahead
+            return _over_window(plan)
+        case HashJoin() | AsOfJoin():
+            return _joined(plan)
+        case Union():
+            return _of_all(plan)
+        case _:
+            assert_never(plan)
+
+
+def watermarks_first(input: StreamPlan, key: tuple[ColumnIndex, ...]) -> tuple[ColumnIndex, ...]:
+    """The key with its first watermark column in front, where a range of the state can be deleted by it."""
+    first = next((column for column in key if input.properties.watermark_of(column) is not None), None)
+    return key if first is None else (first, *(column for column in key if column != first))
+
+
+def _ignores(plan: Materialize) -> bool:
+    return plan.conflict is ConflictBehavior.IGNORE and plan.input.properties.append_only
+
+
+def _moved(
+    input: StreamPlan, columns: Iterable[ColumnIndex], positions: Iterable[ColumnIndex]
+) -> tuple[WatermarkColumn, ...]:
+    """The watermarks of the input's `columns`, which stand at `positions` in the output."""
+    found = {}
+    for column, position in zip(columns, positions, strict=True):
+        watermark = input.properties.watermark_of(column)
+        if watermark is not None:
+            found[position] = replace(watermark, column=position)
+    return tuple(found[position] for position in sorted(found))
+
+
+def _over_window(plan: OverWindow) -> tuple[WatermarkColumn, ...]:
+    """The partition's columns, and the first one that orders it, less what the functions look ahead."""
+    found = {each.column: each for each in _moved(plan.input, plan.partition_by, plan.partition_by)}
+    first = plan.order_by[0] if plan.order_by else None
+    if first is not None and not (first.descending or first.nulls_first or first.index in found):
+        watermark = plan.input.properties.watermark_of(first.index)
+        bounds = None if watermark is None else _looked_ahead(plan, watermark)
+        if bounds:
+            found[first.index] = WatermarkColumn(first.index, bounds)
+    return tuple(found[column] for column in sorted(found))
+
+
+def _looked_ahead(plan: OverWindow, watermark: WatermarkColumn) -> Bounds | None:
+    """None if a change can reach rows however far before it."""
+    bounds: dict[WatermarkBound, None] = dict.fromkeys(watermark.bounds)
+    type_ = plan.input.properties.schema[watermark.column].type
+    for call in plan.calls:
+        ahead = look_ahead(call)
+        if ahead is None or ahead.rows or ahead.groups:
+            return None
+        if ahead.distance is not None:
+            for bound in watermark.bounds:
+                expression = set_back(bound.expression, ahead.distance, type_)
+                if expression is None:
+                    return None
+                bounds[replace(bound, expression=expression)] = None
+    return tuple(bounds)
+
+
+def _joined(plan: HashJoin | AsOfJoin) -> tuple[WatermarkColumn, ...]:
+    """Key columns: a row comes or goes because one with its key did, on either side."""
+    width = len(plan.left.properties.schema)
+    shown = len(plan.properties.schema)
+    found: dict[ColumnIndex, WatermarkColumn] = {}
+    for number, (left, right) in enumerate(zip(plan.left_side.key, plan.right_side.key, strict=True)):
+        bounds = bounds_of_pair(plan, number)
+        if bounds is not None:
+            for position in (left, width + right):
+                if position < shown:
+                    found.setdefault(position, WatermarkColumn(position, bounds))
+    return tuple(found[position] for position in sorted(found))
+
+
+def _of_all(plan: Union) -> tuple[WatermarkColumn, ...]:
+    first, *others = (each.properties for each in plan.inputs)
+    found = []
+    for watermark in first.watermarks:
+        same = [each.watermark_of(watermark.column) for each in others]
+        if all(same):
+            bounds = dict.fromkeys(bound for each in (watermark, *same) if each is not None for bound in each.bounds)
+            found.append(WatermarkColumn(watermark.column, tuple(bounds)))
+    return tuple(found)
+
+
+def expression_bounds(expression: Expr, input: StreamPlan) -> Bounds:
+    """The bounds of an expression that rises with a watermark column, or stays; none for any other."""
+    match expression:
+        case InputRef(index):
+            watermark = input.properties.watermark_of(index)
+            return () if watermark is None else watermark.bounds
+        case Cast(argument, type_) if (argument.type.kind, type_.kind) in _RISING_CASTS:
+            return _through(expression, expression_bounds(argument, input), 0)
+        case Call(function, (time, step, *zone)) if function in _STEPS and _is_step(time, step, zone):
+            return _through(expression, expression_bounds(time, input), 0)
+        case Call(function, (step, time, *zone)) if function in _STEPS_FIRST and _is_step(time, step, zone):
+            return _through(expression, expression_bounds(time, input), 1)
+        case Call("date_bin", (step, time, origin)) if not columns_read(step) | columns_read(origin):
+            return _through(expression, expression_bounds(time, input), 1)
+        case Call("date_trunc", (field, time)) if time.type.kind is TypeKind.TIMESTAMP and not columns_read(field):
+            return _through(expression, expression_bounds(time, input), 1)
+        case Call("date_trunc_at", (Literal(), time, zone)) if zone == _UTC:
+            return _through(expression, expression_bounds(time, input), 1)
+        case Call("subtract", (time, Call("multiply", (Literal(), Cast(InputRef(copy)))) as multiple)):
+            furthest = _furthest(multiple, copy, input)
+            if furthest is None:
+                return ()
+            return _through(with_operands(expression, (time, furthest)), expression_bounds(time, input), 0)
+        case _:
+            return ()
+
+
+def _through(expression: Expr, bounds: Bounds, operand: int) -> Bounds:
+    """The bounds of an expression from those of one of its operands."""
+    return tuple(replace(each, expression=_with_operand(expression, operand, each.expression)) for each in bounds)
+
+
+def _with_operand(expression: Expr, operand: int, value: Expr) -> Expr:
+    return with_operands(expression, [value if i == operand else part for i, part in enumerate(operands(expression))])
+
+
+def _is_step(time: Expr, step: Expr, zone: Sequence[Expr]) -> bool:
+    """Whether `step` is a constant by which all values of the type of `time` keep their order.
+
+    A day or a month of a timestamptz is not everywhere as long as another.
+    """
+    match step:
+        case Literal(pa.MonthDayNano() as length):
+            whole = length.months == 0 and length.days == 0
+            return time.type.kind is not TypeKind.TIMESTAMPTZ or whole or all(each == _UTC for each in zone)
+        case Literal(int()):
+            return step.type.kind in _INTEGERS
+        case _:
+            return False
+
+
+def _furthest(multiple: Call, copy: ColumnIndex, input: StreamPlan) -> Expr | None:
+    """The greatest value of HOP's `slide * copy number`; None if the column does not number copies."""
+    copies = _copies(input, copy)
+    slide, cast = multiple.args
+    value = slide.value if isinstance(slide, Literal) else None
+    if copies is None or not isinstance(value, pa.MonthDayNano) or min(value) < 0:
+        return None
+    return with_operands(multiple, (slide, with_operands(cast, (Literal(copies - 1, BIGINT),))))
+
+
+def _copies(plan: StreamPlan, column: ColumnIndex) -> int | None:
+    """How many copies there are, if the column numbers them."""
+    match plan:
+        case Expand() if column == len(plan.properties.schema) - 1:
+            return plan.copies
+        case Filter():
+            return _copies(plan.input, column)
+        case Project() if isinstance(reference := plan.expressions[column], InputRef):
+            return _copies(plan.input, reference.index)
+        case _:
+            return None
