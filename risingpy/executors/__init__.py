@@ -6,7 +6,7 @@
     join        HashJoin, AsOfJoin, TemporalJoin, DynamicFilter
     ordered     TopN, LocalTopN, OverWindow, Dedup
     watermark   WatermarkFilter, EowcSort, Now, and the deletion of rows that a watermark has passed
-    build       executors of plan nodes
+    builders    executors of plan nodes
     epoch       what an epoch is to a task: descriptor, input, exchange, and how its stages run
     spark       stages as Spark tasks
 

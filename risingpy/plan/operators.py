@@ -6,7 +6,7 @@ Here are those that bring rows in, take one row at a time, move rows or store th
 A stream plan computes, for each epoch, the change of a query's answer from the changes of its inputs. Each
 operator's output has a *stream key* (`optimizer/stream/stream_key.py`), its state tables are planned by
 `state_tables.py`, and `optimizer/stream/fragments.py` cuts the plan into fragments at its exchanges.
-`executors/build/operators.py` makes the executor of the same name from each operator.
+`executors/builders/operators.py` makes the executor of the same name from each operator.
 
 Positions in `expressions`, `group_key`, `keys` and so on count the input's columns from 0.
 """

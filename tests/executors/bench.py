@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
+from risingpy.executors.builders.operators import FragmentRun, build_fragment
 
-from risingpy.executors.build.operators import FragmentRun, build_fragment
 from risingpy.executors.change_chunk import column_names
 from risingpy.plan.graph import Fragment
 from risingpy.plan.logical import Field

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from risingpy.errors import DiskFailure
-from risingpy.executors.build.operators import build_fragment, waits_for_rows
+from risingpy.executors.builders.operators import build_fragment, waits_for_rows
 from risingpy.executors.epoch.exchange import (
     PORTS_PER_FRAGMENT,
     from_payload,

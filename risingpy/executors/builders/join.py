@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from risingpy.executors.join.as_of_join import AsOfJoinExecutor
-from risingpy.executors.join.hash_join import HashJoinExecutor
 from risingpy.executors.join.changes import JoinSides
+from risingpy.executors.join.hash_join import HashJoinExecutor
 from risingpy.executors.join.output import JoinShape, Shows
 from risingpy.executors.join.side import SideLayout
 from risingpy.executors.join.temporal_join import TemporalJoinExecutor

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from risingpy.executors.aggregate.calls import Call, PartialInput, ValueCall, ValueInput
 from risingpy.executors.aggregate.distinct import Dedup, DistinctCall
+from risingpy.executors.aggregate.local_agg import LocalCall
 from risingpy.executors.aggregate.materialized_input import FirstRow, MaterializedInputCall, Reading, WholeGroup
 from risingpy.executors.aggregate.user_state import UserStateCall, group_function_of
-from risingpy.executors.aggregate.local_agg import LocalCall
 from risingpy.functions.aggregate.functions import value_state
 from risingpy.functions.aggregate.ordered import counted_arguments, group_function
 from risingpy.functions.aggregate.value_state import ValueState

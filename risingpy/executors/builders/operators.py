@@ -10,25 +10,16 @@ from typing import assert_never
 
 import pyarrow as pa
 
-from risingpy.executors.build.aggregate import local_calls, state_calls
-from risingpy.executors.build.join import as_of_join, hash_join, temporal_join
-from risingpy.executors.build.leaves import leaf, received
-from risingpy.executors.build.ordered import dedup, first_of_key, local_top_n, over_window, top_n
-from risingpy.executors.build.watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
-from risingpy.executors.change_chunk import empty_chunk
-from risingpy.executors.stateless.change_log import ChangeLogExecutor
-from risingpy.executors.relation.conflicts import ConflictRule
-from risingpy.executors.join.dynamic_filter import Comparison, DynamicFilterExecutor
-from risingpy.executors.epoch.input import EpochInput
-from risingpy.executors.stateless.expand import ExpandExecutor
-from risingpy.executors.stateless.filter import FilterExecutor
 from risingpy.executors.aggregate.hash_agg import HashAggExecutor
 from risingpy.executors.aggregate.local_agg import LocalAggExecutor
-from risingpy.executors.relation.materialize import (
-    ConflictMaterializeExecutor,
-    MaterializeExecutor,
-    OverwriteMaterializeExecutor,
-)
+from risingpy.executors.aggregate.simple_agg import SimpleAggExecutor
+from risingpy.executors.builders.aggregate import local_calls, state_calls
+from risingpy.executors.builders.join import as_of_join, hash_join, temporal_join
+from risingpy.executors.builders.leaves import leaf, received
+from risingpy.executors.builders.ordered import dedup, first_of_key, local_top_n, over_window, top_n
+from risingpy.executors.builders.watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
+from risingpy.executors.change_chunk import empty_chunk
+from risingpy.executors.epoch.input import EpochInput
 from risingpy.executors.epoch.operator_tree import (
     Executor,
     FragmentEpoch,
@@ -38,9 +29,18 @@ from risingpy.executors.epoch.operator_tree import (
     run_operator,
     wakers_of,
 )
+from risingpy.executors.join.dynamic_filter import Comparison, DynamicFilterExecutor
+from risingpy.executors.relation.conflicts import ConflictRule
+from risingpy.executors.relation.materialize import (
+    ConflictMaterializeExecutor,
+    MaterializeExecutor,
+    OverwriteMaterializeExecutor,
+)
+from risingpy.executors.stateless.change_log import ChangeLogExecutor
+from risingpy.executors.stateless.expand import ExpandExecutor
+from risingpy.executors.stateless.filter import FilterExecutor
 from risingpy.executors.stateless.project import ProjectExecutor, may_cancel
 from risingpy.executors.stateless.project_set import ProjectSetExecutor, SeriesSizes
-from risingpy.executors.aggregate.simple_agg import SimpleAggExecutor
 from risingpy.executors.stateless.union import UnionExecutor
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg

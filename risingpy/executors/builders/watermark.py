@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from risingpy.executors.build.aggregate import state_calls
 from risingpy.executors.aggregate.eowc_hash_agg import EowcHashAggExecutor
-from risingpy.executors.watermark.eowc_sort import EowcSortExecutor
 from risingpy.executors.aggregate.hash_agg import HashAggExecutor
+from risingpy.executors.builders.aggregate import state_calls
 from risingpy.executors.epoch.operator_tree import Executor, FragmentEpoch, Operator
-from risingpy.executors.watermark.passed_rows import PassedRowsSweep
 from risingpy.executors.watermark.bound import Bound, watermark_value
+from risingpy.executors.watermark.eowc_sort import EowcSortExecutor
+from risingpy.executors.watermark.passed_rows import PassedRowsSweep
 from risingpy.executors.watermark.watermark_filter import WatermarkFilterExecutor
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.aggregates import HashAgg

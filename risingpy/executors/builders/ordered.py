@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from risingpy.executors.epoch.operator_tree import Operator
 from risingpy.executors.ordered.dedup import DedupExecutor
 from risingpy.executors.ordered.first_of_group import FirstOfGroupExecutor
 from risingpy.executors.ordered.local_top_n import LocalTopNExecutor
-from risingpy.executors.epoch.operator_tree import Operator
 from risingpy.executors.ordered.over_window import OverWindowExecutor
 from risingpy.executors.ordered.top_n import TopNExecutor, Window
 from risingpy.executors.ordered.window_functions import WindowFunctions
