@@ -28,7 +28,7 @@ from risingpy.meta.source_offsets import SourceOffsets
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore
 from risingpy.meta.work_since_start import WorkSinceStart
-from risingpy.plan.graph_codec import encode_graph
+from risingpy.plan.graph_codec import GraphWriter
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.fault_points import reach
 from risingpy.storage.state_store import StateStore
@@ -55,6 +55,7 @@ class BarrierLoop:
         sources: SourceOffsets,
     ) -> None:
         self._data_dir = data_dir
+        self._graph_writer = GraphWriter()
         self._states = states
         self._runner = runner
         self._sources = sources
@@ -283,7 +284,7 @@ class BarrierLoop:
     def _write_graph(self, state: MetaState) -> None:
         try:
             reach("graph.write")
-            graph_path(self._data_dir, state.graph_version).write_bytes(encode_graph(state.graph()))
+            graph_path(self._data_dir, state.graph_version).write_bytes(self._graph_writer.write(state.graph()))
             graph_path(self._data_dir, state.graph_version - 2).unlink(missing_ok=True)
         except OSError as error:
             raise disk_failure("cannot write the stream graph", error) from error

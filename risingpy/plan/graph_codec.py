@@ -17,26 +17,35 @@ from typing import cast
 from risingpy.plan.codec import decode, encode
 from risingpy.plan.graph import Job, StreamGraph
 
-# Of the last graph. A job is known by its identity when it is written: comparing or hashing it would cost as much.
-_written: dict[int, tuple[Job, bytes]] = {}  # by id(); the job is held, so that no other gets its identity
-_read: dict[bytes, Job] = {}
+
+class GraphWriter:
+    """Writes one graph after the other. A job is known by its identity: comparing or hashing it would cost as much."""
+
+    def __init__(self) -> None:
+        self._written: dict[int, tuple[Job, bytes]] = {}  # by id(); the job is held, so that no other gets its identity
+
+    def write(self, graph: StreamGraph) -> bytes:
+        """The bytes of a graph. Jobs of the graph before are not encoded again."""
+        known = self._written
+        self._written = jobs = {id(job): known.get(id(job)) or (job, encode(job)) for job in graph.jobs}
+        parts = [*(jobs[id(job)][1] for job in graph.jobs), encode(replace(graph, jobs=()))]
+        return b"".join((struct.pack(f">{1 + len(parts)}I", len(graph.jobs), *map(len, parts)), *parts))
 
 
-def encode_graph(graph: StreamGraph) -> bytes:
-    """The bytes of a graph."""
-    global _written
-    known = _written
-    _written = jobs = {id(job): known.get(id(job)) or (job, encode(job)) for job in graph.jobs}
-    parts = [*(jobs[id(job)][1] for job in graph.jobs), encode(replace(graph, jobs=()))]
-    return b"".join((struct.pack(f">{1 + len(parts)}I", len(graph.jobs), *map(len, parts)), *parts))
+class GraphReader:
+    """Reads one graph after the other."""
 
+    def __init__(self) -> None:
+        self._read: dict[bytes, Job] = {}
 
-def decode_graph(data: bytes) -> StreamGraph:
-    """What `encode_graph` was given. Raises ValueError for bytes of another version or of unknown classes."""
-    global _read
-    (count,) = struct.unpack_from(">I", data)
-    lengths = struct.unpack_from(f">{count + 1}I", data, 4)
-    *parts, rest = (data[start:end] for start, end in pairwise(accumulate(lengths, initial=4 * (count + 2))))
-    known = _read
-    _read = jobs = {part: known[part] if part in known else cast(Job, decode(part)) for part in parts}
-    return replace(cast(StreamGraph, decode(rest)), jobs=tuple(jobs[part] for part in parts))
+    def read(self, data: bytes) -> StreamGraph:
+        """What a `GraphWriter` was given; jobs of the graph before are the same objects.
+
+        Raises ValueError for bytes of another version or of unknown classes.
+        """
+        (count,) = struct.unpack_from(">I", data)
+        lengths = struct.unpack_from(f">{count + 1}I", data, 4)
+        *parts, rest = (data[start:end] for start, end in pairwise(accumulate(lengths, initial=4 * (count + 2))))
+        known = self._read
+        self._read = jobs = {part: known[part] if part in known else cast(Job, decode(part)) for part in parts}
+        return replace(cast(StreamGraph, decode(rest)), jobs=tuple(jobs[part] for part in parts))

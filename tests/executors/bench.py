@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-from risingpy.executors.builders.operators import FragmentRun, build_fragment
 
+from risingpy.executors.builders.operators import fragment_tree
 from risingpy.executors.change_chunk import column_names
+from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.plan.graph import Fragment
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import Exchange, StreamPlan, Values
@@ -127,11 +128,12 @@ class FragmentBench:
     def __init__(self, root: StreamPlan, tables: Sequence[TableSchema] = (), *, job_id: int = 1) -> None:
         self.fragment = Fragment(1, job_id, root, (), (), 0)
         self._tables = tables
+        self._tree = fragment_tree(self.fragment)
         self._directory = tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").exists() else None)
         self.store = ShardStore(Path(self._directory), shard=0, shards=1, map_size=64 << 20)
         self.epoch = 0
         self.stage = 0
-        self.last: FragmentRun | None = None
+        self.last: FragmentEpoch | None = None
         self._reads_snapshot = True
 
     def __enter__(self) -> FragmentBench:
@@ -157,8 +159,8 @@ class FragmentBench:
             self.epoch, before == 0, logged or {}, sources or {}, before, watermarks or {}, self._reads_snapshot
         )
         with self.store.begin(self.epoch, self.stage) as transaction:
-            self.last = build_fragment(self.fragment, transaction, given, 0, 1, self.fragment.job_id)
-            changes = self.last.run(inputs, upstream or {})
+            self.last = FragmentEpoch(transaction, given, 0, 1, self.fragment.job_id, inputs, upstream or {})
+            changes = self._tree.run(self.last)
             transaction.commit()
         self._reads_snapshot = self.last.backfill is not None and not self.last.backfill[1]
         return changes

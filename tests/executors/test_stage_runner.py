@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import ShardThreads, one_by_one
 from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport, run_epoch_in_process, run_stage
 from risingpy.executors.epoch.time import COUNTER_BITS
@@ -88,6 +89,7 @@ class Database:
         self._seen: set[int] = set()
         self._backfilling: set[int] = set()
         self._graph = StreamGraph(0, shards, ())
+        self._loaded = LoadedGraph(self._graph)
         self.reports: list[StageReport] = []
 
     def __enter__(self) -> Database:
@@ -104,6 +106,7 @@ class Database:
         self._committed, self._epoch = self._epoch, max(self._epoch + 1, milliseconds << COUNTER_BITS)
         if len(self._graph.jobs) != len(self.planner.jobs):
             self._graph = replace(self._graph, version=self._epoch, jobs=tuple(self.planner.jobs))
+            self._loaded = LoadedGraph(self._graph, self._loaded)
         fresh = {job.job_id for job in self._graph.jobs} - self._seen
         self._seen |= fresh
         logged = {table: chunk(log, self._types) for table, log in logs.items() if log}
@@ -118,7 +121,7 @@ class Database:
 
     def _run_together(self, inputs: Sequence[JobInput]) -> list[StageReport]:
         return run_epoch_in_process(
-            self._graph,
+            self._loaded,
             self._stores,
             self._epoch,
             inputs,
@@ -134,7 +137,7 @@ class Database:
             for shard, store in enumerate(self._stores):
                 for attempt in ("fails after its commit", "succeeds"):
                     with store.begin(self._epoch, stage, committed=self._committed) as transaction:
-                        output = run_stage(self._graph, stage, shard, transaction, inputs[shard], arrived[shard])
+                        output = run_stage(self._loaded, stage, shard, transaction, inputs[shard], arrived[shard])
                         transaction.commit()
                     assert attempt
                 reports.append(output.report)

@@ -172,7 +172,7 @@ def is_passed(step: Step, time: object) -> bool:
 
 def same_and_clean(step: Step, cleaned: Output, plain: Output, benches: list[FragmentBench]) -> None:
     assert sorted(map(str, cleaned.rows)) == sorted(map(str, plain.rows))
-    if benches[0].last is not None and benches[0].last.epoch.work:  # it had something to do, and so has cleaned up
+    if benches[0].last is not None and benches[0].last.work:  # it had something to do, and so has cleaned up
         kept = times_in(benches[0], range(len(benches[0]._tables)))
         assert not any(is_passed(step, time) for time in kept)
 
@@ -208,7 +208,7 @@ def test_joins(kind: JoinKind, steps: list[Step]) -> None:
 
 def near_rows_are_kept(step: Step, cleaned: Output, plain: Output, benches: list[FragmentBench]) -> None:
     assert sorted(map(str, cleaned.rows)) == sorted(map(str, plain.rows))
-    if step.watermark is not None and benches[0].last is not None and benches[0].last.epoch.work:
+    if step.watermark is not None and benches[0].last is not None and benches[0].last.work:
         late = replace(step, watermark=step.watermark - 2)
         for table, rows in zip(benches[0]._tables, benches[0].state(), strict=True):
             if "_degree_" not in table.name:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import assert_never
@@ -19,15 +17,12 @@ from risingpy.executors.builders.leaves import leaf, received
 from risingpy.executors.builders.ordered import dedup, first_of_key, local_top_n, over_window, top_n
 from risingpy.executors.builders.watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
 from risingpy.executors.change_chunk import empty_chunk
-from risingpy.executors.epoch.input import EpochInput
 from risingpy.executors.epoch.operator_tree import (
     Executor,
     FragmentEpoch,
+    FragmentTree,
     Operator,
     at_start,
-    only_rows_wake,
-    run_operator,
-    wakers_of,
 )
 from risingpy.executors.join.dynamic_filter import Comparison, DynamicFilterExecutor
 from risingpy.executors.relation.conflicts import ConflictRule
@@ -46,7 +41,6 @@ from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.graph import Fragment
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
-from risingpy.plan.operator_work import OperatorWork
 from risingpy.plan.operators import (
     ChangeLog,
     ConflictBehavior,
@@ -69,93 +63,14 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.plan.traversal import nodes_of_fragment
-from risingpy.storage.shard_store import EpochTransaction
 from risingpy.types import SqlType
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    root: Operator
-    wakers: tuple[Callable[[FragmentEpoch], bool], ...]
-    empty_inputs: tuple[pa.Table, ...]
-    only_rows_wake: bool
-
-
-# Trees of fragments that ran lately. A fragment is known by its identity: hashing a plan would cost more than
-# running a small epoch. Each entry holds its fragment, so that no other gets its identity meanwhile.
-_MAX_TREES = 4096
-_trees: OrderedDict[int, tuple[Fragment, _Tree]] = OrderedDict()
-
-
-@dataclass(slots=True)
-class FragmentRun:
-    """One fragment in one epoch on one shard; `errors`, `backfill`, `work` and `reached` are set after `run`."""
-
-    tree: _Tree
-    epoch: FragmentEpoch
-
-    def run(self, inputs: Sequence[pa.Table], upstream: Mapping[int, pa.Table]) -> pa.Table:
-        """The change of the root's output. `inputs` are the exchanges', `upstream` the changes of scanned tables."""
-        self.epoch.inputs = inputs
-        self.epoch.upstream = upstream
-        if not any(wakes(self.epoch) for wakes in self.tree.wakers):
-            return self.tree.root.empty
-        return run_operator(self.tree.root, self.epoch)
-
-    @property
-    def empty_inputs(self) -> tuple[pa.Table, ...]:
-        """What each exchange gives when nothing has come."""
-        return self.tree.empty_inputs
-
-    @property
-    def errors(self) -> int:
-        return self.epoch.errors
-
-    @property
-    def backfill(self) -> tuple[int, bool] | None:
-        return self.epoch.backfill
-
-    @property
-    def work(self) -> Mapping[int, OperatorWork]:
-        return self.epoch.work
-
-    @property
-    def reached(self) -> dict[int, int]:
-        return self.epoch.reached
-
-
-def waits_for_rows(fragment: Fragment) -> bool:
-    """Whether a fragment has nothing to do when no rows come to it, and its job reads no snapshot.
-
-    Only one that has run lately is known to: the first run, which makes its operators, may fail.
-    """
-    known = _trees.get(id(fragment))
-    return known is not None and known[1].only_rows_wake
-
-
-def build_fragment(
-    fragment: Fragment,
-    transaction: EpochTransaction,
-    epoch_input: EpochInput,
-    shard: int,
-    shards: int,
-    job_id: int,
-) -> FragmentRun:
-    """One epoch's run of a fragment on a shard."""
-    return FragmentRun(_tree_of(fragment), FragmentEpoch(transaction, epoch_input, shard, shards, job_id))
-
-
-def _tree_of(fragment: Fragment) -> _Tree:
-    known = _trees.get(id(fragment))
-    if known is not None:
-        return known[1]
+def fragment_tree(fragment: Fragment) -> FragmentTree:
+    """A fragment's operators, their expressions compiled: made once, and run in every epoch."""
     root = _operator(fragment.root, _Numbers())
     leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Exchange | Share)]
-    tree = _Tree(root, wakers_of(root), tuple(empty_chunk(_types(leaf)) for leaf in leaves), only_rows_wake(root))
-    _trees[id(fragment)] = (fragment, tree)
-    if len(_trees) > _MAX_TREES:
-        _trees.popitem(last=False)
-    return tree
+    return FragmentTree.of(root, [empty_chunk(_types(leaf)) for leaf in leaves])
 
 
 @dataclass(frozen=True, slots=True)

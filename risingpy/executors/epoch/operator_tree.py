@@ -87,24 +87,47 @@ class Operator:
     wakes_by_rows: bool = False
 
 
-def only_rows_wake(operator: Operator) -> bool:
+@dataclass(frozen=True, slots=True)
+class FragmentTree:
+    """A fragment's operators. `empty_inputs`: what each exchange gives when nothing has come.
+
+    `waits_for_rows`: there is nothing to do when no rows come to the fragment, and its job reads no snapshot.
+    """
+
+    root: Operator
+    wakers: tuple[Callable[[FragmentEpoch], bool], ...]
+    empty_inputs: tuple[pa.Table, ...]
+    waits_for_rows: bool
+
+    @classmethod
+    def of(cls, root: Operator, empty_inputs: Sequence[pa.Table]) -> FragmentTree:
+        return cls(root, _wakers_of(root), tuple(empty_inputs), _only_rows_wake(root))
+
+    def run(self, epoch: FragmentEpoch) -> pa.Table:
+        """The change of the root's output; `epoch` has what there is to report then."""
+        if not any(wakes(epoch) for wakes in self.wakers):
+            return self.root.empty
+        return _run_operator(self.root, epoch)
+
+
+def _only_rows_wake(operator: Operator) -> bool:
     """Whether a tree has nothing to do unless rows come to its fragment, or its job reads a snapshot."""
     own = operator.wakes is never or operator.wakes_by_rows
-    return own and all(only_rows_wake(child) for child in operator.inputs)
+    return own and all(_only_rows_wake(child) for child in operator.inputs)
 
 
-def wakers_of(operator: Operator) -> tuple[Callable[[FragmentEpoch], bool], ...]:
+def _wakers_of(operator: Operator) -> tuple[Callable[[FragmentEpoch], bool], ...]:
     """What can have a tree's operators run: a fragment for which none of them says so has nothing to do.
 
     Every leaf has one, so rows that come in are told of too.
     """
     own = () if operator.wakes is never else (operator.wakes,)
-    return own + tuple(wakes for child in operator.inputs for wakes in wakers_of(child))
+    return own + tuple(wakes for child in operator.inputs for wakes in _wakers_of(child))
 
 
-def run_operator(operator: Operator, epoch: FragmentEpoch) -> pa.Table:
+def _run_operator(operator: Operator, epoch: FragmentEpoch) -> pa.Table:
     """Runs an operator after its inputs; returns its output's change."""
-    inputs = [run_operator(child, epoch) for child in operator.inputs]
+    inputs = [_run_operator(child, epoch) for child in operator.inputs]
     rows_in = sum(chunk.num_rows for chunk in inputs)
     if not rows_in and not operator.wakes(epoch):
         return operator.empty

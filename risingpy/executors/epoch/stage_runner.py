@@ -16,7 +16,6 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from risingpy.errors import DiskFailure
-from risingpy.executors.builders.operators import build_fragment, waits_for_rows
 from risingpy.executors.epoch.exchange import (
     PORTS_PER_FRAGMENT,
     from_payload,
@@ -27,8 +26,10 @@ from risingpy.executors.epoch.exchange import (
     to_payloads,
 )
 from risingpy.executors.epoch.input import EpochInput
+from risingpy.executors.epoch.loaded_graph import LoadedGraph
+from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.executors.epoch.shard_threads import OnShards
-from risingpy.plan.graph import ExchangeSource, Fragment, StreamGraph
+from risingpy.plan.graph import Fragment
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Materialize
 from risingpy.plan.properties import DistributionKind
@@ -75,7 +76,7 @@ class StageOutput:
 
 
 def run_stage(
-    graph: StreamGraph,
+    graph: LoadedGraph,
     stage: int,
     shard: int,
     transaction: EpochTransaction,
@@ -86,21 +87,20 @@ def run_stage(
 
     Raises FragmentFailed if a fragment's computation fails.
     """
-    routes = _routes_of(graph)
     received: Received = defaultdict(list)
     output = StageOutput()
     for port, payload in payloads:
-        if routes.stage_of[port // PORTS_PER_FRAGMENT] == stage:
+        if graph.stage_of[port // PORTS_PER_FRAGMENT] == stage:
             received[port].append(from_payload(payload))
         else:
             output.payloads.append((shard, port, _as_bytes(payload)))
-    for target, port, rows in _run_fragments(routes, stage, shard, transaction, epoch_input, received, output.report):
+    for target, port, rows in _run_fragments(graph, stage, shard, transaction, epoch_input, received, output.report):
         output.payloads.extend((target, port, payload) for payload in to_payloads(rows))
     return output
 
 
 def run_epoch_in_process(
-    graph: StreamGraph,
+    graph: LoadedGraph,
     stores: Sequence[ShardStore],
     epoch: int,
     epoch_inputs: Sequence[EpochInput],
@@ -112,7 +112,6 @@ def run_epoch_in_process(
 
     `on_shards` says whether the shards take turns or run at once: `one_by_one` or a `ShardThreads`.
     """
-    routes = _routes_of(graph)
     shards = range(len(stores))
     received: list[Received] = [defaultdict(list) for _ in stores]
     transactions = [store.begin(epoch, 0, committed=committed) for store in stores]
@@ -120,7 +119,7 @@ def run_epoch_in_process(
 
     def run(shard: int, stage: int) -> tuple[StageReport, list[tuple[int, int, pa.Table]]]:
         report = StageReport()
-        sent = _run_fragments(routes, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report)
+        sent = _run_fragments(graph, stage, shard, transactions[shard], epoch_inputs[shard], received[shard], report)
         return report, list(sent)
 
     try:
@@ -137,7 +136,7 @@ def run_epoch_in_process(
 
 
 def _run_fragments(
-    routes: _Routes,
+    graph: LoadedGraph,
     stage: int,
     shard: int,
     transaction: EpochTransaction,
@@ -147,85 +146,32 @@ def _run_fragments(
 ) -> Iterator[tuple[int, int, pa.Table]]:
     """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they come."""
     changes: dict[int, pa.Table] = {}
-    for fragment in routes.fragments[stage]:
-        if _is_idle(routes, fragment, epoch_input, received, changes):
+    for fragment in graph.fragments[stage]:
+        if _is_idle(graph, fragment, epoch_input, received, changes):
             continue
-        delta = _run_fragment(routes, fragment, shard, transaction, epoch_input, received, changes, report)
+        delta = _run_fragment(graph, fragment, shard, transaction, epoch_input, received, changes, report)
         if not delta.num_rows:
             continue
-        for target, port, rows in _send(routes, fragment, delta, shard):
-            if routes.stage_of[port // PORTS_PER_FRAGMENT] == stage:  # a part that several read, on its own shard
+        for target, port, rows in _send(graph, fragment, delta, shard):
+            if graph.stage_of[port // PORTS_PER_FRAGMENT] == stage:  # a part that several read, on its own shard
                 received[port].append(rows)
             else:
                 yield target, port, rows
 
 
 def _is_idle(
-    routes: _Routes, fragment: Fragment, epoch_input: EpochInput, received: Received, changes: Mapping[int, pa.Table]
+    graph: LoadedGraph, fragment: Fragment, epoch_input: EpochInput, received: Received, changes: Mapping[int, pa.Table]
 ) -> bool:
     """Whether there is nothing for the fragment to do, as in most epochs for most views: found out in a microsecond."""
-    if any(port in received for port in routes.ports[fragment.fragment_id]):
+    if any(port in received for port in graph.ports[fragment.fragment_id]):
         return False
     if any(table_id in changes for table_id in fragment.upstream_tables):
         return False
-    return not epoch_input.is_backfilling(fragment.job_id) and waits_for_rows(fragment)
-
-
-@dataclass(frozen=True, slots=True)
-class _Routes:
-    """A graph's fragments by stage, in an order in which upstreams come first, and where their output goes."""
-
-    graph: StreamGraph
-    fragments: tuple[tuple[Fragment, ...], ...]
-    stage_of: Mapping[int, int]
-    consumers: Mapping[int, tuple[tuple[int, ExchangeSource], ...]]  # by producing fragment: (port, how to spread rows)
-    ports: Mapping[int, tuple[int, ...]]  # by fragment: where rows come to it
-    later_readers: Mapping[int, tuple[int, ...]]  # by table: ports of fragments of later stages that scan it
-
-
-_last_routes: list[_Routes] = []  # of the graph that ran last: comparing or hashing whole graphs would cost more
-
-
-def _routes_of(graph: StreamGraph) -> _Routes:
-    for known in tuple(_last_routes):  # a copy: another database of this process may put its own there meanwhile
-        if known.graph is graph:
-            return known
-    routes = _make_routes(graph)
-    _last_routes[:] = [routes]
-    return routes
-
-
-def _make_routes(graph: StreamGraph) -> _Routes:
-    every = [fragment for job in graph.jobs for fragment in job.fragments]
-    stage_of = {fragment.fragment_id: fragment.stage for fragment in every}
-    writer_stage = {f.root.table.table_id: f.stage for f in every if isinstance(f.root, Materialize)}
-    consumers: dict[int, list[tuple[int, ExchangeSource]]] = defaultdict(list)
-    readers: dict[int, list[int]] = defaultdict(list)
-    for fragment in every:
-        for index, source in enumerate(fragment.inputs):
-            consumers[source.fragment_id].append((input_port(fragment.fragment_id, index), source))
-        for index, table_id in enumerate(fragment.upstream_tables):
-            if fragment.stage > writer_stage[table_id]:
-                readers[table_id].append(table_port(fragment.fragment_id, index))
-    fragments = tuple(tuple(f for f in every if f.stage == stage) for stage in range(graph.depth))
-    return _Routes(
-        graph=graph,
-        fragments=fragments,
-        stage_of=stage_of,
-        consumers={fragment_id: tuple(ports) for fragment_id, ports in consumers.items()},
-        ports={fragment.fragment_id: _ports_of(fragment) for fragment in every},
-        later_readers={table: tuple(ports) for table, ports in readers.items()},
-    )
-
-
-def _ports_of(fragment: Fragment) -> tuple[int, ...]:
-    inputs = [input_port(fragment.fragment_id, index) for index in range(len(fragment.inputs))]
-    tables = [table_port(fragment.fragment_id, index) for index in range(len(fragment.upstream_tables))]
-    return (*inputs, *tables)
+    return not epoch_input.is_backfilling(fragment.job_id) and graph.waits_for_rows(fragment)
 
 
 def _run_fragment(
-    routes: _Routes,
+    graph: LoadedGraph,
     fragment: Fragment,
     shard: int,
     transaction: EpochTransaction,
@@ -243,23 +189,24 @@ def _run_fragment(
         elif passed_on:
             upstream[table_id] = pa.concat_tables(passed_on)
     try:
-        executor = build_fragment(fragment, transaction, epoch_input, shard, routes.graph.shards, fragment.job_id)
+        tree = graph.tree(fragment)
         inputs = [
             _concatenated(received.get(input_port(fragment.fragment_id, index)), empty)
-            for index, empty in enumerate(executor.empty_inputs)
+            for index, empty in enumerate(tree.empty_inputs)
         ]
-        delta = executor.run(inputs, upstream)
+        run = FragmentEpoch(transaction, epoch_input, shard, graph.shards, fragment.job_id, inputs, upstream)
+        delta = tree.run(run)
     except (OSError, DiskFailure):
         raise  # not the job's fault
     except Exception as error:
         raise FragmentFailed(fragment.job_id, fragment.fragment_id, error) from error
     if isinstance(fragment.root, Materialize) and delta.num_rows:
         changes[fragment.root.table.table_id] = delta
-    _note(report, fragment, executor.errors, executor.backfill)
-    report.watermarks.update(executor.reached)
+    _note(report, fragment, run.errors, run.backfill)
+    report.watermarks.update(run.reached)
     rows_in = sum(table.num_rows for table in (*inputs, *upstream.values()))
     report.rows[fragment.fragment_id] = (rows_in, delta.num_rows)
-    report.work.update(((fragment.fragment_id, number), work) for number, work in executor.work.items())
+    report.work.update(((fragment.fragment_id, number), work) for number, work in run.work.items())
     return delta
 
 
@@ -271,9 +218,9 @@ def _note(report: StageReport, fragment: Fragment, errors: int, backfill: tuple[
         report.backfill[fragment.job_id] = (rows + backfill[0], finished and backfill[1])
 
 
-def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int) -> Iterator[tuple[int, int, pa.Table]]:
-    shards = routes.graph.shards
-    for port, source in routes.consumers.get(fragment.fragment_id, ()):
+def _send(graph: LoadedGraph, fragment: Fragment, delta: pa.Table, shard: int) -> Iterator[tuple[int, int, pa.Table]]:
+    shards = graph.shards
+    for port, source in graph.consumers.get(fragment.fragment_id, ()):
         if not source.moves:
             yield shard, port, delta
             continue
@@ -285,7 +232,7 @@ def _send(routes: _Routes, fragment: Fragment, delta: pa.Table, shard: int) -> I
         for target, rows in sent:
             yield target, port, rows
     if isinstance(fragment.root, Materialize):
-        for port in routes.later_readers.get(fragment.root.table.table_id, ()):
+        for port in graph.later_readers.get(fragment.root.table.table_id, ()):
             yield shard, port, delta
 
 

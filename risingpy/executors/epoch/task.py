@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from risingpy.connectors.file_source import FileSourceOptions, read_rows
 from risingpy.executors.epoch.descriptor import EpochDescriptor, SplitRange, graph_path
+from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.epoch.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.plan.catalog import Relation
 from risingpy.plan.graph import StreamGraph
-from risingpy.plan.graph_codec import decode_graph
+from risingpy.plan.graph_codec import GraphReader
 from risingpy.storage.log_reader import LogReader
 from risingpy.storage.shard_store import ShardStore, shard_directory
 from risingpy.storage.write_ahead_log import log_directory
@@ -76,7 +77,8 @@ class EpochWorker:
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
-        self._graph: StreamGraph | None = None
+        self._reader = GraphReader()
+        self._graph: tuple[StreamGraph, LoadedGraph] | None = None
         self._sources: dict[int, Relation] = {}
         self._stores: dict[int, ShardStore] = {}
         self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
@@ -89,8 +91,12 @@ class EpochWorker:
         return LogReader(log_directory(self.data_dir))
 
     def graph(self, version: int) -> StreamGraph:
-        if self._graph is None or self._graph.version != version:
-            self._graph = decode_graph(graph_path(self.data_dir, version).read_bytes())
+        return self._graph_of(version)[0]
+
+    def _graph_of(self, version: int) -> tuple[StreamGraph, LoadedGraph]:
+        if self._graph is None or self._graph[0].version != version:
+            graph = self._reader.read(graph_path(self.data_dir, version).read_bytes())
+            self._graph = graph, LoadedGraph(graph, None if self._graph is None else self._graph[1])
         return self._graph
 
     def source(self, descriptor: EpochDescriptor, source_id: int) -> Relation:
@@ -133,7 +139,7 @@ class EpochWorker:
         self, descriptor: EpochDescriptor, stage: int, shard: int, payloads: Iterable[tuple[int, bytes]]
     ) -> StageOutput:
         """Runs one stage on one shard and commits its state."""
-        graph = self.graph(descriptor.graph_version)
+        _, graph = self._graph_of(descriptor.graph_version)
         store = self.store(shard, descriptor.shards)
         with store.begin(descriptor.epoch, stage, committed=descriptor.committed) as transaction:
             output = run_stage(graph, stage, shard, transaction, LoggedInput(self, descriptor, shard), payloads)
@@ -148,7 +154,7 @@ class EpochWorker:
         in_turn = rows < ROWS_FOR_THREADS and not descriptor.backfilling
         on_shards: OnShards = one_by_one if in_turn else self._threads
         return run_epoch_in_process(
-            self.graph(descriptor.graph_version),
+            self._graph_of(descriptor.graph_version)[1],
             [self.store(shard, descriptor.shards) for shard in shards],
             descriptor.epoch,
             [LoggedInput(self, descriptor, shard) for shard in shards],

@@ -30,10 +30,6 @@ FAILURE_PORT = -2
 
 Row = tuple[int, int, bytes]
 
-# Of this process; Spark reuses processes from epoch to epoch.
-_workers: dict[ServerRun, EpochWorker] = {}
-_clients: dict[str, EpochClient] = {}
-
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
@@ -47,38 +43,59 @@ class TaskReport:
     cpu_seconds: float
 
 
-_settled_graphs: set[tuple[ServerRun, int]] = set()
+class TaskProcess:
+    """What a process of Spark's keeps from one task to the next. It runs one task at a time."""
+
+    def __init__(self) -> None:
+        self._guard = MemoryGuard()
+        self._worker: tuple[ServerRun, EpochWorker] | None = None
+        self._client: tuple[str, EpochClient] | None = None
+        self._settled: tuple[ServerRun, int] | None = None
+
+    def worker(self, server: ServerRun) -> EpochWorker:
+        """The worker for a server; that of another server is closed.
+
+        Asked before each epoch's work, which may take the memory that is left then: past that its job fails alone,
+        where the kernel would end the process, and Spark try the same again.
+        """
+        self._guard.look()
+        if self._worker is None or self._worker[0] != server:
+            if self._worker is not None:
+                self._worker[1].close()
+            self._worker = server, EpochWorker(Path(server.data_dir))
+        return self._worker[1]
+
+    def client(self, channel: str) -> EpochClient:
+        """The connection to the server's socket."""
+        if self._client is None or self._client[0] != channel:
+            self._client = channel, EpochClient(channel)
+        return self._client[1]
+
+    def settle(self, server: ServerRun, graph_version: int) -> None:
+        """After the first epoch of a graph: what the process now has of it (plans, operators) it keeps.
+
+        Spark's worker collects garbage after every task; it need not look through that each time.
+        """
+        if self._settled != (server, graph_version):
+            self._settled = server, graph_version
+            gc.collect()
+            gc.freeze()
 
 
 @cache
-def _guard() -> MemoryGuard:
-    """This process's: it knows when it last gave memory back."""
-    return MemoryGuard()
-
-
-def worker_of(server: ServerRun) -> EpochWorker:
-    """This process's worker for a server, closing those of others: a process runs one task at a time.
-
-    Asked before each epoch's work, which may take the memory that is left then: past that its job fails alone, where
-    the kernel would end the process, and Spark try the same again.
-    """
-    _guard().look()
-    if server not in _workers:
-        for other in list(_workers):
-            _workers.pop(other).close()
-        _workers[server] = EpochWorker(Path(server.data_dir))
-    return _workers[server]
+def _process() -> TaskProcess:
+    """This process's. Spark calls functions, and reuses the process from task to task: nothing else could own it."""
+    return TaskProcess()
 
 
 def run_epochs(server: ServerRun, channel: str, seen: int) -> Iterator[pa.RecordBatch]:
     """The small epochs beyond `seen`, one after the other, until the driver has the task end."""
-    if channel not in _clients:
-        _clients[channel] = EpochClient(channel)
-    client = _clients[channel]
+    process = _process()
+    client = process.client(channel)
     while (epoch := client.next_epoch(seen)) > seen:
         descriptor = descriptor_of(Path(server.data_dir), epoch)
-        client.report(epoch, pickle.dumps(_run_all_stages(worker_of(server), descriptor)))
-        _settle(server, descriptor.graph_version)
+        client.report(epoch, pickle.dumps(_run_all_stages(process.worker(server), descriptor)))
+        process.settle(server, descriptor.graph_version)
         seen = epoch
     yield from ()
 
@@ -97,19 +114,8 @@ def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> TaskRep
 def run_first_stage(server: ServerRun, epoch: int, shard: int) -> Iterator[pa.RecordBatch]:
     """Stage 0 on one shard: reads the epoch's input itself."""
     descriptor = descriptor_of(Path(server.data_dir), epoch)
-    purged = worker_of(server).purge(descriptor, shard)
+    purged = _process().worker(server).purge(descriptor, shard)
     yield from _run(server, descriptor, 0, shard, [], purged)
-
-
-def _settle(server: ServerRun, graph_version: int) -> None:
-    """After the first epoch of a graph: what the process now has of it (plans, operators) it keeps.
-
-    Spark's worker collects garbage after every task; it need not look through that each time.
-    """
-    if (server, graph_version) not in _settled_graphs:
-        _settled_graphs.add((server, graph_version))
-        gc.collect()
-        gc.freeze()
 
 
 def pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -150,9 +156,9 @@ def _run(
     payloads: Iterable[tuple[int, bytes]],
     purged: frozenset[int] | None,
 ) -> Iterator[pa.RecordBatch]:
-    began = time.process_time()
+    process, began = _process(), time.process_time()
     try:
-        output = worker_of(server).run_stage(descriptor, stage, shard, payloads)
+        output = process.worker(server).run_stage(descriptor, stage, shard, payloads)
     except FragmentFailed as failure:
         yield _batch([(shard, FAILURE_PORT, pickle.dumps(failure))])
         return
@@ -160,7 +166,7 @@ def _run(
     for row in output.payloads:
         yield _batch([row])
     yield _batch([(0, REPORT_PORT, report)])
-    _settle(server, descriptor.graph_version)
+    process.settle(server, descriptor.graph_version)
 
 
 def _batch(rows: list[Row]) -> pa.RecordBatch:

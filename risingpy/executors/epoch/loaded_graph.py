@@ -1,0 +1,82 @@
+"""A stream graph as a process runs it: where each fragment's rows go, and the operators made of each fragment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from risingpy.executors.builders.operators import fragment_tree
+from risingpy.executors.epoch.exchange import input_port, table_port
+from risingpy.executors.epoch.operator_tree import FragmentTree
+from risingpy.plan.graph import ExchangeSource, Fragment, StreamGraph
+from risingpy.plan.operators import Materialize
+
+
+class LoadedGraph:
+    """Finds out once per graph what every epoch would ask of it. For several threads, one per shard.
+
+    `fragments`: by stage, in an order in which upstreams come first. `stage_of`: by fragment. `consumers`: by the
+    fragment that sends rows, the port of each that gets them, and how to spread them. `ports`: by fragment, where rows
+    come to it. `later_readers`: by table, the ports of fragments of later stages that scan it.
+    """
+
+    def __init__(self, graph: StreamGraph, before: LoadedGraph | None = None) -> None:
+        """`before`: the graph that this one replaces. Fragments that stay keep their operators.
+
+        Fragments are compared by their identity: a graph that is read again has the same objects for jobs that stayed,
+        and comparing whole plans would cost more than making their operators.
+        """
+        every = [fragment for job in graph.jobs for fragment in job.fragments]
+        self.depth = graph.depth
+        self.shards = graph.shards
+        self.fragments = tuple(tuple(f for f in every if f.stage == stage) for stage in range(graph.depth))
+        self.stage_of: Mapping[int, int] = {fragment.fragment_id: fragment.stage for fragment in every}
+        self.ports: Mapping[int, tuple[int, ...]] = {fragment.fragment_id: _ports_of(fragment) for fragment in every}
+        self.consumers = _consumers(every)
+        self.later_readers = _later_readers(every)
+        known = {} if before is None else before._trees
+        # A copy: a thread that runs the graph before may still add to its own.
+        self._trees: dict[int, tuple[Fragment, FragmentTree]] = {
+            fragment.fragment_id: known[fragment.fragment_id]
+            for fragment in every
+            if fragment.fragment_id in known and known[fragment.fragment_id][0] is fragment
+        }
+
+    def tree(self, fragment: Fragment) -> FragmentTree:
+        """A fragment's operators, made when it runs first: raises what making them raises."""
+        known = self._trees.get(fragment.fragment_id)
+        if known is None:  # of two threads that come here at once each makes them, and one's are kept
+            known = self._trees[fragment.fragment_id] = (fragment, fragment_tree(fragment))
+        return known[1]
+
+    def waits_for_rows(self, fragment: Fragment) -> bool:
+        """Whether a fragment has nothing to do when no rows come to it, and its job reads no snapshot.
+
+        Only one that has run is known to: the first run, which makes its operators, may fail.
+        """
+        known = self._trees.get(fragment.fragment_id)
+        return known is not None and known[1].waits_for_rows
+
+
+def _ports_of(fragment: Fragment) -> tuple[int, ...]:
+    inputs = [input_port(fragment.fragment_id, index) for index in range(len(fragment.inputs))]
+    tables = [table_port(fragment.fragment_id, index) for index in range(len(fragment.upstream_tables))]
+    return (*inputs, *tables)
+
+
+def _consumers(every: list[Fragment]) -> Mapping[int, tuple[tuple[int, ExchangeSource], ...]]:
+    consumers: dict[int, list[tuple[int, ExchangeSource]]] = defaultdict(list)
+    for fragment in every:
+        for index, source in enumerate(fragment.inputs):
+            consumers[source.fragment_id].append((input_port(fragment.fragment_id, index), source))
+    return {fragment_id: tuple(ports) for fragment_id, ports in consumers.items()}
+
+
+def _later_readers(every: list[Fragment]) -> Mapping[int, tuple[int, ...]]:
+    writer_stage = {f.root.table.table_id: f.stage for f in every if isinstance(f.root, Materialize)}
+    readers: dict[int, list[int]] = defaultdict(list)
+    for fragment in every:
+        for index, table_id in enumerate(fragment.upstream_tables):
+            if fragment.stage > writer_stage[table_id]:
+                readers[table_id].append(table_port(fragment.fragment_id, index))
+    return {table: tuple(ports) for table, ports in readers.items()}
