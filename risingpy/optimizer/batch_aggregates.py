@@ -13,7 +13,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.functions.evaluation.aggregate_sql import plain_aggregate_sql
 from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
 from risingpy.functions.topics.python_functions import key_of
-from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
 from risingpy.plan.logical import PYTHON_AGGREGATE, AggCall, Schema, SortKey
 from risingpy.types import BIGINT, SqlType, TypeKind
 

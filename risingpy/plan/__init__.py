@@ -3,7 +3,7 @@
     expressions, window_calls    typed expressions over rows; `expression_trees` walks them
     logical                      what a query means, for SELECT and views alike
     operators                    a stream plan: its operators, with those of `aggregates`, `joins` and `ordered`
-    aggregate_names              which aggregates are made of sums of squares
+    aggregate_families           which aggregates are made of sums of squares
     properties                   what every operator has: schema, stream key, distribution, watermarks
     state_tables                 what operators keep, and in which shape; `key_types` are those that keys may be of
     traversal, watermark_use     walking through a plan, and what operators do by watermarks

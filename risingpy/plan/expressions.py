@@ -24,10 +24,19 @@ class InputRef:
 
 
 def _written_alike(first: object, second: object) -> bool:
-    """Of equal values: not 0 and -0, nor 1.0 and 1.00."""
+    """Whether values are equal and written alike: NaN and NaN, but neither 0 and -0 nor 1.0 and 1.00."""
     if isinstance(first, tuple) and isinstance(second, tuple):
-        return all(map(_written_alike, first, second))
-    return not isinstance(first, float | Decimal) or str(first) == str(second)
+        return len(first) == len(second) and all(map(_written_alike, first, second))
+    if isinstance(first, float | Decimal) or isinstance(second, float | Decimal):
+        return type(first) is type(second) and str(first) == str(second)
+    return first == second
+
+
+def _hashed(value: object) -> object:
+    """What stands for a value in its literal's hash: NaN has a hash of its own in each place."""
+    if isinstance(value, tuple):
+        return tuple(map(_hashed, value))
+    return None if value != value else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,8 @@ class Literal:
     bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz),
     pyarrow.MonthDayNano for interval, and tuples for arrays and structs.
 
-    Equal literals are written alike: 0 and -0 are two, for text and signs tell them apart, and so are 1.0 and 1.00.
+    Equal literals are written alike: 0 and -0 are two, for text and signs tell them apart, and so are 1.0 and 1.00. NaN
+    is one.
     """
 
     value: object
@@ -48,7 +58,10 @@ class Literal:
             return True
         if not isinstance(other, Literal) or self.type != other.type:
             return False
-        return self.value == other.value and _written_alike(self.value, other.value)
+        return _written_alike(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash((_hashed(self.value), self.type))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
 from risingpy.plan.expressions import Expr
 from risingpy.types import SqlType
 

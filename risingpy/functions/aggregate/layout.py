@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import InternalError
-from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
 from risingpy.plan.logical import AggCall
 from risingpy.types import BIGINT, BYTEA, MAX_PRECISION, SqlType, TypeKind, numeric
 

@@ -12,7 +12,7 @@ from risingpy.functions.evaluation.aggregate_sql import plain_aggregate_sql
 from risingpy.functions.evaluation.duckdb_sql import compile_expression
 from risingpy.functions.evaluation.sql_casts import cast
 from risingpy.functions.evaluation.sql_text import own_call
-from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.window_calls import (
     DEFAULT_FRAME,

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 
 from risingpy.functions.numeric_results import numeric_of
 from risingpy.optimizer.rewrite import column_references, map_expressions, plan_inputs, with_inputs
-from risingpy.plan.aggregate_names import SPREADS
+from risingpy.plan.aggregate_families import SPREADS
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.plan.logical import (
     AggCall,

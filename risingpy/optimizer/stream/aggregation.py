@@ -25,7 +25,7 @@ from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.optimizer.stream.watermarks import watermarks_first
 from risingpy.optimizer.stream.window_close import check_window_close
 from risingpy.plan import logical
-from risingpy.plan.aggregate_names import REGRESSIONS, SPREADS
+from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
 from risingpy.plan.aggregates import AggState, DedupState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
 from risingpy.plan.logical import PYTHON_AGGREGATE, AggCall, Field

@@ -107,7 +107,7 @@ def plan_materialized_view(
     query = optimize_for_stream(ordered.query, check)
     # What closes windows is planned by the operators below it: no parts have readers of their own there.
     common = {} if emit_on_window_close else common_subplans(query)
-    planner = StreamPlanner(catalog, allocate, name, emit_on_window_close, common, RowEstimates(table_rows), check)
+    planner = StreamPlanner(catalog, allocate, name, RowEstimates(table_rows), emit_on_window_close, common, check)
     streamed = planner.stream(query)
     if emit_on_window_close:
         streamed = closed_rows(streamed, name, allocate)

@@ -43,8 +43,13 @@ def plan_query(
     *,
     emit_on_window_close: bool = False,
 ) -> StreamPlan:
-    """The operators that keep a query's answer, for the job called `name`; nothing stores it."""
-    return StreamPlanner(catalog, allocate, name, emit_on_window_close).stream(optimize_for_stream(query))
+    """The operators that keep a query's answer, for the job called `name`; nothing stores it.
+
+    Tables count as small: for queries without joins, and for what is asked of a plan that never runs.
+    """
+    return StreamPlanner(catalog, allocate, name, RowEstimates(), emit_on_window_close).stream(
+        optimize_for_stream(query)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +63,9 @@ class StreamPlanner:
     catalog: Catalog
     allocate: Callable[[], int]
     job: str
+    estimates: RowEstimates
     emit_on_window_close: bool = False
     common: Mapping[int, int] = field(default_factory=dict)
-    estimates: RowEstimates = field(default_factory=RowEstimates)
     check: Check = unchecked
     shared: dict[int, operators.Share] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)

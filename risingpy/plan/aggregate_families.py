@@ -1,4 +1,4 @@
-"""The aggregates that are made of sums of squares and of products."""
+"""Aggregates that are computed alike: SPREADS of sums of squares, REGRESSIONS of sums of products as well."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _LITERALS = st.one_of(
     st.builds(Literal, st.none(), _TYPES),
     st.builds(Literal, st.booleans(), st.just(BOOLEAN)),
     st.builds(Literal, st.integers(-(2**63), 2**63 - 1), st.just(BIGINT)),
-    st.builds(Literal, st.floats(allow_nan=False), st.just(DOUBLE)),
+    st.builds(Literal, st.floats(), st.just(DOUBLE)),
     st.builds(Literal, st.decimals(allow_nan=False, allow_infinity=False, places=3), st.just(NUMERIC)),
     st.builds(Literal, st.text(), st.just(VARCHAR)),
     st.builds(Literal, st.binary(), st.just(BYTEA)),
