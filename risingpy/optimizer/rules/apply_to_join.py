@@ -17,7 +17,15 @@ from risingpy.optimizer.facts import exactly_one_row
 from risingpy.optimizer.rewrite import correlated_refs, plan_inputs, with_inputs
 from risingpy.optimizer.rules.pull_up_correlation import PulledUp, grouped, pull_up, reads_outside
 from risingpy.optimizer.rules.push_down_domain import Domain, over_nothing, same_values
-from risingpy.plan.expression_trees import conjunction, conjuncts, remapped, shifted, substituted, transform
+from risingpy.plan.expression_trees import (
+    columns_read,
+    conjunction,
+    conjuncts,
+    remapped,
+    shifted,
+    substituted,
+    transform,
+)
 from risingpy.plan.expressions import CorrelatedRef, Expr, InputRef, Literal
 from risingpy.plan.logical import Aggregate, Apply, Field, Join, JoinKind, LogicalPlan, Project, Schema, Sort
 from risingpy.types import BOOLEAN
@@ -25,12 +33,20 @@ from risingpy.types import BOOLEAN
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
 
 
+Joins = dict[int, Join]  # by id()
+
+
 def apply_to_join(plan: LogicalPlan) -> LogicalPlan:
-    plan = with_inputs(plan, [apply_to_join(each) for each in plan_inputs(plan)])
-    return _unnested(plan) if isinstance(plan, Apply) else plan
+    return _without_applies(plan, {})
 
 
-def _unnested(apply: Apply) -> LogicalPlan:
+def _without_applies(plan: LogicalPlan, keeping: Joins) -> LogicalPlan:
+    """`keeping` gets the inner joins made here that give every row of their left side once."""
+    plan = with_inputs(plan, [_without_applies(each, keeping) for each in plan_inputs(plan)])
+    return _unnested(plan, keeping) if isinstance(plan, Apply) else plan
+
+
+def _unnested(apply: Apply, keeping: Joins) -> LogicalPlan:
     right = apply.right
     if apply.kind in _ONE_SIDED and apply.condition is None:
         right = _rows_only(right)
@@ -39,14 +55,14 @@ def _unnested(apply: Apply) -> LogicalPlan:
     if _is_plain(apply):
         kind = JoinKind.CROSS if apply.kind is JoinKind.LEFT and exactly_one_row(right) else apply.kind
         if kind is JoinKind.CROSS and isinstance(right, Project) and any(map(reads_outside, right.expressions)):
-            return _project_above(apply, right)
+            return _project_above(apply, right, keeping)
         scalar = _scalar_aggregate(apply, right)
         if scalar is not None:
             return scalar
     pulled = pull_up(right, duplicates_matter=apply.kind not in _ONE_SIDED)
     if pulled is not None:
         return _joined_on(apply, right, pulled)
-    return _over_domain(apply, right)
+    return _over_domain(apply, right, keeping)
 
 
 def _is_plain(apply: Apply) -> bool:
@@ -90,13 +106,13 @@ def _over_both(predicate: Expr, split: int, args: Sequence[Expr]) -> Expr:
     return _outside(shifted(predicate, split), args)
 
 
-def _project_above(apply: Apply, right: Project) -> LogicalPlan:
+def _project_above(apply: Apply, right: Project, keeping: Joins) -> LogicalPlan:
     """Apply(t, Project(e; q)) => Project(t.*, e; Apply(t, q)): as many rows, so that no NULLs have to be made."""
     split = len(apply.left.schema)
     below = Apply(apply.left, right.input, JoinKind.CROSS, apply.args, None, apply.left.schema + right.input.schema)
     own = tuple(InputRef(i, field.type) for i, field in enumerate(apply.left.schema))
     computed = tuple(_over_both(e, split, apply.args) for e in right.expressions)
-    return Project(_unnested(below), (*own, *computed), apply.schema)
+    return Project(_unnested(below, keeping), (*own, *computed), apply.schema)
 
 
 def _scalar_aggregate(apply: Apply, right: LogicalPlan) -> LogicalPlan | None:
@@ -120,19 +136,49 @@ def _scalar_aggregate(apply: Apply, right: LogicalPlan) -> LogicalPlan | None:
     return Project(joined, (*own, *computed), apply.schema)
 
 
-def _over_domain(apply: Apply, right: LogicalPlan) -> LogicalPlan:
+def _over_domain(apply: Apply, right: LogicalPlan, keeping: Joins) -> LogicalPlan:
     read = sorted(correlated_refs(right))
     args = tuple(dict.fromkeys(apply.args[i] for i in read))
     fields = tuple(Field(f"outer{i}", arg.type) for i, arg in enumerate(args))
-    values = Aggregate(Project(apply.left, args, fields), tuple(range(len(args))), (), fields)
+    source, from_source = _source_of(args, apply.left, keeping)
+    values = Aggregate(Project(source, from_source, fields), tuple(range(len(args))), (), fields)
     domain = Domain(values, {i: args.index(apply.args[i]) for i in read})
     pushed = domain.pushed(right)
-    return _joined_with_domain(apply, right.schema, pushed, args, fields)
+    joined = _with_domain(apply, right.schema, pushed, args, fields)
+    if apply.kind in (JoinKind.CROSS, JoinKind.INNER) and _is_plain(apply) and exactly_one_row(right):
+        keeping[id(joined)] = joined
+    width = len(apply.left.schema)
+    kept = (
+        range(width) if apply.kind in _ONE_SIDED else [*range(width), *range(width + 2 * len(args), len(joined.schema))]
+    )
+    return _columns(joined, kept, apply.schema)
 
 
-def _joined_with_domain(
-    apply: Apply, schema: Schema, pushed: LogicalPlan, args: tuple[Expr, ...], fields: Schema
-) -> LogicalPlan:
+def _source_of(args: tuple[Expr, ...], plan: LogicalPlan, keeping: Joins) -> tuple[LogicalPlan, tuple[Expr, ...]]:
+    """The lowest part of the plan that has all the arguments' values, and no others; the arguments over that part.
+
+    The subqueries of one SELECT are joined one after the other, and each join keeps the rows around. So their domains
+    come from the tables alone: taken from the whole left side, each would double the plan.
+    """
+    while True:
+        read = set[int]().union(*map(columns_read, args))
+        match plan:
+            case Join(left) if all(index < len(left.schema) for index in read) and _keeps_left(plan, keeping):
+                plan = left
+            case Project(input, expressions) if all(isinstance(expressions[index], InputRef) for index in read):
+                plan, args = input, tuple(substituted(arg, expressions) for arg in args)
+            case _:
+                return plan, args
+
+
+def _keeps_left(join: Join, keeping: Joins) -> bool:
+    """Whether each row of the left side is in the output, once or more often."""
+    if join.kind is JoinKind.CROSS:
+        return exactly_one_row(join.right)
+    return join.kind is JoinKind.LEFT or id(join) in keeping
+
+
+def _with_domain(apply: Apply, schema: Schema, pushed: LogicalPlan, args: tuple[Expr, ...], fields: Schema) -> Join:
     """Joins by the arguments, computed on the left; the right side has the domain, then the subquery's columns."""
     own = tuple(InputRef(i, field.type) for i, field in enumerate(apply.left.schema))
     left = Project(apply.left, (*own, *args), apply.left.schema + fields)
@@ -141,10 +187,9 @@ def _joined_with_domain(
     conditions = [] if apply.condition is None else [remapped(e, positions) for e in conjuncts(apply.condition)]
     condition = conjunction([*same_values(split, split + width, fields), *conditions])
     if apply.kind in _ONE_SIDED:
-        return _columns(Join(left, pushed, apply.kind, condition, left.schema), range(split), apply.schema)
+        return Join(left, pushed, apply.kind, condition, left.schema)
     kind = JoinKind.INNER if apply.kind is JoinKind.CROSS else apply.kind
-    joined = Join(left, pushed, kind, condition, left.schema + pushed.schema)
-    return _columns(joined, [positions[i] for i in range(len(apply.schema))], apply.schema)
+    return Join(left, pushed, kind, condition, left.schema + pushed.schema)
 
 
 def _columns(plan: LogicalPlan, columns: Sequence[int], schema: Schema) -> LogicalPlan:
