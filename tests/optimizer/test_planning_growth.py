@@ -212,7 +212,7 @@ def test_what_is_too_much_is_refused_at_once(bench: _Bench, kind: str, what: str
 @pytest.mark.parametrize("prefix", ["EXPLAIN ", _VIEW])
 @pytest.mark.parametrize("kind", ["LIMITs side by side", "inequalities side by side"])
 def test_forty_subqueries_that_no_join_replaces_are_planned(bench: _Bench, kind: str, prefix: str) -> None:
-    """Each is computed for the values that the table has: for those of all that stands before it, plans would double."""
+    """Each is computed for the values of the table alone: for those of all before it, plans would double."""
     _, refusal = bench.plan(prefix + STATEMENTS[kind](40))
     assert refusal is None
 
