@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy import types
-from risingpy.storage.group_keys import group_rows, sort_indices
-from risingpy.storage.key_encoding import compute_vnodes, decode_keys, encode_keys
-from risingpy.storage.row_encoding import decode_rows, encode_rows
-from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
-from risingpy.storage.value_encoding import decode_values, encode_values
+from risingpy.storage.codec.group_keys import group_rows, sort_indices
+from risingpy.storage.codec.key_encoding import compute_vnodes, decode_keys, encode_keys
+from risingpy.storage.codec.row_encoding import decode_rows, encode_rows
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.codec.value_encoding import decode_values, encode_values
 from risingpy.types import SqlType
 
 ROWS = 200_000

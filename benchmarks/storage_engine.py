@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from risingpy.storage.shard_store import ShardStore
-from risingpy.storage.state_store import StateStore
-from risingpy.storage.storage_table import StorageTable
-from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
-from risingpy.storage.write_ahead_log import LogRecord, WriteAheadLog
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.engine.read_views import StateStore
+from risingpy.storage.engine.shard_store import ShardStore
+from risingpy.storage.engine.storage_table import StorageTable
+from risingpy.storage.log.write_ahead_log import LogRecord, WriteAheadLog
 from risingpy.types import BIGINT, VARCHAR
 
 SCHEMA = TableSchema(

@@ -265,7 +265,7 @@ def _data_dir(given: Path | None) -> Path:
 def _refusals() -> Iterator[None]:
     """Turns what the storage refuses into one line."""
     from risingpy.errors import SqlError
-    from risingpy.storage.meta_store import DataDirectoryInUse
+    from risingpy.storage.engine.meta_store import DataDirectoryInUse
 
     try:
         yield

@@ -25,7 +25,7 @@ from risingpy.meta.epoch_shape import EpochShape
 from risingpy.meta.in_process_runner import InProcessRunner
 from risingpy.meta.spark_runner import SparkRunner
 from risingpy.storage import kernels
-from risingpy.storage.meta_store import DataDirectoryInUse
+from risingpy.storage.engine.meta_store import DataDirectoryInUse
 
 LOG = logging.getLogger("risingpy")
 

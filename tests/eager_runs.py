@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from risingpy.storage import stored_rows
-from risingpy.storage.shard_writer import ReadInOrder
+from risingpy.storage.engine import stored_rows
+from risingpy.storage.engine.shard_writer import ReadInOrder
 
 
 def make_runs_eager() -> None:

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.functions.aggregate.grouping import encoded_rows
-from risingpy.storage.column_buffers import whole
-from risingpy.storage.group_keys import group_rows
-from risingpy.storage.plain_columns import is_nested, nested_datums
+from risingpy.storage.codec.column_buffers import whole
+from risingpy.storage.codec.group_keys import group_rows
+from risingpy.storage.codec.plain_columns import is_nested, nested_datums
 from risingpy.types import BIGINT, BYTEA, INTEGER, SqlType, TypeKind
 
 INSERT = 1

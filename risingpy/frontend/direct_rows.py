@@ -11,8 +11,8 @@ from risingpy.plan.catalog import Catalog
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import InputRef, Literal
 from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan, Schema
-from risingpy.storage.state_store import ReadView
-from risingpy.storage.storage_table import StorageTable
+from risingpy.storage.engine.read_views import ReadView
+from risingpy.storage.engine.storage_table import StorageTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from risingpy.plan.catalog import Catalog, Relation
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
 from risingpy.plan.logical import Filter, LogicalPlan, Scan
-from risingpy.storage.storage_table import StorageTable
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.storage.engine.storage_table import StorageTable
 from risingpy.types import BYTEA, MAX_PRECISION, NUMERIC, SqlType, TypeKind
 from risingpy.types.wide_numeric import KEY_BYTES, of_key, to_decimal
 

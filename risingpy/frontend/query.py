@@ -39,7 +39,7 @@ from risingpy.plan.catalog import Relation, RelationKind
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Scan, Schema
 from risingpy.statement_limits import StatementLimits, working_for
-from risingpy.storage.storage_table import StorageTable
+from risingpy.storage.engine.storage_table import StorageTable
 
 ROWS_PER_BATCH = 65_536
 ROWS_PER_TEXT_BATCH = 8_192

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from risingpy.frontend.key_lookup import KeyLookup
 from risingpy.plan.catalog import Relation
-from risingpy.storage.state_store import ReadView
-from risingpy.storage.storage_table import StorageTable
+from risingpy.storage.engine.read_views import ReadView
+from risingpy.storage.engine.storage_table import StorageTable
 
 
 def rows_behind(relation: Relation, lookup: KeyLookup, changes: Sequence[pa.Table], view: ReadView) -> pa.Table:

@@ -22,8 +22,8 @@ from risingpy.meta.dml_log import TableChange
 from risingpy.meta.table_locks import HeldTable, LockMode
 from risingpy.plan.catalog import Relation
 from risingpy.plan.operators import ConflictBehavior
-from risingpy.storage.group_keys import group_rows
-from risingpy.storage.key_encoding import compute_vnodes, encode_keys
+from risingpy.storage.codec.group_keys import group_rows
+from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
 
 
 class TransactionStatus(Enum):

@@ -14,8 +14,8 @@ import pyarrow as pa
 from risingpy.errors import SqlError
 from risingpy.plan.catalog import Relation
 from risingpy.plan.logical import Field, Scan
-from risingpy.storage.group_keys import group_rows
-from risingpy.storage.key_encoding import compute_vnodes, encode_keys
+from risingpy.storage.codec.group_keys import group_rows
+from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
 from risingpy.types.forms import format_text
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from risingpy.errors import Check, SqlError, unchecked
 from risingpy.meta.state import MetaState
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
-from risingpy.storage.log_segment import segment_paths
-from risingpy.storage.log_spill import spill_paths
-from risingpy.storage.meta_store import MetaStore, meta_directory
-from risingpy.storage.shard_store import shard_directory
-from risingpy.storage.state_store import ReadView, StateStore
-from risingpy.storage.write_ahead_log import log_directory
+from risingpy.storage.engine.meta_store import MetaStore, meta_directory
+from risingpy.storage.engine.read_views import ReadView, StateStore
+from risingpy.storage.engine.shard_store import shard_directory
+from risingpy.storage.log.segment import segment_paths
+from risingpy.storage.log.spill import spill_paths
+from risingpy.storage.log.write_ahead_log import log_directory
 
 NOTE = "backup.json"
 _CHUNK = 1 << 20

@@ -30,8 +30,8 @@ from risingpy.meta.state_store import MetaStateStore
 from risingpy.meta.work_since_start import WorkSinceStart
 from risingpy.plan.graph_codec import GraphWriter
 from risingpy.storage.disk_failure import disk_failure
+from risingpy.storage.engine.read_views import StateStore
 from risingpy.storage.fault_points import reach
-from risingpy.storage.state_store import StateStore
 
 LOG = logging.getLogger(__name__)
 

@@ -10,13 +10,13 @@ from risingpy.errors import SqlError
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore
-from risingpy.storage.log_reader import LogReader
-from risingpy.storage.meta_store import MetaStore, meta_directory
-from risingpy.storage.shard_store import ShardStore, shard_directory
-from risingpy.storage.store_check import find_problems
-from risingpy.storage.table_schema import TableSchema, vnodes_of_shard
-from risingpy.storage.table_statistics import read_statistics
-from risingpy.storage.write_ahead_log import WriteAheadLog, log_directory
+from risingpy.storage.codec.table_schema import TableSchema, vnodes_of_shard
+from risingpy.storage.engine.meta_store import MetaStore, meta_directory
+from risingpy.storage.engine.shard_store import ShardStore, shard_directory
+from risingpy.storage.engine.store_check import find_problems
+from risingpy.storage.engine.table_statistics import read_statistics
+from risingpy.storage.log.reader import LogReader
+from risingpy.storage.log.write_ahead_log import WriteAheadLog, log_directory
 
 
 @dataclass(frozen=True, slots=True)

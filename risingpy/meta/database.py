@@ -32,9 +32,9 @@ from risingpy.meta.system_parameters import shown_parameters
 from risingpy.meta.table_locks import LockMode, TableLocks
 from risingpy.plan.catalog import Catalog, JobStatus, Relation
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
-from risingpy.storage.log_spill import Spill
-from risingpy.storage.state_store import ReadView
-from risingpy.storage.write_ahead_log import log_directory
+from risingpy.storage.engine.read_views import ReadView
+from risingpy.storage.log.spill import Spill
+from risingpy.storage.log.write_ahead_log import log_directory
 
 
 @dataclass(frozen=True, slots=True)

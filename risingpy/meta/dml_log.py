@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
 from risingpy.plan.catalog import Catalog, JobStatus
-from risingpy.storage.log_segment import LogRecord
-from risingpy.storage.log_spill import Spill
-from risingpy.storage.write_ahead_log import WriteAheadLog
+from risingpy.storage.log.segment import LogRecord
+from risingpy.storage.log.spill import Spill
+from risingpy.storage.log.write_ahead_log import WriteAheadLog
 
 
 @dataclass(frozen=True, slots=True)

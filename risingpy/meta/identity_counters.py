@@ -7,7 +7,7 @@ from pathlib import Path
 
 from risingpy.errors import SqlError
 from risingpy.functions.topics import identities
-from risingpy.storage.meta_store import MetaStore
+from risingpy.storage.engine.meta_store import MetaStore
 
 
 class IdentityCounters:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import ColumnDesc, Relation, RelationKind
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 
 
 def internal_tables(state: MetaState) -> Mapping[int, Relation]:

@@ -11,10 +11,10 @@ from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.state import MetaState
 from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
-from risingpy.storage.lmdb_environment import DamagedStore
-from risingpy.storage.meta_store import MetaStore, meta_directory
-from risingpy.storage.shard_store import shards_directory
-from risingpy.storage.state_store import StateStore
+from risingpy.storage.engine.lmdb_environment import DamagedStore
+from risingpy.storage.engine.meta_store import MetaStore, meta_directory
+from risingpy.storage.engine.read_views import StateStore
+from risingpy.storage.engine.shard_store import shards_directory
 
 LOG = logging.getLogger(__name__)
 

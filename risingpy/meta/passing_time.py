@@ -24,8 +24,8 @@ from risingpy.plan.expressions import Expr
 from risingpy.plan.graph import Job
 from risingpy.plan.joins import DynamicFilter
 from risingpy.plan.traversal import nodes_of_fragment
-from risingpy.storage.state_store import ReadView
-from risingpy.storage.storage_table import StorageTable
+from risingpy.storage.engine.read_views import ReadView
+from risingpy.storage.engine.storage_table import StorageTable
 
 PAUSE_MILLISECONDS = 1000  # at least, between epochs that only time asks for
 _FARTHEST = 1 << 42  # milliseconds, some 139 years: what comes later need not be waited for

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from risingpy.errors import CannotConnectNow, QueryCanceled
 from risingpy.meta.state import MetaState
+from risingpy.storage.engine.read_views import ReadView, StateStore
 from risingpy.storage.fault_points import reach
-from risingpy.storage.state_store import ReadView, StateStore
 
 WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement looks whether it was cancelled
 

@@ -22,15 +22,15 @@ from risingpy.optimizer.stream.nested_loop_join import side_that_is_everywhere
 from risingpy.plan.joins import DynamicFilter, HashJoin
 from risingpy.plan.operators import StreamPlan, TableScan
 from risingpy.plan.traversal import nodes_of_fragment
-from risingpy.storage.mem_table import WriteBatch
-from risingpy.storage.meta_store import MetaStore
-from risingpy.storage.shard_store import ShardStore, shard_directory, shards_directory
-from risingpy.storage.state_store import StateStore
-from risingpy.storage.storage_table import StorageTable
-from risingpy.storage.store_check import stored_rows
-from risingpy.storage.table_codec import TableCodec
-from risingpy.storage.table_schema import TableSchema, shards_of_vnodes
-from risingpy.storage.table_statistics import TABLE_ID_BYTES
+from risingpy.storage.codec.table_codec import TableCodec
+from risingpy.storage.codec.table_schema import TableSchema, shards_of_vnodes
+from risingpy.storage.engine.mem_table import WriteBatch
+from risingpy.storage.engine.meta_store import MetaStore
+from risingpy.storage.engine.read_views import StateStore
+from risingpy.storage.engine.shard_store import ShardStore, shard_directory, shards_directory
+from risingpy.storage.engine.storage_table import StorageTable
+from risingpy.storage.engine.store_check import stored_rows
+from risingpy.storage.engine.table_statistics import TABLE_ID_BYTES
 
 _VNODE_BYTES = 2
 

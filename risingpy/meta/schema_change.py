@@ -31,7 +31,7 @@ from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.optimizer.stream.jobs import plan_table
 from risingpy.optimizer.table_change import column_positions
 from risingpy.plan.catalog import ColumnDesc, JobStatus, Relation, RelationKind
-from risingpy.storage.table_schema import TableColumn
+from risingpy.storage.codec.table_schema import TableColumn
 
 
 @dataclass(frozen=True, slots=True)

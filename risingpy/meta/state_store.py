@@ -14,7 +14,7 @@ from risingpy.meta.state import OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState
 from risingpy.plan.catalog import Catalog, FunctionDesc, JobStatus, Relation
 from risingpy.plan.codec import decode, encode
 from risingpy.plan.graph import Job
-from risingpy.storage.meta_store import MetaStore, MetaTransaction
+from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
 
 
 class MetaStateStore:

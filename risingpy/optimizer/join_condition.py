@@ -17,7 +17,7 @@ import pyarrow as pa
 from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.plan.expression_trees import columns_read, conjunction, conjuncts, shifted
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
-from risingpy.storage.column_buffers import physical
+from risingpy.storage.codec.column_buffers import physical
 from risingpy.types import BOOLEAN, DOUBLE, MAX_PRECISION, TIMESTAMP, SqlType, TypeKind
 
 _KEYS = {"eq": False, "is_not_distinct_from": True}

@@ -18,7 +18,7 @@ from risingpy.plan.catalog import Relation
 from risingpy.plan.graph import Job
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import Materialize, StreamPlan, TableScan
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 
 _OPERATORS = cast("tuple[type[Any], ...]", get_args(StreamPlan))
 

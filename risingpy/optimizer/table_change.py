@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from risingpy.plan.catalog import ColumnDesc, Relation
 from risingpy.plan.expressions import Expr
-from risingpy.storage.table_schema import ColumnHistory, TableColumn
+from risingpy.storage.codec.table_schema import ColumnHistory, TableColumn
 from risingpy.types import SqlType
 
 

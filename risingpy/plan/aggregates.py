@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from risingpy.plan.logical import AggCall
 from risingpy.plan.properties import ColumnIndex, Properties
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:

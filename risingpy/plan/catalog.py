@@ -14,7 +14,7 @@ from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import ConflictBehavior
 from risingpy.plan.properties import WatermarkColumn
-from risingpy.storage.table_schema import ColumnHistory, TableSchema
+from risingpy.storage.codec.table_schema import ColumnHistory, TableSchema
 from risingpy.types import SqlType, TypeKind
 
 

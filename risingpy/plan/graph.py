@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from risingpy.plan.catalog import Relation
 from risingpy.plan.operators import StreamPlan
 from risingpy.plan.properties import Distribution
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.properties import ColumnIndex, Properties, WatermarkBound
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 
 if TYPE_CHECKING:
     from risingpy.plan.operators import StreamPlan

@@ -22,7 +22,7 @@ from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import SortKey
 from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.plan.properties import ColumnIndex, Properties
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 
 
 @dataclass(frozen=True, slots=True)

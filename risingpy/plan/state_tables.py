@@ -53,7 +53,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.plan.properties import ColumnIndex, Properties
-from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
 
 

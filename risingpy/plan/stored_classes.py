@@ -24,7 +24,7 @@ from risingpy.plan import (
     properties,
     window_calls,
 )
-from risingpy.storage import table_schema
+from risingpy.storage.codec import table_schema
 from risingpy.types import sql_type
 
 STORED_CLASSES: Mapping[str, type] = MappingProxyType(

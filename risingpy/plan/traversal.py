@@ -28,7 +28,7 @@ from risingpy.plan.operators import (
 )
 from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.plan.state_tables import state_tables
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 
 
 def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:

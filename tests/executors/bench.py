@@ -24,8 +24,8 @@ from risingpy.plan.graph import Fragment
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import Exchange, StreamPlan, Values
 from risingpy.plan.properties import Distribution, DistributionKind, Properties
-from risingpy.storage.shard_store import ShardStore
-from risingpy.storage.table_schema import TableSchema, ValueFormat
+from risingpy.storage.codec.table_schema import TableSchema, ValueFormat
+from risingpy.storage.engine.shard_store import ShardStore
 from risingpy.types import SqlType
 
 Row = tuple[object, ...]

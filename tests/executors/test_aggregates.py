@@ -21,7 +21,7 @@ from risingpy.plan.aggregates import AggState, HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.logical import AggCall
 from risingpy.plan.operators import StreamPlan
 from risingpy.plan.state_tables import materialized_input_state, value_state
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, VARCHAR, SqlType, TypeKind, numeric
 from risingpy.types import NARROW_NUMERIC as NUMERIC
 from tests.examples import examples

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from risingpy.plan.catalog import ColumnDesc
 from risingpy.plan.operators import ConflictBehavior, Materialize
 from risingpy.plan.state_tables import relation_table
-from risingpy.storage.table_schema import KeyColumn
+from risingpy.storage.codec.table_schema import KeyColumn
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Row, chunk, comparable, leaf, properties

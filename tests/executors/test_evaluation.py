@@ -20,7 +20,7 @@ from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.functions.evaluation.duckdb_sql import compile_expression
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import (
     BIGINT,
     BOOLEAN,

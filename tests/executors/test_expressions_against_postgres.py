@@ -13,7 +13,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import Cast, Expr, InputRef
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import SqlType, TypeKind, numeric
 from risingpy.types.forms import format_text, parse_text, text_column
 

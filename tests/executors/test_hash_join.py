@@ -28,7 +28,7 @@ from risingpy.plan.logical import Field, JoinKind
 from risingpy.plan.operators import Exchange, Project, StreamPlan, Values
 from risingpy.plan.properties import Properties
 from risingpy.plan.traversal import all_state_tables
-from risingpy.storage.table_schema import TableSchema, ValueFormat
+from risingpy.storage.codec.table_schema import TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, INTERVAL, VARCHAR, SqlType
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, chunk, comparable, delta, rows_of

@@ -18,7 +18,7 @@ from risingpy.plan.logical import AggCall, Aggregate, Field, Scan, SortKey
 from risingpy.plan.operators import StreamPlan
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.traversal import nodes_of_fragment
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, numeric
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf

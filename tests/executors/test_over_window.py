@@ -19,7 +19,7 @@ from risingpy.plan.ordered import OverWindow
 from risingpy.plan.properties import Distribution, DistributionKind, Properties
 from risingpy.plan.state_tables import ordered_rows
 from risingpy.plan.window_calls import BoundKind, Frame, FrameBound, FrameExclusion, FrameUnits, WindowCall
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import BIGINT, DOUBLE, INTEGER, VARCHAR, SqlType, numeric
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, comparable, delta, leaf

@@ -26,7 +26,7 @@ from risingpy.plan.catalog import Relation as CatalogRelation
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.graph import StreamGraph
 from risingpy.plan.logical import AggCall, Field
-from risingpy.storage.shard_store import ShardStore
+from risingpy.storage.engine.shard_store import ShardStore
 from risingpy.types import BIGINT, BOOLEAN, VARCHAR, SqlType, numeric
 from tests.examples import examples
 from tests.executors.bench import Input, Row, chunk

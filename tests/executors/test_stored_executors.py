@@ -15,7 +15,7 @@ from risingpy.executors.relation import table_scan
 from risingpy.plan.catalog import ColumnDesc
 from risingpy.plan.operators import ConflictBehavior, Materialize, TableScan
 from risingpy.plan.state_tables import progress_table, relation_table
-from risingpy.storage.table_schema import KeyColumn, TableSchema
+from risingpy.storage.codec.table_schema import KeyColumn, TableSchema
 from risingpy.types import BIGINT, DOUBLE, INTERVAL, VARCHAR
 from tests.examples import examples
 from tests.executors.bench import (

@@ -18,7 +18,7 @@ from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import ConflictBehavior, Materialize, StreamPlan
 from risingpy.plan.state_tables import relation_table
 from risingpy.plan.traversal import all_state_tables
-from risingpy.storage.table_schema import KeyColumn
+from risingpy.storage.codec.table_schema import KeyColumn
 from risingpy.types import BIGINT, BOOLEAN, INTEGER
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Row, comparable, delta, leaf, properties

@@ -183,7 +183,7 @@ def test_a_change_far_from_the_window_reads_only_the_window(append_only: bool, m
     many: Relation = {k: (k, 0, float(k), None) for k in range(1000)}
     with FragmentBench(plan) as bench:
         bench.run(delta({}, many, TYPES, random.Random(1)))
-        from risingpy.storage.state_table import StateTable
+        from risingpy.storage.engine.state_table import StateTable
 
         scan = StateTable.scan_prefix
         monkeypatch.setattr(

@@ -30,11 +30,12 @@ from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Relation
-from risingpy.storage import fault_points, native_lmdb, range_scan
+from risingpy.storage import fault_points
+from risingpy.storage.engine import native_lmdb, range_scan
+from risingpy.storage.engine.read_views import ReadView
+from risingpy.storage.engine.storage_table import StorageTable
 from risingpy.storage.kernels.compile import load as load_kernels
-from risingpy.storage.state_store import ReadView
-from risingpy.storage.storage_table import StorageTable
-from risingpy.storage.write_ahead_log import WriteAheadLog
+from risingpy.storage.log.write_ahead_log import WriteAheadLog
 from tests.eager_runs import make_runs_eager
 from tests.faults.workload import STATEMENTS, Rows, client_of, rows_after, view_of
 

@@ -33,7 +33,7 @@ from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Project
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import NUMERIC, SqlType, TypeKind
 from risingpy.types.forms import format_text, parse_text, text_column
 from tests.frontend.binder.bench import make_catalog

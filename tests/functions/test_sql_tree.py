@@ -20,7 +20,7 @@ from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
 from risingpy.functions.volatile import NON_DETERMINISTIC
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands, with_operands
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import BOOLEAN, DOUBLE, SqlType
 from risingpy.types.forms import parse_text
 from tests.functions.cases_reader import read_cases

@@ -16,8 +16,8 @@ from risingpy.cli import main
 from risingpy.errors import SqlError
 from risingpy.meta.check import check
 from risingpy.meta.database import Database
-from risingpy.storage.shard_store import shard_directory
-from risingpy.storage.write_ahead_log import log_directory
+from risingpy.storage.engine.shard_store import shard_directory
+from risingpy.storage.log.write_ahead_log import log_directory
 from tests.meta.conftest import Server
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR, n INT)"

@@ -25,7 +25,7 @@ from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.dml_log import TableChange
 from risingpy.meta.epoch_runner import EpochFailed, EpochReport
 from risingpy.plan.catalog import JobStatus
-from risingpy.storage.meta_store import DataDirectoryInUse
+from risingpy.storage.engine.meta_store import DataDirectoryInUse
 from tests.idleness import assert_falls_idle
 from tests.meta.conftest import Server
 

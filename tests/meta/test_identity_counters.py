@@ -8,7 +8,7 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.meta.identity_counters import IdentityCounters
-from risingpy.storage.meta_store import MetaStore
+from risingpy.storage.engine.meta_store import MetaStore
 
 
 def test_numbers_go_on_after_a_stop(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from risingpy.meta.epoch_runner import EpochFailed
 from risingpy.meta.epochs import milliseconds
 from risingpy.meta.passing_time import PassingTime, first_time
 from risingpy.optimizer.now import QUARTER_MILLISECONDS
-from risingpy.storage.state_store import ReadView
+from risingpy.storage.engine.read_views import ReadView
 from tests.meta.conftest import Client, Server
 
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, ts TIMESTAMPTZ)"

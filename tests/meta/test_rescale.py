@@ -15,7 +15,7 @@ from risingpy.meta import rescale as rescale_module
 from risingpy.meta.check import check
 from risingpy.meta.rescale import rescale
 from risingpy.meta.state_store import MetaStateStore
-from risingpy.storage.shard_store import ShardStore, shards_directory
+from risingpy.storage.engine.shard_store import ShardStore, shards_directory
 from tests.meta.conftest import Client, Server
 
 QUERIES = (

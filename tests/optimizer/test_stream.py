@@ -12,7 +12,7 @@ from risingpy.plan.logical import AggCall, Aggregate, Field, Filter, Project, So
 from risingpy.plan.operators import ConflictBehavior
 from risingpy.plan.properties import DistributionKind
 from risingpy.plan.traversal import all_state_tables, nodes_of_fragment
-from risingpy.storage.table_schema import KeyColumn
+from risingpy.storage.codec.table_schema import KeyColumn
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, NUMERIC, REAL, TIMESTAMPTZ, VARCHAR
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from risingpy.nesting import allow_deep_nesting
 from risingpy.plan.codec import CODEC_VERSION
-from risingpy.storage.key_encoding import FORMAT_VERSION
-from risingpy.storage.shard_store import STORE_VERSION
+from risingpy.storage.codec.key_encoding import FORMAT_VERSION
+from risingpy.storage.engine.shard_store import STORE_VERSION
 from tests.meta.conftest import Server
 from tests.stores.contents import contents
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from risingpy.functions.aggregate.grouping import GroupedRows, Groups
 from risingpy.functions.aggregate.value_state import ValueState
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.engine.state_table import StateTable
 
 Mask = npt.NDArray[np.bool_]
 Ops = npt.NDArray[np.int8]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from risingpy.executors.aggregate.calls import Call, Mask, Results, Rows
 from risingpy.functions.aggregate.grouping import GroupedRows, Groups, group_by
 from risingpy.functions.aggregate.value_state import integers_of, signed_counts
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import BIGINT, SqlType
 
 

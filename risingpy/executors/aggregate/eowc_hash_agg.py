@@ -11,7 +11,7 @@ from risingpy.executors.aggregate.calls import Call, Rows
 from risingpy.executors.aggregate.hash_agg import HashAggExecutor, update_calls
 from risingpy.executors.change_chunk import columns_of, make_chunk, ops_of
 from risingpy.functions.aggregate.grouping import Groups
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.engine.state_table import StateTable
 
 
 class EowcHashAggExecutor:

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from risingpy.executors.aggregate.calls import Mask, Ops, Results, Rows
 from risingpy.functions.aggregate.ordered import GroupFunction
-from risingpy.storage.column_buffers import whole
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.codec.column_buffers import whole
+from risingpy.storage.engine.state_table import StateTable
 
 
 class Reading(Protocol):

@@ -11,7 +11,7 @@ from risingpy.executors.aggregate.calls import Mask, Results, Rows
 from risingpy.functions.aggregate.ordered import GroupFunction, Integers
 from risingpy.functions.python import call_worker
 from risingpy.functions.topics.python_functions import fold
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.engine.state_table import StateTable
 
 
 class UserStateCall:

@@ -15,7 +15,7 @@ from risingpy.functions.aggregate.ordered import counted_arguments, group_functi
 from risingpy.functions.aggregate.value_state import ValueState
 from risingpy.plan.aggregates import AggState, HashAgg, SimpleAgg
 from risingpy.plan.logical import AggCall
-from risingpy.storage.shard_store import EpochTransaction
+from risingpy.storage.engine.shard_store import EpochTransaction
 from risingpy.types import SqlType
 
 _FIRST_ROW = frozenset({"min", "max", "first_value", "last_value"})  # whose result is a group's first row

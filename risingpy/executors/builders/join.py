@@ -18,9 +18,9 @@ from risingpy.plan.expressions import Expr
 from risingpy.plan.joins import AsOfJoin, HashJoin, JoinSide, TemporalJoin, memo_columns
 from risingpy.plan.logical import JoinKind, Schema
 from risingpy.plan.operators import StreamPlan
-from risingpy.storage.shard_store import EpochTransaction
-from risingpy.storage.state_table import StateTable
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.storage.engine.shard_store import EpochTransaction
+from risingpy.storage.engine.state_table import StateTable
 
 _SHOWS: dict[JoinKind, tuple[Shows, Shows]] = {
     JoinKind.INNER: (Shows.NONE, Shows.NONE),

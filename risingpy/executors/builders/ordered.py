@@ -14,7 +14,7 @@ from risingpy.executors.ordered.window_functions import WindowFunctions
 from risingpy.plan.operators import Materialize
 from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.plan.state_tables import ordered_rows
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.engine.state_table import StateTable
 
 
 def top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:

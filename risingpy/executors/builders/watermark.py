@@ -21,7 +21,7 @@ from risingpy.plan.joins import HashJoin, JoinSide
 from risingpy.plan.operators import EowcSort, StreamPlan, WatermarkFilter
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.watermark_use import cleaning_watermark, emitting_watermark
-from risingpy.storage.table_schema import vnodes_of_shard
+from risingpy.storage.codec.table_schema import vnodes_of_shard
 
 # Per state table and shard: a watermark may pass a whole day of rows at once. Some 100 ms.
 CLEANED_ROWS_PER_EPOCH = 100_000

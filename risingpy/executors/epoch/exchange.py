@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from risingpy.storage.key_encoding import compute_vnodes
-from risingpy.storage.table_schema import shards_of_vnodes
+from risingpy.storage.codec.key_encoding import compute_vnodes
+from risingpy.storage.codec.table_schema import shards_of_vnodes
 
 PORTS_PER_FRAGMENT = 1 << 16
 FIRST_TABLE_PORT = 1 << 15

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from risingpy.executors.epoch.input import EpochInput
 from risingpy.plan.operator_work import OperatorWork
-from risingpy.storage.shard_store import EpochTransaction
+from risingpy.storage.engine.shard_store import EpochTransaction
 
 
 class Executor(Protocol):

@@ -33,7 +33,7 @@ from risingpy.plan.graph import Fragment
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Materialize
 from risingpy.plan.properties import DistributionKind
-from risingpy.storage.shard_store import EpochTransaction, ShardStore
+from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
 
 Payload = tuple[int, int, bytes]  # shard, port, Arrow IPC
 Received: TypeAlias = "defaultdict[int, list[pa.Table]]"  # the rows for this task's fragments, by port

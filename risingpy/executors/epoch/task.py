@@ -22,9 +22,9 @@ from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.plan.catalog import Relation
 from risingpy.plan.graph import StreamGraph
 from risingpy.plan.graph_codec import GraphReader
-from risingpy.storage.log_reader import LogReader
-from risingpy.storage.shard_store import ShardStore, shard_directory
-from risingpy.storage.write_ahead_log import log_directory
+from risingpy.storage.engine.shard_store import ShardStore, shard_directory
+from risingpy.storage.log.reader import LogReader
+from risingpy.storage.log.write_ahead_log import log_directory
 
 PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
 COMPACTED_ROWS_PER_EPOCH = 20_000  # looked at, per shard: some 20 ms

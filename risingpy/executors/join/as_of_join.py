@@ -18,7 +18,7 @@ from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.executors.join.changes import JoinSides
 from risingpy.executors.join.side import JoinedSide, Rows
 from risingpy.functions.aggregate.grouping import canonical_column, encoded_rows
-from risingpy.storage.group_keys import sort_indices
+from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.types import BIGINT, SMALLINT, SqlType
 
 Integers = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from risingpy.executors.change_chunk import DELETE, INSERT, Ops, columns_of, ops_of
 from risingpy.executors.join.keys import can_match, canonical_keys, number_keys
 from risingpy.executors.join.side import Changed, JoinedSide, Rows, SideLayout
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import SqlType
 
 Alone = Callable[[int, int, Rows], None]  # what becomes of rows that cannot match: op, side (0 left, 1 right), rows

@@ -21,9 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, make_chunk, ops_of
-from risingpy.storage.key_encoding import prefix_end
-from risingpy.storage.state_table import StateTable
-from risingpy.storage.table_schema import vnodes_of_shard
+from risingpy.storage.codec.key_encoding import prefix_end
+from risingpy.storage.codec.table_schema import vnodes_of_shard
+from risingpy.storage.engine.state_table import StateTable
 
 Mask = npt.NDArray[np.bool_]
 

@@ -14,8 +14,8 @@ from risingpy.executors.change_chunk import DELETE, INSERT
 from risingpy.executors.join.keys import Keys
 from risingpy.executors.join.pairs import Index, pairs
 from risingpy.functions.aggregate.grouping import canonical_column, encoded_rows
-from risingpy.storage.state_table import StateTable
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.storage.engine.state_table import StateTable
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

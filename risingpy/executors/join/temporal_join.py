@@ -13,7 +13,7 @@ from risingpy.executors.join.keys import can_match, canonical_keys
 from risingpy.executors.join.output import JoinOutput, JoinShape
 from risingpy.executors.join.side import ROWS_PER_PAGE, Changed, Rows
 from risingpy.functions.aggregate.grouping import group_by
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]

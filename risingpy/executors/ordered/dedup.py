@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import columns_of, make_chunk
 from risingpy.functions.aggregate.grouping import canonical_column, encoded_rows, group_by
-from risingpy.storage.group_keys import sort_indices
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.codec.group_keys import sort_indices
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, make_chunk
 from risingpy.functions.aggregate.grouping import canonical_column, group_by
-from risingpy.storage.group_keys import sort_indices
-from risingpy.storage.key_encoding import encode_keys
-from risingpy.storage.state_table import StateTable
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.group_keys import sort_indices
+from risingpy.storage.codec.key_encoding import encode_keys
+from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import SqlType
 
 

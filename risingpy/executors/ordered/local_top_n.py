@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import columns_of
 from risingpy.functions.aggregate.grouping import canonical_column
-from risingpy.storage.group_keys import sort_indices
-from risingpy.storage.key_encoding import encode_keys
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.group_keys import sort_indices
+from risingpy.storage.codec.key_encoding import encode_keys
+from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.types import SqlType
 
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import DELETE, INSERT, distinct_rows
-from risingpy.storage.column_buffers import whole
-from risingpy.storage.group_keys import sort_indices
-from risingpy.storage.key_encoding import canonical, encode_keys
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.column_buffers import whole
+from risingpy.storage.codec.group_keys import sort_indices
+from risingpy.storage.codec.key_encoding import canonical, encode_keys
+from risingpy.storage.codec.table_schema import TableSchema
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -12,9 +12,9 @@ from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_
 from risingpy.executors.ordered.ordered_rows import KeyedRows, match_rows
 from risingpy.executors.ordered.window_functions import Partitions, WindowFunctions
 from risingpy.functions.aggregate.grouping import Groups, canonical_column, group_by
-from risingpy.storage.group_keys import sort_indices
-from risingpy.storage.key_encoding import encode_keys
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.codec.group_keys import sort_indices
+from risingpy.storage.codec.key_encoding import encode_keys
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]

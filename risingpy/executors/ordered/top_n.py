@@ -12,8 +12,8 @@ import pyarrow as pa
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, make_chunk, ops_of
 from risingpy.executors.ordered.ordered_rows import KeyedRows, match_rows, same_as_before
 from risingpy.functions.aggregate.grouping import Groups, canonical_column, group_by
-from risingpy.storage.column_buffers import whole
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.codec.column_buffers import whole
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]

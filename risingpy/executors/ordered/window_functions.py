@@ -20,7 +20,7 @@ from risingpy.functions.evaluation.duckdb_connection import translate_error
 from risingpy.functions.evaluation.window_sql import window_sql
 from risingpy.plan.expressions import InputRef, Literal
 from risingpy.plan.window_calls import FRAMELESS, BoundKind, Frame, FrameBound, FrameExclusion, FrameUnits, WindowCall
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import BIGINT, SqlType
 
 _FARTHEST = 10_000  # from here on a partition is read as a whole: few are larger

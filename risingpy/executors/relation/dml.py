@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.epoch.input import EpochInput
-from risingpy.storage.key_encoding import compute_vnodes
-from risingpy.storage.table_schema import shards_of_vnodes
+from risingpy.storage.codec.key_encoding import compute_vnodes
+from risingpy.storage.codec.table_schema import shards_of_vnodes
 
 
 class DmlExecutor:

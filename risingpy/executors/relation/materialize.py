@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, deletes_first, distinct_rows, make_chunk, ops_of
 from risingpy.executors.relation.conflicts import ConflictRule, standing_rows
-from risingpy.storage.group_keys import group_rows, last_rows
-from risingpy.storage.key_encoding import compute_vnodes, encode_keys
-from risingpy.storage.state_table import StateTable
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.group_keys import group_rows, last_rows
+from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
+from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.storage.engine.state_table import StateTable
 
 Positions = npt.NDArray[np.int64]
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import INSERT, consolidated, make_chunk
-from risingpy.storage.key_encoding import compute_vnodes, encode_keys
-from risingpy.storage.state_table import StateTable
-from risingpy.storage.table_schema import TableSchema, vnodes_of_shard
+from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
+from risingpy.storage.codec.table_schema import TableSchema, vnodes_of_shard
+from risingpy.storage.engine.state_table import StateTable
 
 # Per shard and epoch. Some 50 ms of reading and aggregating: other views stay that fresh meanwhile.
 ROWS_PER_EPOCH = 100_000

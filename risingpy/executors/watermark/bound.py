@@ -14,7 +14,7 @@ from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.plan.expressions import InputRef
 from risingpy.plan.properties import WatermarkBound
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import SqlType
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import columns_of, deletes_first, make_chunk, ops_of
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.engine.state_table import StateTable
 
 
 class EowcSortExecutor:

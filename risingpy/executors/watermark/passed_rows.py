@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.functions.evaluation.evaluate import Evaluator
-from risingpy.storage.column_buffers import whole
-from risingpy.storage.state_table import StateTable
+from risingpy.storage.codec.column_buffers import whole
+from risingpy.storage.engine.state_table import StateTable
 
 # Looked at per epoch at least, and for each row that comes: so a table has at most as much again as it needs.
 LEAST_ROWS = 1000

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from risingpy.executors.watermark.bound import watermark_number
 from risingpy.functions.evaluation.evaluate import Evaluator
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 
 
 class WatermarkFilterExecutor:

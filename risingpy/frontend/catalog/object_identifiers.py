@@ -22,7 +22,7 @@ from risingpy.frontend.catalog.object_texts import key, malformed, no_such_objec
 from risingpy.frontend.catalog.oids import ROOT_USER_OID
 from risingpy.functions.evaluation.duckdb_functions import register_function
 from risingpy.functions.topics.calling import Function, by_row, call
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import VARCHAR
 
 _KEY = "rp_key('{kind}', CAST($1 AS VARCHAR))"

@@ -23,8 +23,8 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.wire.portal import CursorOptions, Portals, PreparedEntry
 from risingpy.frontend.wire.session_protocol import Field, Prepared, Result
-from risingpy.storage.compaction import CompactionProgress
-from risingpy.storage.table_statistics import TableStatistics
+from risingpy.storage.engine.compaction import CompactionProgress
+from risingpy.storage.engine.table_statistics import TableStatistics
 
 if TYPE_CHECKING:
     from risingpy.frontend.session import ClientSession

@@ -10,7 +10,7 @@ from risingpy.frontend.catalog.oids import index_oid, relation_oid, system_relat
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
 from risingpy.meta.epochs import milliseconds
 from risingpy.plan.catalog import Relation
-from risingpy.storage.table_statistics import TableStatistics
+from risingpy.storage.engine.table_statistics import TableStatistics
 
 
 def _table_stats(state: SystemState) -> Iterable[Row]:

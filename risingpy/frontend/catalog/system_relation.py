@@ -11,8 +11,8 @@ from enum import Enum
 import pyarrow as pa
 
 from risingpy.plan.catalog import Catalog, JobStatus, Relation, RelationKind
-from risingpy.storage.compaction import CompactionProgress
-from risingpy.storage.table_statistics import TableStatistics
+from risingpy.storage.engine.compaction import CompactionProgress
+from risingpy.storage.engine.table_statistics import TableStatistics
 
 Row = tuple[object, ...]
 _PLAIN_NAME = re.compile("[a-z_][a-z0-9_]*")

@@ -31,8 +31,8 @@ from risingpy.frontend.written_rows import (
 )
 from risingpy.optimizer.rules import optimize
 from risingpy.plan import logical
-from risingpy.storage.log_segment import LogRecord
-from risingpy.storage.log_spill import Spill
+from risingpy.storage.log.segment import LogRecord
+from risingpy.storage.log.spill import Spill
 from risingpy.types import SqlType
 
 KEPT_BYTES = 64 << 20  # in memory, per COPY; a group of more goes through a file

@@ -18,7 +18,7 @@ from risingpy.functions.aggregate.value_state import (
     present,
     signed_counts,
 )
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]

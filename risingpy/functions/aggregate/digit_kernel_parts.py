@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from risingpy.storage.column_buffers import Bytes, Integers
+from risingpy.storage.codec.column_buffers import Bytes, Integers
 from risingpy.storage.kernels.compile import inlined
 
 Floats = npt.NDArray[np.float64]

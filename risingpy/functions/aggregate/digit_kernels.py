@@ -20,7 +20,7 @@ from risingpy.functions.aggregate.digit_kernel_parts import (
     magnitude,
     nearest,
 )
-from risingpy.storage.column_buffers import Bytes, Integers
+from risingpy.storage.codec.column_buffers import Bytes, Integers
 from risingpy.storage.kernels.compile import compiled
 
 

@@ -25,7 +25,7 @@ from risingpy.functions.aggregate import digit_kernels as kernels
 from risingpy.functions.aggregate import moment_kernels
 from risingpy.functions.aggregate.digit_kernel_parts import PRODUCT_BIAS, SUM_BIAS
 from risingpy.functions.topics.numbers.wide_kernels import LIMBS
-from risingpy.storage.column_buffers import Bytes, Integers, whole
+from risingpy.storage.codec.column_buffers import Bytes, Integers, whole
 
 Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]

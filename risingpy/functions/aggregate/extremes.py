@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from risingpy.functions.aggregate.grouping import encoded_rows
 from risingpy.functions.aggregate.kernels import extreme_rows
-from risingpy.storage.group_keys import sort_indices
+from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.types import SqlType, TypeKind
 
 Integers = npt.NDArray[np.int64]

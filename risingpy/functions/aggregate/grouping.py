@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.storage.group_keys import group_rows
-from risingpy.storage.key_encoding import canonical, encode_keys
-from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.codec.group_keys import group_rows
+from risingpy.storage.codec.key_encoding import canonical, encode_keys
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import SqlType, TypeKind
 
 Integers = npt.NDArray[np.int64]

@@ -26,7 +26,7 @@ from risingpy.functions.aggregate.digit_kernel_parts import (
     parts_of,
 )
 from risingpy.functions.topics.numbers.wide_kernels import BASE, DECIMALS_TO_ROUND, LIMBS, quotient_scale
-from risingpy.storage.column_buffers import Bytes, Integers
+from risingpy.storage.codec.column_buffers import Bytes, Integers
 from risingpy.storage.kernels.compile import compiled, inlined
 
 _WIDTH = 320  # digits of a number of rows times a sum of products, and of a product of two sums

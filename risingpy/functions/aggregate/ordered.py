@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.functions.aggregate.grouping import canonical_column, encoded_rows
-from risingpy.storage.group_keys import group_rows
+from risingpy.storage.codec.group_keys import group_rows
 from risingpy.types import SqlType
 
 Integers = npt.NDArray[np.int64]

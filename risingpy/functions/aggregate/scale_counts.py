@@ -17,7 +17,7 @@ from risingpy.functions.aggregate.grouping import GroupedRows
 from risingpy.functions.aggregate.kernels import add_signs
 from risingpy.functions.aggregate.value_state import ValueState, present
 from risingpy.functions.topics.numbers.wide_sum_kernels import INFINITE, KINDS, MINUS_INFINITE, NAN, add_by_kind
-from risingpy.storage.column_buffers import Bytes, Integers, whole
+from risingpy.storage.codec.column_buffers import Bytes, Integers, whole
 from risingpy.types.wide_numeric import rows_of
 
 _RECORD = np.dtype([("kind", "u1"), ("count", "<i8")])

@@ -21,7 +21,7 @@ from risingpy.functions.evaluation.sql_functions import SPECIAL
 from risingpy.functions.topics import FUNCTIONS, python_functions
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED, of_numbers, to_narrow
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import BOOLEAN, SqlType, TypeKind
 from risingpy.types.wide_numeric import key_column
 

@@ -27,7 +27,7 @@ from risingpy.functions.evaluation.nested_texts import NESTED_TEXTS
 from risingpy.functions.evaluation.sql_casts import parse_function
 from risingpy.functions.evaluation.sql_text import ERROR_MARK, OWN_RESULTS, further_result, own_function
 from risingpy.statement_limits import look
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import (
     BYTEA,
     DOUBLE,

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import VARCHAR, SqlType, array_of, struct_of
 from risingpy.types.array import parts_of
 from risingpy.types.forms import parse_column, text_column

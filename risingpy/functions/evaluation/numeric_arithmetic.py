@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import DivisionByZero, NumericValueOutOfRange
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import MAX_PRECISION
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"

@@ -20,7 +20,7 @@ from risingpy.functions.evaluation.arrow_functions import as_column, compile_arr
 from risingpy.functions.evaluation.chunk_query import FAILURES, by_arrow, raise_if_invalid, run, select_of, typed
 from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands
-from risingpy.storage.column_buffers import whole, with_values
+from risingpy.storage.codec.column_buffers import whole, with_values
 
 _LEAST_TRIED = 4  # nodes: a smaller expression is not tried as a whole once more
 

@@ -17,7 +17,7 @@ from risingpy.functions.aggregate.functions import value_state
 from risingpy.functions.aggregate.grouping import GroupedRows
 from risingpy.functions.topics.calling import Compute, Function
 from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import DOUBLE, INT256, INTERVAL, MAX_PRECISION, NUMERIC, REAL, SqlType, numeric
 from risingpy.types.wide_numeric import key_column
 

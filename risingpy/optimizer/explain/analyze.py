@@ -12,7 +12,7 @@ from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Exchange, Filter, Project, Share, StreamPlan
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.traversal import children
-from risingpy.storage.table_statistics import TableStatistics
+from risingpy.storage.engine.table_statistics import TableStatistics
 
 
 @dataclass(frozen=True, slots=True)

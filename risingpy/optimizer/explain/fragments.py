@@ -8,7 +8,7 @@ from itertools import count
 from risingpy.optimizer.explain.stream import fragment_node, table_text
 from risingpy.optimizer.explain.tree import ExplainFormat, ExplainNode, dot_lines, dot_text, json_document, render
 from risingpy.plan.graph import Fragment, Job
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 
 _SOURCE = "from_fragment"  # the field of an Exchange that says which fragment it reads
 

@@ -47,7 +47,7 @@ from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
 from risingpy.plan.properties import Distribution, DistributionKind
 from risingpy.plan.traversal import children
 from risingpy.plan.watermark_use import cleaning_watermark
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 
 
 def explain_stream(

@@ -22,7 +22,7 @@ from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Field, LogicalPlan, Project, Scan
 from risingpy.plan.operators import ConflictBehavior, Exchange, Materialize
 from risingpy.plan.state_tables import relation_table
-from risingpy.storage.table_schema import KeyColumn
+from risingpy.storage.codec.table_schema import KeyColumn
 
 # Ids of key columns that are expressions: they stand in the key only, so their size does not matter.
 FIRST_EXPRESSION_ID = 1 << 31

@@ -30,7 +30,7 @@ from risingpy.plan.logical import Field, Schema, SortKey
 from risingpy.plan.operators import ConflictBehavior, Dml, Materialize, StreamPlan
 from risingpy.plan.properties import ColumnIndex, Properties, WatermarkColumn
 from risingpy.plan.state_tables import relation_table
-from risingpy.storage.table_schema import KeyColumn, TableSchema
+from risingpy.storage.codec.table_schema import KeyColumn, TableSchema
 
 
 @dataclass(frozen=True, slots=True)

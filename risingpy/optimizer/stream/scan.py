@@ -19,7 +19,7 @@ from risingpy.plan.logical import Field, Scan, Schema
 from risingpy.plan.operators import Source, StreamPlan, TableScan, WatermarkFilter
 from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.plan.state_tables import progress_table
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 
 
 def plan_scan(scan: Scan, relation: Relation, job: str, allocate: Callable[[], int]) -> StreamPlan:

@@ -25,7 +25,7 @@ from risingpy.plan.joins import TemporalJoin, memo_columns
 from risingpy.plan.logical import Field, JoinKind
 from risingpy.plan.operators import StreamPlan
 from risingpy.plan.state_tables import memo_table
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.types import BOOLEAN
 
 

@@ -13,8 +13,8 @@ import pytest
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.frontend.statements import copy
 from risingpy.meta.database import Database
-from risingpy.storage.log_spill import spill_paths
-from risingpy.storage.write_ahead_log import log_directory
+from risingpy.storage.log.spill import spill_paths
+from risingpy.storage.log.write_ahead_log import log_directory
 
 
 @pytest.fixture

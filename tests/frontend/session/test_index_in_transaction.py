@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from risingpy.storage.storage_table import StorageTable
+from risingpy.storage.engine.storage_table import StorageTable
 
 RULES = ("OVERWRITE", "DO NOTHING", "DO UPDATE IF NOT NULL")
 KEYS = [")", *(f", PRIMARY KEY (a, b)) ON CONFLICT {rule}" for rule in RULES)]

@@ -19,7 +19,7 @@ from risingpy.errors import InternalError, SqlError
 from risingpy.frontend import index_selection
 from risingpy.functions.evaluation import query_engines, sql_text
 from risingpy.functions.evaluation.query_engines import QueryEngines
-from risingpy.storage.state_store import StateStore
+from risingpy.storage.engine.read_views import StateStore
 from risingpy.types import BIGINT, SqlType, array_of
 
 SECONDS = 5.0

@@ -11,8 +11,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from risingpy import types
-from risingpy.storage.reference_codec import Interval, Value
-from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.codec.reference_codec import Interval, Value
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import SqlType, TypeKind, int256
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS, to_bytes
 

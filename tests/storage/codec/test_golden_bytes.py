@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from risingpy import types
-from risingpy.storage.key_encoding import (
+from risingpy.storage.codec.key_encoding import (
     FORMAT_VERSION,
     HASH_VERSION,
     compute_vnodes,
@@ -20,10 +20,10 @@ from risingpy.storage.key_encoding import (
     table_prefix,
     vnode_prefix,
 )
-from risingpy.storage.plain_columns import datum_width
-from risingpy.storage.reference_codec import Interval, Value, datum, hash_bytes, key_column, long_key
-from risingpy.storage.row_encoding import encode_rows
-from risingpy.storage.value_encoding import encode_values
+from risingpy.storage.codec.plain_columns import datum_width
+from risingpy.storage.codec.reference_codec import Interval, Value, datum, hash_bytes, key_column, long_key
+from risingpy.storage.codec.row_encoding import encode_rows
+from risingpy.storage.codec.value_encoding import encode_values
 from risingpy.types import SqlType, TypeKind, int256
 from tests.storage.codec.columns import as_values, column, schema_of
 

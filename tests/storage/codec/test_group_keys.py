@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.storage.group_keys import group_rows, sort_indices
+from risingpy.storage.codec.group_keys import group_rows, sort_indices
 
 keys = st.binary(max_size=30) | st.lists(st.sampled_from([0, 1, 127, 128, 255]), max_size=20).map(bytes)
 

@@ -12,7 +12,7 @@ from numba import config
 
 import risingpy
 from risingpy.storage import kernels
-from risingpy.storage.column_buffers import Output
+from risingpy.storage.codec.column_buffers import Output
 from risingpy.storage.kernels import compile as compilation
 
 COUNT_MISSES = """

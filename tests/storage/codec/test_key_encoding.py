@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy import types
-from risingpy.storage import reference_codec
-from risingpy.storage.column_buffers import CorruptData
-from risingpy.storage.key_encoding import (
+from risingpy.storage.codec import reference_codec
+from risingpy.storage.codec.column_buffers import CorruptData
+from risingpy.storage.codec.key_encoding import (
     LONG_KEY_PREFIX,
     MAX_KEY_BYTES,
     canonical,
@@ -26,8 +26,8 @@ from risingpy.storage.key_encoding import (
     encode_keys,
     long_key_form,
 )
-from risingpy.storage.plain_columns import change_leaves
-from risingpy.storage.reference_codec import DAY_NANOS, Interval, Value
+from risingpy.storage.codec.plain_columns import change_leaves
+from risingpy.storage.codec.reference_codec import DAY_NANOS, Interval, Value
 from risingpy.types import SqlType
 from tests.storage.codec.columns import (
     ALL_TYPES,

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy import types
-from risingpy.storage import reference_codec
-from risingpy.storage.column_buffers import CorruptData
-from risingpy.storage.row_encoding import decode_rows, encode_rows
-from risingpy.storage.value_encoding import decode_values, encode_values
+from risingpy.storage.codec import reference_codec
+from risingpy.storage.codec.column_buffers import CorruptData
+from risingpy.storage.codec.row_encoding import decode_rows, encode_rows
+from risingpy.storage.codec.value_encoding import decode_values, encode_values
 from risingpy.types import SqlType
 from tests.storage.codec.columns import ALL_TYPES, STORED_TYPES, as_values, column, same, tables
 

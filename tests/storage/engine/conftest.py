@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types.sql_type import INTEGER
 
 

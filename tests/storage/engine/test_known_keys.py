@@ -7,9 +7,9 @@ from dataclasses import replace
 import pyarrow as pa
 from hypothesis import given
 
-from risingpy.storage.known_keys import KnownKeys
-from risingpy.storage.table_codec import TableCodec
-from risingpy.storage.table_schema import KeyColumn, TableSchema
+from risingpy.storage.codec.known_keys import KnownKeys
+from risingpy.storage.codec.table_codec import TableCodec
+from risingpy.storage.codec.table_schema import KeyColumn, TableSchema
 from risingpy.types import SqlType
 from tests.storage.codec.columns import schema_of, tables
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.storage import mem_table
-from risingpy.storage.mem_table import Drained, MemTable
+from risingpy.storage.engine import mem_table
+from risingpy.storage.engine.mem_table import Drained, MemTable
 
 writes = st.lists(st.tuples(st.sampled_from([b"a", b"ab", b"b", b"c\0", b"d"]), st.binary(max_size=3), st.booleans()))
 

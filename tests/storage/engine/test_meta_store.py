@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.storage.meta_store import DataDirectoryInUse, MetaStore
+from risingpy.storage.engine.meta_store import DataDirectoryInUse, MetaStore
 
 
 def test_a_transaction_sees_its_writes_and_the_next_one_does_too(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_second_open_is_refused_here_and_in_another_process(tmp_path: Path) ->
         MetaStore(tmp_path)
     code = (
         "import sys; from pathlib import Path\n"
-        "from risingpy.storage.meta_store import DataDirectoryInUse, MetaStore\n"
+        "from risingpy.storage.engine.meta_store import DataDirectoryInUse, MetaStore\n"
         "try: MetaStore(Path(sys.argv[1]))\n"
         "except DataDirectoryInUse as error: print(error)"
     )

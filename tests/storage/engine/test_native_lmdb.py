@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from risingpy.storage import native_lmdb
-from risingpy.storage.native_lmdb import get_values, read_ranges, read_rows, write_rows
+from risingpy.storage.engine import native_lmdb
+from risingpy.storage.engine.native_lmdb import get_values, read_ranges, read_rows, write_rows
 from tests.examples import examples
 
 ROWS = b"rows"

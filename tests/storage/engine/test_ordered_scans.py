@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from risingpy.storage.shard_store import ShardStore
-from risingpy.storage.state_table import StateTable
-from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.engine.shard_store import ShardStore
+from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import INTEGER, VARCHAR
 from tests.examples import examples
 

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import InternalError, IoError
-from risingpy.storage import shard_store
-from risingpy.storage.column_buffers import CorruptData
-from risingpy.storage.lmdb_environment import SnapshotEnded
-from risingpy.storage.shard_store import IncompatibleStore, ShardStore, StaleEpoch, shard_directory
-from risingpy.storage.state_store import StateStore
-from risingpy.storage.state_table import StateTable
-from risingpy.storage.storage_table import StorageTable
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.column_buffers import CorruptData
+from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.storage.engine import shard_store
+from risingpy.storage.engine.lmdb_environment import SnapshotEnded
+from risingpy.storage.engine.read_views import StateStore
+from risingpy.storage.engine.shard_store import IncompatibleStore, ShardStore, StaleEpoch, shard_directory
+from risingpy.storage.engine.state_table import StateTable
+from risingpy.storage.engine.storage_table import StorageTable
 
 ROWS = 2000
 

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.storage import stored_rows
-from risingpy.storage.column_buffers import CorruptData, address, buffers_of
+from risingpy.storage.codec.column_buffers import CorruptData, address, buffers_of
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.engine import stored_rows
+from risingpy.storage.engine.read_views import StateStore
+from risingpy.storage.engine.shard_store import ShardStore, shard_directory
+from risingpy.storage.engine.sorted_runs import RUNS, SLICES, SortedRun, Waiting, in_one, run_key
+from risingpy.storage.engine.storage_table import StorageTable
+from risingpy.storage.engine.store_check import counted, find_problems
+from risingpy.storage.engine.stored_rows import rows_of
 from risingpy.storage.kernels import run_search
-from risingpy.storage.shard_store import ShardStore, shard_directory
-from risingpy.storage.sorted_runs import RUNS, SLICES, SortedRun, Waiting, in_one, run_key
-from risingpy.storage.state_store import StateStore
-from risingpy.storage.storage_table import StorageTable
-from risingpy.storage.store_check import counted, find_problems
-from risingpy.storage.stored_rows import rows_of
-from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types.sql_type import BIGINT
 from tests.examples import examples
 

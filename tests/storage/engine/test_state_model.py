@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.storage import native_lmdb, range_scan
-from risingpy.storage.key_encoding import compute_vnodes
-from risingpy.storage.lmdb_environment import MAP_BYTES
-from risingpy.storage.shard_store import EpochTransaction, ShardStore
-from risingpy.storage.state_store import StateStore
-from risingpy.storage.state_table import StateTable
-from risingpy.storage.storage_table import StorageTable
-from risingpy.storage.store_check import counted, find_problems, stored_rows
-from risingpy.storage.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
-from risingpy.storage.table_statistics import TableStatistics, read_statistics
+from risingpy.storage.codec.key_encoding import compute_vnodes
+from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
+from risingpy.storage.engine import native_lmdb, range_scan
+from risingpy.storage.engine.lmdb_environment import MAP_BYTES
+from risingpy.storage.engine.read_views import StateStore
+from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
+from risingpy.storage.engine.state_table import StateTable
+from risingpy.storage.engine.storage_table import StorageTable
+from risingpy.storage.engine.store_check import counted, find_problems, stored_rows
+from risingpy.storage.engine.table_statistics import TableStatistics, read_statistics
 from risingpy.types.sql_type import BIGINT, INTEGER, VARCHAR
 from tests.eager_runs import eager_runs
 from tests.examples import examples

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from risingpy.storage.shard_store import ShardStore
-from risingpy.storage.table_schema import TableSchema
+from risingpy.storage.codec.table_schema import TableSchema
+from risingpy.storage.engine.shard_store import ShardStore
 
 
 def test_get_of_seed_001(tmp_path: Path, three_integers: TableSchema) -> None:

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from risingpy.errors import InvalidParameterValue
 from risingpy.functions.topics.calling import Compute, Function, fail_where
-from risingpy.storage.column_buffers import ColumnBuffers, address, buffers_of
+from risingpy.storage.codec.column_buffers import ColumnBuffers, address, buffers_of
+from risingpy.storage.codec.plain_columns import gather
 from risingpy.storage.kernels import json as kernels
 from risingpy.storage.kernels import json_containment
-from risingpy.storage.plain_columns import gather
 from risingpy.types.jsonb import quote
 
 Integers = npt.NDArray[np.int64]

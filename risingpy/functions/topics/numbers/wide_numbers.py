@@ -22,7 +22,7 @@ from risingpy.functions.topics.numbers import wide_kernels as kernels
 from risingpy.functions.topics.numbers.wide_kernels import CEILING, FLOOR, HALF_AWAY, LIMBS, TRUNCATE
 from risingpy.functions.topics.numbers.wide_sum_kernels import INFINITE, MINUS_INFINITE, NAN
 from risingpy.statement_limits import current_limits
-from risingpy.storage.column_buffers import whole
+from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import MAX_PRECISION, NUMERIC
 from risingpy.types.forms import parse_column
 from risingpy.types.wide_numeric import (

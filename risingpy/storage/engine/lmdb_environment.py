@@ -1,0 +1,331 @@
+"""LMDB environments of this process: one object per directory, shared by whoever reads and writes it.
+
+LMDB wants an environment to be opened once per process, so `open_environment` hands out the same object again
+until everybody has closed it. Three things are settled here, once:
+
+* The map is 256 GiB of address space and seldom fills. When it does, `grow` makes it larger; snapshots
+  of the newest state live on, older ones end (`SnapshotEnded`). It is so too when another process has grown it.
+* A snapshot is used by one thread at a time, and never while the map moves. It can be cut from under its holder
+  (`SnapshotTooOld`), between two uses.
+* After a fork the child must not touch the environment: even closing it would free the parent's snapshots in
+  the shared lock file. The child's copies are kept for ever, and opening the directory there is refused. So
+  processes that fork workers do it before they open a store.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from weakref import WeakSet
+
+import lmdb
+
+from risingpy.errors import InternalError, IoError, SerializationFailure, SqlError
+from risingpy.storage.disk_failure import disk_failure
+from risingpy.storage.durable_directory import make_directory, sync_directory
+from risingpy.storage.engine import native_lmdb
+from risingpy.storage.fault_points import reach
+
+MAP_BYTES = 1 << 38  # address space only: the file is as large as what is in it; a process has room for 500
+_SMALL_MAP_BYTES = 1 << 20
+MAX_READERS = 2048  # snapshots of all processes together
+
+_open: dict[str, Environment] = {}
+_guard = threading.Lock()
+
+
+class DamagedStore(IoError):
+    """A file of LMDB's is not whole: the operator restores it. (Reading it would kill the process.)"""
+
+    sqlstate = "XX001"
+
+
+class SnapshotEnded(SerializationFailure):
+    """The state store had to grow while an old snapshot was read: the client tries again."""
+
+
+class SnapshotTooOld(SqlError):
+    """A query read an outdated epoch for longer than `old_snapshot_threshold` allows. The client, or the operator."""
+
+    sqlstate = "72000"
+
+
+def open_environment(path: Path, *, databases: Sequence[bytes], map_size: int = MAP_BYTES) -> Environment:
+    """The environment of a directory, made if there is none. Everybody who opens it closes it."""
+    key = os.path.realpath(path)
+    with _guard:
+        environment = _open.get(key)
+        if environment is None:
+            environment = _open[key] = Environment(path, databases, map_size)
+        environment.users += 1
+        return environment
+
+
+class Environment:
+    """An open LMDB environment; `databases` are its named databases, the first being the default."""
+
+    def __init__(self, path: Path, databases: Sequence[bytes], map_size: int) -> None:
+        self.path = path
+        self.users = 0
+        self.snapshots: WeakSet[Snapshot] = WeakSet()
+        self._writer = threading.Lock()
+        self._writing_thread: int | None = None
+        self._using = 0
+        self._is_moving = False
+        self._is_parents = False
+        self._usable = threading.Condition()
+        try:
+            if not (path / "data.mdb").exists():
+                _make(path, databases)
+            _refuse_empty(path)
+            self.handle = _open_handle(path, databases, map_size)
+            self._refuse_cut()
+            self.databases = {name: self.handle.open_db(name) for name in databases}
+            native_lmdb.prepare(self.handle, databases)
+        except (OSError, lmdb.Error) as error:
+            raise disk_failure(f"cannot open the store in {path}", error) from error
+        self._default = self.databases[databases[0]]
+
+    def _refuse_cut(self) -> None:
+        """DamagedStore if the file is shorter than LMDB's header says."""
+        needed = (self.handle.info()["last_pgno"] + 1) * self.handle.stat()["psize"]
+        if self.size_bytes < needed:
+            self.handle.close()
+            raise DamagedStore(f"{self.path / 'data.mdb'} is damaged: {self.size_bytes} bytes are left of {needed}")
+
+    def close(self) -> None:
+        """Closes the environment when its last user does."""
+        with _guard:
+            self.users -= 1
+            if self.users == 0 and not self._is_parents:
+                del _open[os.path.realpath(self.path)]
+                self.handle.close()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the data file."""
+        return (self.path / "data.mdb").stat().st_size
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One thread of this process at a time; the same thread may not come twice."""
+        if self._writing_thread == threading.get_ident():
+            raise InternalError(f"this thread writes to {self.path} already")
+        with self._writer:
+            self._writing_thread = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._writing_thread = None
+
+    def write(self, body: Callable[[lmdb.Transaction], object]) -> None:
+        """One durable write transaction around `body`, which runs again if the map has to grow for it.
+
+        IoError if the disk refuses; then nothing is written.
+        """
+        with self.writing():
+            while True:
+                transaction = self.begin_write()
+                try:
+                    body(transaction)
+                    transaction.commit()
+                    return
+                except lmdb.MapFullError:
+                    transaction.abort()
+                    self.grow()
+                except (OSError, lmdb.Error) as error:
+                    raise disk_failure(f"cannot write the store in {self.path}", error) from error
+                finally:
+                    transaction.abort()
+
+    def begin_write(self) -> lmdb.Transaction:
+        """A write transaction, for a thread that is `writing`. Waits for writers in other processes."""
+        while True:
+            try:
+                with self.in_use():
+                    return self.handle.begin(self._default, write=True)
+            except lmdb.MapResizedError:
+                self.grow(0)
+            except lmdb.Error as error:
+                raise disk_failure(f"cannot write the store in {self.path}", error) from error
+
+    def snapshot(self) -> Snapshot:
+        """Pins the newest committed state."""
+        while True:
+            try:
+                with self.in_use():
+                    snapshot = Snapshot(self, self.handle.begin(self._default))
+                    self.snapshots.add(snapshot)
+                    return snapshot
+            except lmdb.MapResizedError:
+                self.grow(0)
+            except lmdb.Error as error:
+                raise disk_failure(f"cannot read the store in {self.path}", error) from error
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keeps the map where it is. Not to be entered twice by a thread."""
+        if self._is_parents:
+            raise InternalError(f"{self.path} was opened before this process was forked")
+        with self._usable:
+            self._usable.wait_for(lambda: not self._is_moving)
+            self._using += 1
+        try:
+            yield
+        finally:
+            with self._usable:
+                self._using -= 1
+                self._usable.notify_all()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: whatever is open stays open for ever, and cannot be used."""
+        self._is_parents = True
+        _keep_forever(self.handle)
+        for snapshot in self.snapshots:
+            snapshot.leave_to_parent()
+
+    def grow(self, size: int | None = None) -> None:
+        """Doubles the map, or adopts the size that another process gave it if `size` is 0.
+
+        The caller has no transaction open.
+        """
+        with self._usable:
+            self._is_moving = True  # so that nobody new comes
+            try:
+                self._usable.wait_for(lambda: self._using == 0)
+                pinned = [snapshot for snapshot in self.snapshots if snapshot.is_open]
+                self.handle.set_mapsize(2 * self.handle.info()["map_size"] if size is None else size)
+                for snapshot in pinned:
+                    snapshot.renew(self.handle.begin(self._default))
+            finally:
+                self._is_moving = False
+                self._usable.notify_all()
+
+
+def _refuse_empty(path: Path) -> None:
+    # LMDB would take it for a new one. We give a new one its name when it is whole (`_make`).
+    if (path / "data.mdb").stat().st_size == 0:
+        raise DamagedStore(f"{path / 'data.mdb'} is damaged: it is empty")
+
+
+def _open_handle(path: Path, databases: Sequence[bytes], map_size: int) -> lmdb.Environment:
+    return lmdb.open(str(path), map_size=map_size, max_dbs=len(databases), max_readers=MAX_READERS, readahead=False)
+
+
+def _make(path: Path, databases: Sequence[bytes]) -> None:
+    """Makes the environment under another name, whole: reading a file that is half there would kill the process."""
+    unfinished = path.with_name(f"{path.name}.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    make_directory(unfinished)
+    handle = _open_handle(unfinished, databases, _SMALL_MAP_BYTES)
+    try:
+        for name in databases:
+            handle.open_db(name)
+        handle.sync(True)
+    finally:
+        handle.close()
+    sync_directory(unfinished)
+    reach("store.name")
+    unfinished.rename(path)
+    sync_directory(path.parent)
+
+
+class Snapshot:
+    """A read transaction: the state as it was when it began, whatever is written since."""
+
+    def __init__(self, environment: Environment, transaction: lmdb.Transaction) -> None:
+        self.environment = environment
+        self._transaction: lmdb.Transaction | None = transaction
+        self._id = transaction.id()
+        self._ended: SqlError | None = None
+        self._guard = threading.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        return self._transaction is not None
+
+    @property
+    def ended(self) -> SqlError | None:
+        """Why it is no more, if it has ended before it was closed."""
+        return self._ended
+
+    @contextmanager
+    def use(self) -> Iterator[lmdb.Transaction]:
+        """The transaction, for this thread alone; close cursors before leaving.
+
+        SnapshotEnded or SnapshotTooOld if it is no more.
+        """
+        with self._guard, self.environment.in_use():
+            if self._ended is not None:
+                raise self._ended
+            if self._transaction is None:
+                raise InternalError("a snapshot is read after it was released")
+            yield self._transaction
+
+    def copy_to(self, directory: Path) -> None:
+        """Writes the state, without free space in it, as an environment in a new directory. IoError if it cannot."""
+        make_directory(directory)
+        with self.use() as transaction:
+            try:
+                self.environment.handle.copy(str(directory), compact=True, txn=transaction)
+            except lmdb.Error as error:
+                raise disk_failure(f"cannot copy {self.environment.path} to {directory}", error) from error
+        sync_directory(directory)
+
+    def renew(self, transaction: lmdb.Transaction) -> None:
+        """Goes on with `transaction`, after the map has moved, if it sees the same state."""
+        if transaction.id() == self._id:
+            self._transaction = transaction
+        else:
+            transaction.abort()
+            self._transaction = None
+            self._ended = SnapshotEnded("the state store had to grow and dropped this query's snapshot, try again")
+
+    def cut(self, reason: SqlError) -> bool:
+        """Lets go of the state though somebody holds it, who gets `reason`. False if it is being read at the moment."""
+        if not self._guard.acquire(blocking=False):
+            return False
+        try:
+            self._end(reason)
+            return True
+        finally:
+            self._guard.release()
+
+    def close(self) -> None:
+        """Lets go of the state. Harmless if done before."""
+        with self._guard:
+            self._end(None)
+
+    def _end(self, reason: SqlError | None) -> None:
+        if self._transaction is not None:
+            with self.environment.in_use():
+                self._transaction.abort()
+                self._transaction, self._ended = None, reason
+
+    def leave_to_parent(self) -> None:
+        """See `Environment.leave_to_parent`."""
+        if self._transaction is not None:
+            _keep_forever(self._transaction)
+        self._transaction = None
+        self._guard = threading.Lock()  # a thread that the child does not have may have held it
+
+
+def _keep_forever(thing: object) -> None:
+    # A reference that nobody gives back: not even the end of the process frees the object.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def _forget_after_fork() -> None:
+    global _guard
+    _guard = threading.Lock()
+    for environment in _open.values():
+        environment.leave_to_parent()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)

@@ -1,0 +1,155 @@
+"""The database's own small data: catalog, committed epoch, offsets. Its synced commit is the commit point.
+
+In and out: text keys with bytes as values. One server process at a time holds a data directory.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+import lmdb
+
+from risingpy.errors import SqlError
+from risingpy.storage.disk_failure import disk_failure
+from risingpy.storage.durable_directory import make_directory
+from risingpy.storage.engine.lmdb_environment import Environment, Snapshot, open_environment
+from risingpy.storage.fault_points import reach
+
+MAP_BYTES = 1 << 34
+_DATABASE = b"meta"
+
+
+def meta_directory(data_dir: Path) -> Path:
+    """Where the meta store of a data directory lies."""
+    return data_dir / "meta"
+
+
+class DataDirectoryInUse(SqlError):
+    """Another server has the data directory: the operator stops it, or names another directory."""
+
+    sqlstate = "55006"
+    severity = "FATAL"
+
+
+class MetaStore:
+    """Transactions on the meta data, for any thread, one after the other."""
+
+    def __init__(self, data_dir: Path, *, map_size: int = MAP_BYTES) -> None:
+        """Takes the data directory. DataDirectoryInUse if somebody has it, IoError if it cannot be written."""
+        try:
+            make_directory(data_dir)
+            self._lock = _lock_directory(data_dir)
+        except OSError as error:
+            raise disk_failure(f"cannot use the data directory {data_dir}", error) from error
+        try:
+            self._environment = open_environment(meta_directory(data_dir), databases=[_DATABASE], map_size=map_size)
+        except BaseException:
+            os.close(self._lock)
+            raise
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def transaction(self) -> Iterator[MetaTransaction]:
+        """Commits, synced, when the block ends; writes nothing if it raises.
+
+        Callers take turns: what a block reads nobody changes until it ends.
+        """
+        with self._turn:
+            snapshot = self._environment.snapshot()
+            try:
+                transaction = MetaTransaction(self._environment, snapshot)
+                yield transaction
+            finally:
+                snapshot.close()
+            transaction.write()
+
+    @contextmanager
+    def pinned(self) -> Iterator[Snapshot]:
+        """The newest committed state, as long as the block lasts."""
+        snapshot = self._environment.snapshot()
+        try:
+            yield snapshot
+        finally:
+            snapshot.close()
+
+    def close(self) -> None:
+        """Gives the data directory free."""
+        with self._turn:
+            self._environment.close()
+            os.close(self._lock)
+
+
+class MetaTransaction:
+    """Reads and writes of one transaction. It sees its own writes."""
+
+    def __init__(self, environment: Environment, snapshot: Snapshot) -> None:
+        self._environment = environment
+        self._snapshot = snapshot
+        self._database = environment.databases[_DATABASE]
+        self._written: dict[bytes, bytes | None] = {}
+
+    def get(self, key: str) -> bytes | None:
+        name = key.encode()
+        if name in self._written:
+            return self._written[name]
+        with self._snapshot.use() as transaction:
+            return cast("bytes | None", transaction.get(name, db=self._database))
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keys have 1 to 511 bytes (ValueError)."""
+        name = key.encode()
+        if not 1 <= len(name) <= 511:
+            raise ValueError(f"a meta key of {len(name)} bytes: {key[:40]!r}")
+        self._written[name] = bytes(value)
+
+    def delete(self, key: str) -> None:
+        """Harmless if there is no such key."""
+        self._written[key.encode()] = None
+
+    def scan(self, prefix: str = "") -> list[tuple[str, bytes]]:
+        """All keys that start with `prefix`, in byte order, and their values."""
+        start = prefix.encode()
+        found: dict[bytes, bytes | None] = {}
+        with self._snapshot.use() as transaction, transaction.cursor(self._database) as cursor:
+            if cursor.set_range(start):
+                for key, value in cast("Iterator[tuple[bytes, bytes]]", cursor.iternext()):
+                    if not key.startswith(start):
+                        break
+                    found[key] = value
+        found.update({key: value for key, value in self._written.items() if key.startswith(start)})
+        return [(key.decode(), value) for key, value in sorted(found.items()) if value is not None]
+
+    def write(self) -> None:
+        """Makes the writes durable, together. IoError if the disk refuses; then nothing is written."""
+        if self._written:
+            self._environment.write(self._write_into)
+
+    def _write_into(self, transaction: lmdb.Transaction) -> None:
+        reach("meta.commit")
+        for key, value in self._written.items():
+            if value is None:
+                transaction.delete(key, db=self._database)
+            else:
+                transaction.put(key, value, db=self._database)
+
+
+def _lock_directory(data_dir: Path) -> int:
+    """Locks the directory until the descriptor is closed, by `close` or by the end of the process."""
+    descriptor = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        owner = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise DataDirectoryInUse(
+            f"data directory {data_dir} is in use by another server" + (f" (process {owner})" if owner else "")
+        ) from None
+    os.truncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return descriptor

@@ -1,0 +1,193 @@
+"""The server's side of the state: one committed epoch at a time, pinned on all shards, for queries to read."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from pathlib import Path
+from weakref import WeakSet
+
+from risingpy.errors import InternalError, SqlError
+from risingpy.storage.codec.column_history import Cast, no_cast
+from risingpy.storage.engine import compaction
+from risingpy.storage.engine.compaction import CompactionProgress, read_progress
+from risingpy.storage.engine.lmdb_environment import MAP_BYTES, Snapshot, SnapshotTooOld
+from risingpy.storage.engine.shard_store import ShardStore, shard_directory
+from risingpy.storage.engine.table_statistics import TableStatistics, added_up, read_row_count, read_statistics
+
+LOG = logging.getLogger(__name__)
+
+_BUSY_SECONDS = 0.05  # a view that is being read is looked at again so soon: a page takes some 4 ms
+
+
+class StateStore:
+    """All shards of a data directory."""
+
+    def __init__(self, data_dir: Path, shards: int, *, cast: Cast = no_cast, map_size: int = MAP_BYTES) -> None:
+        """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
+        self.shards = shards
+        self._cast = cast
+        self._stores = [
+            ShardStore(shard_directory(data_dir, shard, shards), shard=shard, shards=shards, map_size=map_size)
+            for shard in range(shards)
+        ]
+        self._views: WeakSet[ReadView] = WeakSet()
+        self._views_guard = threading.Lock()  # the loop opens views while sessions look at them
+
+    def recover(self, committed_epoch: int) -> None:
+        """Takes every shard back to the committed epoch. Before anything else reads or writes.
+
+        DamagedStore if a shard is missing.
+        """
+        for store in self._stores:
+            if committed_epoch:
+                store.require()
+            store.undo_beyond(committed_epoch)
+
+    def open_read_view(self, epoch: int) -> ReadView:
+        """Pins the committed `epoch` on every shard; after its commit and before the next one writes.
+
+        The view is acquired once: the caller releases it. InternalError if a shard is ahead of the epoch.
+        """
+        snapshots: list[Snapshot] = []
+        try:
+            for store in self._stores:
+                snapshots.append(store.snapshot(epoch))
+        except BaseException:
+            for snapshot in snapshots:
+                snapshot.close()
+            raise
+        view = ReadView(epoch, snapshots, self._cast)
+        with self._views_guard:
+            self._views.add(view)
+        return view
+
+    def views(self) -> list[ReadView]:
+        """The views that somebody holds, the oldest first."""
+        with self._views_guard:
+            views = list(self._views)
+        return sorted((view for view in views if view.is_held), key=lambda view: view.epoch)
+
+    def cut_views(self, seconds: float) -> float | None:
+        """Ends the views that have been outdated for longer; returns in how many seconds the next is due, if any is."""
+        due: list[float] = []
+        for view in self.views():
+            outdated = view.outdated
+            if outdated and outdated < seconds:
+                due.append(seconds - outdated)
+            elif outdated and not view.cut():
+                due.append(_BUSY_SECONDS)
+            elif outdated:
+                LOG.warning("epoch %d, replaced %.0f s ago, was still read: its readers were cut", view.epoch, outdated)
+        return min(due, default=None)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the shards' files."""
+        return sum(store.size_bytes for store in self._stores)
+
+    def close(self) -> None:
+        """Closes the shards; views must be released before."""
+        for store in self._stores:
+            store.close()
+
+
+class ReadView:
+    """One committed epoch, readable as long as somebody holds it (seed 003's pinned snapshot).
+
+    Holding one for long keeps the space of what has been overwritten since it was outdated, and a reader's slot. So
+    it can be cut: whoever reads it then gets SnapshotTooOld.
+    """
+
+    def __init__(self, epoch: int, snapshots: list[Snapshot], cast: Cast = no_cast) -> None:
+        self.epoch = epoch
+        self.cast = cast  # what reads its rows from before an ALTER COLUMN TYPE
+        self.snapshots = snapshots
+        self._holders = 1
+        self._guard = threading.Lock()
+        self._opened = time.monotonic()
+        self._outdated: float | None = None
+
+    @property
+    def shards(self) -> int:
+        return len(self.snapshots)
+
+    @property
+    def holders(self) -> int:
+        """How many hold it; the server itself holds the newest."""
+        return self._holders
+
+    @property
+    def is_held(self) -> bool:
+        """False when everybody has let go of it, or it has been cut on all shards."""
+        return self._holders > 0 and any(snapshot.is_open for snapshot in self.snapshots)
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was opened."""
+        return time.monotonic() - self._opened
+
+    @property
+    def outdated(self) -> float:
+        """Seconds since a later epoch was committed; 0 while it is the newest, and for one that never is told."""
+        return 0.0 if self._outdated is None else time.monotonic() - self._outdated
+
+    @property
+    def ended(self) -> SqlError | None:
+        """Why it cannot be read though it is held, if so."""
+        return next((snapshot.ended for snapshot in self.snapshots if snapshot.ended is not None), None)
+
+    def mark_outdated(self) -> None:
+        """A later epoch has been committed: from now on it counts how long this one is held."""
+        self._outdated = time.monotonic()
+
+    def cut(self) -> bool:
+        """Ends it for all who hold it. False if somebody reads it at the moment, of some shards perhaps."""
+        reason = SnapshotTooOld(
+            "snapshot too old",
+            detail=f"Epoch {self.epoch} was replaced {self.outdated:.0f} s ago.",
+            hint="Run the query again, fetch its rows faster, or raise old_snapshot_threshold (ALTER SYSTEM).",
+        )
+        return all([snapshot.cut(reason) for snapshot in self.snapshots])
+
+    def statistics(self) -> dict[int, TableStatistics]:
+        """What every table holds, by its id. Cheap: the shards keep count."""
+        parts = []
+        for snapshot in self.snapshots:
+            with snapshot.use() as transaction:
+                parts.append(read_statistics(snapshot.environment, transaction))
+        return added_up(parts)
+
+    def rows_of(self, table_id: int) -> int:
+        """How many rows one table has."""
+        rows = 0
+        for snapshot in self.snapshots:
+            with snapshot.use() as transaction:
+                rows += read_row_count(snapshot.environment, transaction, table_id)
+        return rows
+
+    def compactions(self) -> dict[int, CompactionProgress]:
+        """How far the compaction of each altered table has come, by its id."""
+        parts = []
+        for snapshot in self.snapshots:
+            with snapshot.use() as transaction:
+                parts.append(read_progress(snapshot.environment, transaction))
+        return compaction.added_up(parts)
+
+    def acquire(self) -> ReadView:
+        """Holds the view; only while somebody holds it already."""
+        with self._guard:
+            if self._holders == 0:
+                raise InternalError("a read view is acquired after its end")
+            self._holders += 1
+        return self
+
+    def release(self) -> None:
+        """Lets go of it; the last holder ends it."""
+        with self._guard:
+            self._holders -= 1
+            ended = self._holders == 0
+        if ended:
+            for snapshot in self.snapshots:
+                snapshot.close()

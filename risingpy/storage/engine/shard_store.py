@@ -1,0 +1,266 @@
+"""The state of one shard: an LMDB environment, written by one task per epoch and stage.
+
+Databases of the environment: `rows` (all tables' rows), `runs` (those of them that wait to be merged, `sorted_runs`),
+`undo` and markers (`undo_record`), and in `meta` the key "format": which layouts and which hash the rows were written
+with, and which shard of how many this is.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+import lmdb
+
+from risingpy.errors import InternalError, IoError
+from risingpy.storage.codec.column_history import Cast, no_cast
+from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION, prefix_end, table_prefix
+from risingpy.storage.codec.known_keys import KnownKeys
+from risingpy.storage.codec.table_codec import TableCodec
+from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema
+from risingpy.storage.engine.compaction import CompactionProgress, compact_rows, note_key
+from risingpy.storage.engine.lmdb_environment import (
+    MAP_BYTES,
+    DamagedStore,
+    Environment,
+    Snapshot,
+    open_environment,
+)
+from risingpy.storage.engine.mem_table import WriteBatch
+from risingpy.storage.engine.shard_writer import ReadInOrder, ShardWriter, StaleEpoch
+from risingpy.storage.engine.sorted_runs import RUNS
+from risingpy.storage.engine.state_table import StateTable
+from risingpy.storage.engine.stored_rows import StoredRows
+from risingpy.storage.engine.table_statistics import META, StatisticsChange
+from risingpy.storage.engine.undo_record import ROWS, UNDO, read_markers, undo_stages
+from risingpy.storage.fault_points import reach
+
+__all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
+
+MAX_CODECS = 4096  # of tables that were used lately: making one costs a small epoch as much as reading a row
+STORE_VERSION = 3  # of the databases, of the undo record, of the statistics and of sorted runs
+
+
+class IncompatibleStore(IoError):
+    """The store was written by a version with other formats, or for other shards: the operator decides."""
+
+
+def shards_directory(data_dir: Path) -> Path:
+    """Where the shards lie."""
+    return data_dir / "shards"
+
+
+def shard_directory(data_dir: Path, shard: int, shards: int) -> Path:
+    """Where the environment of one of `shards` shards lies: those of another number lie beside it."""
+    return shards_directory(data_dir) / f"{shard}-of-{shards}"
+
+
+class ShardStore:
+    """Opens its environment when it is first used: a process may make stores and then fork, not the reverse."""
+
+    def __init__(self, path: Path, *, shard: int, shards: int, cast: Cast = no_cast, map_size: int = MAP_BYTES) -> None:
+        """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
+        self.path = path
+        self._cast = cast
+        self.shard = shard
+        self.shards = shards
+        self._map_size = map_size
+        self._environment: Environment | None = None
+        self._codecs: dict[int, TableCodec] = {}
+        self._read_in_order = ReadInOrder()
+
+    def begin(self, epoch: int, stage: int, *, committed: int | None = None) -> EpochTransaction:
+        """A task's transaction, to be entered with `with`; leaving without `commit` drops its writes.
+
+        `committed` is the last committed epoch, `epoch - 1` if not given. Whatever earlier attempts have left of
+        this stage, and of all stages in epochs between the two, is taken back first.
+        """
+        committed = epoch - 1 if committed is None else committed
+        if len(self._codecs) > MAX_CODECS:
+            self._codecs.clear()
+        writer = ShardWriter(self._open(), self._read_in_order, epoch=epoch, stage=stage, committed=committed)
+        return EpochTransaction(self._open(), self._codecs, writer, self._cast)
+
+    def fill(self, batch: WriteBatch) -> None:
+        """Puts rows, durably, into a shard that no epoch has written yet."""
+        environment = self._open()
+
+        def put(transaction: lmdb.Transaction) -> None:
+            statistics = StatisticsChange()
+            statistics.add(batch.keys, batch.values, +1)
+            statistics.write(environment, transaction)
+            StoredRows(environment, transaction).write(batch, in_order=True)
+
+        environment.write(put)
+
+    def undo_beyond(self, committed: int) -> None:
+        """Takes back every stage that is ahead of the committed epoch."""
+        environment = self._open()
+
+        def undo(transaction: lmdb.Transaction) -> None:
+            reach("shard.undo")
+            markers = read_markers(environment, transaction)
+            ahead = [stage for stage, epoch in markers.items() if epoch > committed]
+            undo_stages(StoredRows(environment, transaction), ahead, committed)
+
+        environment.write(undo)
+
+    def snapshot(self, epoch: int) -> Snapshot:
+        """Pins the state, which must be that of the committed `epoch`."""
+        environment = self._open()
+        snapshot = environment.snapshot()
+        with snapshot.use() as transaction:
+            newest = max(read_markers(environment, transaction).values(), default=0)
+        if newest > epoch:
+            snapshot.close()
+            raise InternalError(f"the store in {self.path} is at epoch {newest}, not at {epoch}")
+        return snapshot
+
+    def newest(self) -> Snapshot:
+        """Pins whatever is there, committed or not."""
+        return self._open().snapshot()
+
+    def require(self) -> None:
+        """DamagedStore if there is no such shard: it is made when it is first opened, before any epoch."""
+        if not (self.path / "data.mdb").exists():
+            raise DamagedStore(f"{self.path / 'data.mdb'} is missing, and the meta store knows of epochs in it")
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the data file."""
+        return self._open().size_bytes
+
+    def close(self) -> None:
+        """Closes the environment; the next use opens it again."""
+        if self._environment is not None:
+            self._environment.close()
+            self._environment = None
+
+    def _open(self) -> Environment:
+        if self._environment is None:
+            environment = open_environment(self.path, databases=[ROWS, UNDO, META, RUNS], map_size=self._map_size)
+            try:
+                self._check_format(environment)
+            except BaseException:
+                environment.close()
+                raise
+            self._environment = environment
+        return self._environment
+
+    def _check_format(self, environment: Environment) -> None:
+        expected = {
+            "store": STORE_VERSION,
+            "encoding": FORMAT_VERSION,
+            "hash": HASH_VERSION,
+            "vnodes": VNODE_COUNT,
+            "shard": self.shard,
+            "shards": self.shards,
+        }
+        database = environment.databases[META]
+        snapshot = environment.snapshot()
+        with snapshot.use() as transaction:
+            stored = transaction.get(b"format", db=database)
+        snapshot.close()
+        if stored is None:
+            value = json.dumps(expected).encode()
+            environment.write(lambda transaction: transaction.put(b"format", value, db=database))
+            return
+        found = json.loads(bytes(stored))
+        if found != expected:
+            differing = [name for name in {**expected, **found} if found.get(name) != expected.get(name)]
+            has, needed = (", ".join(f"{name} {each.get(name)}" for name in differing) for each in (found, expected))
+            raise IncompatibleStore(
+                f"the store in {self.path} has {has}; this version of RisingPy needs {needed}",
+                hint="Start the version that wrote it, save its tables with COPY, and load them into a new directory.",
+            )
+
+
+class EpochTransaction:
+    """One task's reads and writes of a shard in one epoch and stage, all of them or none."""
+
+    def __init__(
+        self, environment: Environment, codecs: dict[int, TableCodec], writer: ShardWriter, cast: Cast
+    ) -> None:
+        self.epoch = writer.epoch
+        self.stage = writer.stage
+        self._environment = environment
+        self._codecs = codecs
+        self._cast = cast
+        self._turn = ExitStack()
+        self._writer = writer
+        self._tables: dict[int, StateTable] = {}
+        self._known_keys = KnownKeys()
+
+    def __enter__(self) -> EpochTransaction:
+        self._turn.enter_context(self._environment.writing())
+        self._turn.callback(self._writer.end)
+        try:
+            self._writer.begin()
+        except BaseException:
+            self._turn.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._turn.close()
+
+    def state_table(self, schema: TableSchema) -> StateTable:
+        """The table; the same object for everybody in this transaction."""
+        table = self._tables.get(schema.table_id)
+        if table is None:
+            table = self._tables[schema.table_id] = StateTable(self._codec(schema), self._writer, self._known_keys)
+        elif table.schema is not schema and table.schema != schema:
+            raise InternalError(f"table {schema.name} is used with two schemas in one epoch")
+        return table
+
+    def _codec(self, schema: TableSchema) -> TableCodec:
+        """That of an earlier epoch, if it was for this very schema: comparing schemas would cost as much as a codec."""
+        codec = self._codecs.get(schema.table_id)
+        if codec is None or codec.schema is not schema:
+            codec = self._codecs[schema.table_id] = TableCodec(schema, self._cast)
+        return codec
+
+    def purge(self, table_id: int, limit: int) -> bool:
+        """Deletes at most `limit` rows of a dropped table, for good; True if none are left on this shard."""
+        prefix = table_prefix(table_id)
+        end = prefix_end(prefix)
+        keys: list[bytes] = []
+        with self._writer.transaction.cursor() as cursor:
+            if cursor.set_range(prefix):
+                for key in cursor.iternext(keys=True, values=False):
+                    if bytes(key) >= end or len(keys) > limit:
+                        break
+                    keys.append(bytes(key))
+        if keys or self._writer.rows.has_runs(table_id):
+            self._writer.purge(table_id, keys[:limit])
+        return len(keys) <= limit
+
+    def compact(self, schema: TableSchema, target: int, limit: int) -> bool:
+        """Rewrites rows without dropped columns, going through at most `limit` of them; True if it is through.
+
+        It begins anew for a later `target`, the version of the table when it last lost a column.
+        """
+        noted = self._writer.transaction.get(note_key(schema.table_id), db=self._environment.databases[META])
+        progress = CompactionProgress(target) if noted is None else CompactionProgress.decode(bytes(noted))
+        if progress.target != target:
+            progress = CompactionProgress(target)
+        if not progress.finished:
+            batch, progress = compact_rows(self._writer.in_order(schema.table_id), self._codec(schema), progress, limit)
+            if batch is not None:
+                self._writer.rewrite(batch)
+            self._writer.note(note_key(schema.table_id), progress.encode())
+        return progress.finished
+
+    def commit(self) -> None:
+        """Makes everything durable: all tables' writes, their undo record and the epoch they are at.
+
+        Grows the map by itself if it is full. The transaction is over after that.
+        """
+        for table in self._tables.values():
+            table.flush()
+        self._writer.commit()
+        self._turn.close()

@@ -1,0 +1,339 @@
+"""A table as a streaming executor sees it: the store with this epoch's own writes over it (seed 001).
+
+Writes gather in a `MemTable`. A read first hands them to the epoch's LMDB transaction, which merges them: so
+reads see the newest rows, and a table that is only written in an epoch is sorted once, at the commit.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from risingpy.storage.codec.column_buffers import whole
+from risingpy.storage.codec.group_keys import sort_indices
+from risingpy.storage.codec.key_encoding import prefix_end, table_prefix, vnode_prefix
+from risingpy.storage.codec.known_keys import KnownKeys
+from risingpy.storage.codec.table_codec import TableCodec
+from risingpy.storage.engine.key_ranges import VNODE_PREFIX_BYTES, keys_in, ranges_below
+from risingpy.storage.engine.key_scan import (
+    Block,
+    Page,
+    Span,
+    in_block,
+    joined,
+    read_around,
+    read_block,
+    read_points,
+)
+from risingpy.storage.engine.key_scan_backward import read_range_backward
+from risingpy.storage.engine.mem_table import MemTable, WriteBatch, is_ascending
+from risingpy.storage.engine.range_scan import read_between, read_leading, read_prefix_pages, read_prefixes
+from risingpy.storage.engine.shard_writer import ShardWriter
+from risingpy.storage.engine.stored_rows import StoredRows
+
+# Writes go to the store from here on, also unread: Arrow's binary arrays end at 2 GiB.
+LARGEST_MEM_TABLE = 512 << 20
+
+
+class StateTable:
+    """One table in one epoch, on one shard. Batches are Arrow arrays, a row per position.
+
+    Keys, and prefixes of keys, are columns in the order of the schema's key, of exactly its Arrow types.
+    """
+
+    def __init__(self, codec: TableCodec, writer: ShardWriter, known_keys: KnownKeys | None = None) -> None:
+        self.schema = codec.schema
+        self._codec = codec
+        self._known_keys = known_keys
+        self._writer = writer
+        self._written = MemTable()
+        # What the last `get_rows` found, so that writing the same keys need not look again.
+        self._read: WriteBatch | None = None
+        self._all = range(len(self.schema.columns))
+
+    def get_rows(self, keys: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], list[pa.Array]]:
+        """The rows of whole keys: which were found, and the value columns, NULL where a row was not."""
+        encoded = self._codec.encode_keys([whole(column) for column in keys], known=self._known_keys)
+        points = read_points(self._newest(), encoded, may_be_long=self._codec.has_long_keys)
+        self._read = WriteBatch(points.sorted_keys, points.sorted_values)
+        found = np.asarray(points.values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+        return found, self._codec.decode_values(points.values)
+
+    def first_rows(self, prefix: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], pa.Table]:
+        """The first row, in key order, of each prefix: which have one, and all columns, NULL where none.
+
+        ValueError if the prefix does not tell the vnode.
+        """
+        stored = self._in_order()
+        prefixes, order = self._prefixes(prefix)
+        numbers, block = read_leading(stored, prefixes, np.ones(len(order), np.int64))
+        found = np.zeros(len(order), np.bool_)
+        places = np.zeros(len(order), np.int64)
+        owners = order[numbers]
+        found[owners] = True
+        places[owners] = np.arange(len(owners))
+        rows = self._rows(block)
+        return found, rows if bool(found.all()) and is_ascending(order) else rows.take(pa.array(places, mask=~found))
+
+    def scan_prefix(self, prefix: Sequence[pa.Array], limits: npt.NDArray[np.int64] | None = None) -> pa.Table:
+        """All rows of each prefix, or only the first `limits[i]`, prefix by prefix, each in key order.
+
+        All columns and `_prefix` (int64): the position of the row's prefix. ValueError if the prefix does not
+        tell the vnode.
+        """
+        stored = self._in_order()
+        prefixes, order = self._prefixes(prefix)
+        if limits is None:
+            numbers, block = read_prefixes(stored, prefixes)
+        else:
+            numbers, block = read_leading(stored, prefixes, np.ascontiguousarray(limits[order], np.int64))
+        owners = order[numbers]
+        rows = self._rows(block).append_column("_prefix", pa.array(owners, pa.int64()))
+        return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
+
+    def scan_prefix_pages(
+        self, prefix: Sequence[pa.Array], page_rows: int
+    ) -> Iterator[tuple[npt.NDArray[np.int64], list[pa.Array]]]:
+        """All rows of each prefix, some `page_rows` at a time: each row's prefix, as its position, and all columns.
+
+        In no particular order. Nothing may be written to any table of the shard before the last page has been taken.
+        ValueError if the prefix does not tell the vnode.
+        """
+        stored = self._in_order()
+        prefixes, order = self._prefixes(prefix)
+        for numbers, block in read_prefix_pages(stored, prefixes, page_rows):
+            yield order[numbers], self._codec.decode(block.keys, block.values, self._all)
+
+    def scan_around(
+        self, low: Sequence[pa.Array], high: Sequence[pa.Array], prefix: int, before: int, behind: int | None
+    ) -> pa.Table:
+        """The rows between each pair of whole keys, and their neighbours that share the first `prefix` key columns.
+
+        At least `before` of them on the one side and `behind` (None: all) on the other. As `scan_prefix` gives rows;
+        `_prefix` is the pair's position. The pairs must have different prefixes.
+        """
+        stored = self._in_order()
+        prefixes, order = self._prefixes(low[:prefix])
+        ends = [self._codec.encode_keys([whole(column) for column in key]).take(pa.array(order)) for key in (low, high)]
+        spans = map(Span, prefixes.to_pylist(), ends[0].to_pylist(), ends[1].to_pylist())
+        numbers, page = read_around(stored, list(spans), before, behind)
+        owners = order[numbers]
+        rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
+        return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
+
+    def leading_key(self, value: pa.Array) -> bytes:
+        """What the keys of rows with the one value in the first key column start with, behind the vnode.
+
+        In byte order as the values are in the table's order.
+        """
+        return self._codec.leading_key(value)
+
+    def before(self, column: pa.Array, *cuts: bytes) -> list[npt.NDArray[np.bool_]]:
+        """For each cut, which rows with these values in the first key column have keys before it, behind the vnode."""
+        keys = self._codec.leading_keys(column)
+        prefix = vnode_prefix(self.schema.table_id, 0)
+        masks = (pc.less(keys, pa.scalar(prefix + cut, pa.binary())) for cut in cuts)
+        return [mask.to_numpy(zero_copy_only=False) for mask in masks]
+
+    def scan_between(self, vnodes: Sequence[int], low: bytes, high: bytes) -> pa.Table:
+        """All rows of the vnodes whose key, behind the vnode, lies in `low` <= key < `high`, all columns."""
+        prefixes = [vnode_prefix(self.schema.table_id, vnode) for vnode in vnodes]
+        return self._rows(read_between(self._in_order(), [(prefix + low, prefix + high) for prefix in prefixes]))
+
+    def scan(self, vnodes: Sequence[int], after: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
+        """At most `limit` rows of the vnodes, in the order of vnode and key, behind the key `after`.
+
+        Also the key to go on after, or None if nothing follows. A key `after` need not exist any more.
+        """
+        stored = self._in_order()
+        return self._scanned(
+            _runs(vnodes), limit, lambda start, stop, most: read_block(stored, start, stop, most, after=after)
+        )
+
+    def scan_pages(self, page_rows: int) -> Iterator[tuple[int, list[pa.Array]]]:
+        """All rows of the table on this shard, some `page_rows` at a time: how many, and all columns. In key order.
+
+        Nothing may be written to the table before the last page has been taken.
+        """
+        prefix = table_prefix(self.schema.table_id)
+        after: bytes | None = None
+        while True:
+            block = read_block(self._in_order(), prefix, prefix_end(prefix), page_rows, after=after)
+            if len(block.keys):
+                yield len(block.keys), self._codec.decode(block.keys, block.values, self._all)
+                after = block.last
+            if not block.more or not len(block.keys):
+                return
+
+    def scan_backward(self, vnodes: Sequence[int], before: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
+        """As `scan`, from the last vnode and key to the first: at most `limit` rows in front of the key `before`."""
+        stored = self._in_order()
+
+        def read(start: bytes, stop: bytes, most: int) -> Block:
+            return in_block(read_range_backward(stored, start, stop if before is None else min(stop, before), most))
+
+        return self._scanned(_runs(vnodes)[::-1], limit, read)
+
+    def _scanned(
+        self, runs: Sequence[tuple[int, int]], limit: int, read: Callable[[bytes, bytes, int], Block]
+    ) -> tuple[pa.Table, bytes | None]:
+        """At most `limit` rows of the runs of vnodes, as `read` gives those of a range; the last key if more follow."""
+        blocks: list[Block] = []
+        missing = limit
+        more = False
+        for first, last in runs:
+            if more or missing <= 0:
+                more = True
+                break
+            start = vnode_prefix(self.schema.table_id, first)
+            blocks.append(read(start, prefix_end(vnode_prefix(self.schema.table_id, last)), missing))
+            missing -= len(blocks[-1].keys)
+            more = blocks[-1].more
+        block = joined(blocks)
+        return self._rows(block), block.last if more else None
+
+    def scan_prefix_backward(self, prefix: Sequence[object], limit: int = sys.maxsize) -> list[tuple[object, ...]]:
+        """The last `limit` rows of a prefix of the key, as Python values, the last one first.
+
+        ValueError if the prefix does not tell the vnode.
+        """
+        columns = [
+            pa.array([value], self.schema.columns[column.index].type.arrow)
+            for value, column in zip(prefix, self.schema.key, strict=False)
+        ]
+        stored = self._in_order()
+        start = self._prefixes(columns)[0][0].as_py()
+        rows = self._rows(read_range_backward(stored, start, prefix_end(start), limit))
+        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+    def scan_below(self, bound: pa.Array) -> pa.Table:
+        """All rows whose first key column, which ascends, is not NULL and below the one value of `bound`."""
+        stored = self._in_order()
+        ranges = ranges_below(stored.transaction, self.schema.table_id, self._bound(bound))
+        return self._rows(joined([read_block(stored, start, stop, sys.maxsize) for start, stop in ranges]))
+
+    def delete_below(self, bound: pa.Array, limit: int = sys.maxsize) -> None:
+        """Deletes rows whose first key column, which ascends, is not NULL and below the one value of `bound`.
+
+        At most `limit` of them, the first ones of each vnode in turn: the others are left to another time.
+        """
+        stored = self._in_order()
+        keys: list[bytes] = []
+        for start, stop in ranges_below(stored.transaction, self.schema.table_id, self._bound(bound)):
+            keys += keys_in(stored.transaction, start, stop, limit - len(keys))
+            if len(keys) >= limit:
+                break
+        if keys:
+            gone = pa.array(keys, pa.binary())
+            self._written.add(gone, pa.nulls(len(keys), pa.binary()), np.zeros(len(keys), np.bool_))
+
+    def _bound(self, bound: pa.Array) -> bytes:
+        if self.schema.key[0].descending:
+            raise ValueError(f"the key of table {self.schema.name} begins with a descending column")
+        (encoded,) = self._codec.encode_keys([whole(bound)], np.zeros(1, np.uint16)).to_pylist()
+        return bytes(encoded[VNODE_PREFIX_BYTES:])
+
+    def apply(self, ops: npt.NDArray[np.int8], rows: Sequence[pa.Array]) -> None:
+        """Writes rows in this order: +1 puts the row, −1 deletes the row of its key. The last write of a key wins.
+
+        `rows` are all columns in schema order. Deleting what is not there does nothing.
+        """
+        self._add(ops, rows, are_changes=False)
+
+    def apply_changes(self, ops: npt.NDArray[np.int8], rows: Sequence[pa.Array]) -> None:
+        """As `apply`, of rows that are a change of what the table holds: a +1 whose key is there follows its −1.
+
+        That saves looking for the keys that come.
+        """
+        self._add(ops, rows, are_changes=True)
+
+    def _add(self, ops: npt.NDArray[np.int8], rows: Sequence[pa.Array], *, are_changes: bool) -> None:
+        ops = np.asarray(ops)
+        if not len(ops):
+            return
+        keys, values = self._codec.encode([whole(column) for column in rows], len(ops), self._known_keys)
+        self._written.add(keys, values, ops > 0, are_changes=are_changes)
+        if self._written.size_bytes > LARGEST_MEM_TABLE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hands the writes to the epoch's transaction."""
+        if self._written:
+            known, self._read = self._read, None
+            drained = self._written.drain()
+            self._writer.write(drained.batch, known, drained.new)
+
+    def get_row(self, key: Sequence[object]) -> tuple[object, ...] | None:
+        """The row of a key, all columns, as Python values."""
+        schema = self.schema
+        key_columns = [
+            pa.array([value], schema.columns[column.index].type.arrow)
+            for value, column in zip(key, schema.key, strict=True)
+        ]
+        found, columns = self.get_rows(key_columns)
+        if not found[0]:
+            return None
+        row = dict(zip((column.index for column in schema.key), key, strict=True))
+        row.update(zip(schema.value_columns, (column[0].as_py() for column in columns), strict=True))
+        return tuple(row[column] for column in self._all)
+
+    def scan_rows(self, page_rows: int = 1024) -> Iterator[tuple[object, ...]]:
+        """All rows of the table on this shard, in key order within each vnode. Writes must wait until the end."""
+        for _, columns in self.scan_pages(page_rows):
+            yield from zip(*(column.to_pylist() for column in columns), strict=True)
+
+    def insert_row(self, row: Sequence[object]) -> None:
+        """Puts one row."""
+        self._apply_row(1, row)
+
+    def delete_row(self, row: Sequence[object]) -> None:
+        """Deletes one row."""
+        self._apply_row(-1, row)
+
+    def update_row(self, old: Sequence[object], new: Sequence[object]) -> None:
+        """Replaces a row, whose key may change too."""
+        self._apply_row(-1, old)
+        self._apply_row(1, new)
+
+    def _apply_row(self, op: int, row: Sequence[object]) -> None:
+        columns = [pa.array([value], column.type.arrow) for value, column in zip(row, self.schema.columns, strict=True)]
+        self.apply(np.array([op], np.int8), columns)
+
+    def _newest(self) -> StoredRows:
+        self.flush()
+        return self._writer.rows
+
+    def _in_order(self) -> StoredRows:
+        """The newest rows, of a table that lies in the tree."""
+        self.flush()
+        return self._writer.in_order(self.schema.table_id)
+
+    def _prefixes(self, prefix: Sequence[pa.Array]) -> tuple[pa.BinaryArray, npt.NDArray[np.int64]]:
+        """The encoded prefixes, sorted, and which position each has in the caller's batch."""
+        if not self._codec.tells_vnode(len(prefix)):
+            raise ValueError(f"{len(prefix)} key columns of table {self.schema.name} do not tell the vnode")
+        encoded = self._codec.encode_keys([whole(column) for column in prefix])
+        order = sort_indices(encoded)
+        if not is_ascending(order):
+            encoded = encoded.take(pa.array(order))
+        return encoded, order
+
+    def _rows(self, page: Page | Block) -> pa.Table:
+        columns = self._codec.decode(page.keys, page.values, self._all)
+        return pa.table(columns, names=[f"c{column}" for column in self._all])
+
+
+def _runs(vnodes: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending runs of neighbouring vnodes, as (first, last)."""
+    runs: list[tuple[int, int]] = []
+    for vnode in vnodes if isinstance(vnodes, range) else sorted(set(vnodes)):
+        if runs and vnode == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], vnode
+        else:
+            runs.append((vnode, vnode))
+    return runs

@@ -1,0 +1,149 @@
+"""A table as a query sees it: read-only, at one committed epoch, the columns that the query needs (seed 001)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from risingpy.storage.codec.column_buffers import whole
+from risingpy.storage.codec.group_keys import sort_indices
+from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
+from risingpy.storage.codec.table_codec import TableCodec, whole_rows
+from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema, shards_of_vnodes
+from risingpy.storage.engine.key_scan import read_points
+from risingpy.storage.engine.range_scan import read_between, read_prefixes
+from risingpy.storage.engine.read_views import ReadView
+from risingpy.storage.engine.stored_rows import rows_of
+
+ROWS_PER_BATCH = 16_384  # read in one go, in about 1 ms; other queries of the view wait for the shard meanwhile
+
+
+class StorageTable:
+    """Reads one table of a view that the caller holds. Any thread; several may read at once.
+
+    Every method raises SerializationFailure if the view's snapshot had to end (`lmdb_environment`).
+    """
+
+    def __init__(self, schema: TableSchema, view: ReadView) -> None:
+        self.schema = schema
+        self._view = view
+        self._codec = TableCodec(schema, view.cast)
+
+    def scan(self, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """All rows, in no order; `columns` by position in the schema come out as c0, c1, …
+
+        No columns give batches that have only a number of rows.
+        """
+        for shard in range(self._view.shards):
+            yield from self._scan_shard(shard, columns)
+
+    def get_rows(self, keys: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], list[pa.Array]]:
+        """The rows of whole keys: which were found, and the value columns, NULL where a row was not."""
+        keys = [whole(column) for column in keys]
+        vnodes = self._codec.vnodes(keys)
+        encoded = self._codec.encode_keys(keys, vnodes)
+        owners = shards_of_vnodes(vnodes, self._view.shards)
+        shards = np.unique(owners).tolist()
+        if len(shards) == 1:
+            values = self._points(shards[0], encoded)
+        else:
+            places = [np.flatnonzero(owners == shard) for shard in shards]
+            taken = zip(shards, places, strict=True)
+            parts = [self._points(shard, encoded.take(pa.array(mine))) for shard, mine in taken]
+            in_turn = np.argsort(np.concatenate(places)) if places else np.empty(0, np.int64)
+            values = pa.concat_arrays(parts or [encoded]).take(pa.array(in_turn))
+        found = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+        return found, self._codec.decode_values(values)
+
+    def scan_prefix(self, prefix: Sequence[pa.Array]) -> pa.Table:
+        """All rows of each prefix of the key, prefix by prefix; with all columns and `_prefix`, as a StateTable's.
+
+        Rows of a prefix are in key order if the prefix tells the vnode; otherwise every vnode is looked into.
+        """
+        prefix = [whole(column) for column in prefix]
+        tells_vnode = self._codec.tells_vnode(len(prefix))
+        vnodes = self._codec.vnodes(prefix) if tells_vnode else None
+        numbers: list[npt.NDArray[np.int64]] = []
+        tables: list[pa.Table] = []
+        for shard in range(self._view.shards):
+            owners, encoded = self._prefixes_on(shard, prefix, vnodes)
+            if not len(owners):
+                continue
+            order = sort_indices(encoded)
+            with rows_of(self._view.snapshots[shard]) as rows:
+                found, block = read_prefixes(rows, encoded.take(pa.array(order)))
+            numbers.append(owners[order[found]])
+            tables.append(self._table(block.keys, block.values))
+        rows = pa.concat_tables(tables) if tables else self._table([], [])
+        owner = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
+        rows = rows.append_column("_prefix", pa.array(owner, pa.int64()))
+        return rows.take(pa.array(np.argsort(owner, kind="stable")))
+
+    def first_from(self, low: pa.Array | None, *, beyond: bool) -> pa.Scalar | None:
+        """Of all rows, the least value of the first key column, from the one value of `low` on (`beyond`: behind it).
+
+        For a table whose first key column is ascending and never NULL. None if there is no such row.
+        """
+        start = b"" if low is None else self._codec.leading_key(low)
+        if beyond and start:
+            start = prefix_end(start)
+        owners = shards_of_vnodes(np.arange(VNODE_COUNT, dtype=np.uint16), self._view.shards)
+        found: list[tuple[bytes, bytes, bytes]] = []
+        for shard in range(self._view.shards):
+            prefixes = [vnode_prefix(self.schema.table_id, v) for v in np.flatnonzero(owners == shard).tolist()]
+            with rows_of(self._view.snapshots[shard]) as rows:
+                block = read_between(rows, [(each + start, prefix_end(each)) for each in prefixes], limit=1)
+            pairs = zip(block.keys.to_pylist(), block.values.to_pylist(), strict=True)
+            found += [(key[PREFIX_BYTES:], key, value) for key, value in pairs]
+        if not found:
+            return None
+        _, key, value = min(found)
+        (column,) = self._codec.decode([key], [value], [self.schema.key[0].index])
+        return column[0]
+
+    def _points(self, shard: int, encoded: pa.BinaryArray) -> pa.BinaryArray:
+        with rows_of(self._view.snapshots[shard]) as rows:
+            return read_points(rows, encoded).values
+
+    def _prefixes_on(
+        self, shard: int, prefix: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16] | None
+    ) -> tuple[npt.NDArray[np.int64], pa.BinaryArray]:
+        """The encoded prefixes to look for on a shard, and the caller's position of each."""
+        n = len(prefix[0]) if prefix else 1
+        if vnodes is not None:
+            chosen = np.arange(n)
+            wanted = vnodes
+        else:
+            chosen = np.repeat(np.arange(n), VNODE_COUNT)
+            wanted = np.tile(np.arange(VNODE_COUNT, dtype=np.uint16), n)
+        mine = shards_of_vnodes(wanted, self._view.shards) == shard
+        chosen = chosen[mine]
+        columns = [column.take(pa.array(chosen)) for column in prefix]
+        if not columns and not len(chosen):
+            return chosen, pa.array([], pa.binary())
+        return chosen, self._codec.encode_keys(columns, wanted[mine])
+
+    def _scan_shard(self, shard: int, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        prefix = table_prefix(self.schema.table_id)
+        end = prefix_end(prefix)
+        at: bytes | None = prefix
+        while at is not None:
+            with rows_of(self._view.snapshots[shard]) as rows:
+                page = rows.page(at, end, ROWS_PER_BATCH, behind=at != prefix)
+            if len(page.values):
+                pairs = page.keys, page.values
+                yield self._batch(*(whole_rows(*pairs) if self._codec.has_long_keys else pairs), columns)
+            at = page.last
+
+    def _batch(self, keys: pa.BinaryArray, values: pa.BinaryArray, columns: Sequence[int]) -> pa.RecordBatch:
+        if not columns:
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * len(values), pa.struct([])))
+        arrays = self._codec.decode(keys, values, columns)
+        return pa.record_batch(arrays, names=[f"c{i}" for i in range(len(columns))])
+
+    def _table(self, keys: Sequence[bytes] | pa.BinaryArray, values: Sequence[bytes] | pa.BinaryArray) -> pa.Table:
+        columns = range(len(self.schema.columns))
+        return pa.table(self._codec.decode(keys, values, columns), names=[f"c{i}" for i in columns])

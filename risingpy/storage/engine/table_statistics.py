@@ -1,0 +1,141 @@
+"""What a table holds, kept up to date by every write: rows, bytes, and a digest that does not depend on their order.
+
+A row's digest is 64 bits of its key (behind the table's id) and its value; a table's is the sum of its rows', so that
+it follows inserts, deletes and updates, and shards are added up. Two tables of the same layout with equal digests hold
+the same rows, but for one chance in 2**64: a view can be compared with a recomputation at once.
+
+    meta  "table" | table id u32   rows u64 | key bytes u64 | value bytes u64 | digest u64        big-endian
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import lmdb
+import numpy as np
+import pyarrow as pa
+
+from risingpy.storage.codec.column_buffers import Integers, address, buffers_of
+from risingpy.storage.engine.lmdb_environment import Environment
+from risingpy.storage.kernels import digests
+
+META = b"meta"  # the named database of a shard that has notes beside the rows
+TABLE_ID_BYTES = 4
+_KEY = b"table"
+_LAYOUT = struct.Struct(">qqqq")
+_WORD = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatistics:
+    """`digest` has 64 bits."""
+
+    rows: int = 0
+    key_bytes: int = 0
+    value_bytes: int = 0
+    digest: int = 0
+
+    def plus(self, other: TableStatistics) -> TableStatistics:
+        """Of two parts of a table, or of a table and a change."""
+        return TableStatistics(
+            self.rows + other.rows,
+            self.key_bytes + other.key_bytes,
+            self.value_bytes + other.value_bytes,
+            (self.digest + other.digest) % _WORD,
+        )
+
+
+class StatisticsChange:
+    """Gathers what writes do to tables."""
+
+    def __init__(self) -> None:
+        self._totals: dict[bytes, Integers] = {}
+
+    def add(self, keys: pa.BinaryArray, values: pa.BinaryArray, sign: int) -> None:
+        """Rows of one table that come (+1) or go (-1), as they are stored; those whose value is NULL do not count."""
+        self._add(keys, (values, sign))
+
+    def replace(self, keys: pa.BinaryArray, old: pa.BinaryArray, new: pa.BinaryArray) -> None:
+        """As `add`, of rows of one table that go and of those that come under the same keys."""
+        self._add(keys, (old, -1), (new, +1))
+
+    def _add(self, keys: pa.BinaryArray, *changes: tuple[pa.BinaryArray, int]) -> None:
+        if not len(keys):
+            return
+        table = keys[0].as_py()[:TABLE_ID_BYTES]
+        totals = self._totals.get(table)
+        if totals is None:
+            totals = self._totals[table] = np.zeros(4, np.int64)
+        key = buffers_of(keys)
+        for values, sign in changes:
+            value = buffers_of(values)
+            digests.add_rows(
+                key.data, key.offsets, TABLE_ID_BYTES, value.data, value.offsets, value.validity, value.bit_offset,
+                len(keys), sign, address(totals),
+            )  # fmt: skip
+
+    def forget(self, table_id: int) -> None:
+        """The table is being purged: nobody asks for it any more."""
+        self._totals[table_id.to_bytes(TABLE_ID_BYTES)] = np.zeros(0, np.int64)
+
+    def tables(self) -> dict[int, TableStatistics]:
+        """The changes so far."""
+        return {int.from_bytes(table): _of(totals) for table, totals in self._totals.items() if len(totals)}
+
+    def write(self, environment: Environment, transaction: lmdb.Transaction) -> None:
+        """Puts the changes to what the store has noted."""
+        database = environment.databases[META]
+        for table, totals in self._totals.items():
+            key = _KEY + table
+            stored = transaction.get(key, db=database)
+            if not len(totals):
+                transaction.delete(key, db=database)
+                continue
+            now = _of(totals)
+            if stored is not None:
+                now = _decoded(bytes(stored)).plus(now)
+            transaction.put(key, _encoded(now), db=database)
+
+
+def read_statistics(environment: Environment, transaction: lmdb.Transaction) -> dict[int, TableStatistics]:
+    """By table id, what the store has noted."""
+    found: dict[int, TableStatistics] = {}
+    with transaction.cursor(environment.databases[META]) as cursor:
+        if cursor.set_range(_KEY):
+            for key, value in cursor.iternext():
+                if not bytes(key).startswith(_KEY):
+                    break
+                found[int.from_bytes(key[len(_KEY) :])] = _decoded(bytes(value))
+    return found
+
+
+def read_row_count(environment: Environment, transaction: lmdb.Transaction, table_id: int) -> int:
+    """How many rows of a table the store has noted."""
+    stored = transaction.get(_KEY + table_id.to_bytes(TABLE_ID_BYTES), db=environment.databases[META])
+    return 0 if stored is None else _decoded(bytes(stored)).rows
+
+
+def added_up(parts: Iterable[Mapping[int, TableStatistics]]) -> dict[int, TableStatistics]:
+    """The tables of several shards."""
+    total: dict[int, TableStatistics] = {}
+    for part in parts:
+        for table_id, statistics in part.items():
+            total[table_id] = total.get(table_id, TableStatistics()).plus(statistics)
+    return total
+
+
+def _of(totals: Integers) -> TableStatistics:
+    rows, key_bytes, value_bytes, digest = totals.tolist()
+    return TableStatistics(rows, key_bytes, value_bytes, digest % _WORD)
+
+
+def _encoded(statistics: TableStatistics) -> bytes:
+    digest = statistics.digest - _WORD if statistics.digest >= _WORD >> 1 else statistics.digest
+    return _LAYOUT.pack(statistics.rows, statistics.key_bytes, statistics.value_bytes, digest)
+
+
+def _decoded(value: bytes) -> TableStatistics:
+    rows, key_bytes, value_bytes, digest = _LAYOUT.unpack(value)
+    return TableStatistics(rows, key_bytes, value_bytes, digest % _WORD)

@@ -1,0 +1,117 @@
+"""What takes an epoch back: per stage of a shard, the epoch it is at, and the old values of the keys it touched.
+
+    meta  "marker" | stage u32   epoch u64                                    of the stage's last commit
+    undo  stage u32              "U1" | epoch u64 | epoch before u64 | Arrow IPC stream of (key, old); large ones lz4
+
+All integers are big-endian; the epoch before is 0 if there is none. `old` is NULL where the key was not there.
+The stream has a batch for each time that writes went to the store, the first one first: a key in several had
+its oldest value in the first.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import lmdb
+import pyarrow as pa
+
+from risingpy.storage.codec.column_buffers import CorruptData
+from risingpy.storage.engine.lmdb_environment import Environment
+from risingpy.storage.engine.mem_table import WriteBatch
+from risingpy.storage.engine.stored_rows import StoredRows
+from risingpy.storage.engine.table_statistics import META, StatisticsChange
+
+ROWS, UNDO = b"rows", b"undo"  # named databases of a shard, beside META; the first is the default
+_MARKER = b"marker"
+_HEAD = struct.Struct(">2sQQ")
+_MAGIC = b"U1"
+_COMPRESS_FROM = 1 << 16  # bytes
+_SCHEMA = pa.schema([("key", pa.binary()), ("old", pa.binary())])
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRecord:
+    """The old values of one epoch's writes to a stage's tables; `parts` have them as writes that bring them back."""
+
+    epoch: int
+    epoch_before: int
+    parts: Sequence[WriteBatch]
+
+    def encode(self) -> bytes:
+        sink = pa.BufferOutputStream()
+        sink.write(_HEAD.pack(_MAGIC, self.epoch, self.epoch_before))
+        size = sum(part.keys.nbytes + part.values.nbytes for part in self.parts)
+        # Waking threads for it costs a small epoch more than the rest of its commit.
+        options = pa.ipc.IpcWriteOptions(compression="lz4" if size >= _COMPRESS_FROM else None, use_threads=False)
+        with pa.ipc.new_stream(sink, _SCHEMA, options=options) as stream:
+            for part in self.parts:
+                stream.write_batch(pa.record_batch([part.keys, part.values], schema=_SCHEMA))
+        return cast(bytes, sink.getvalue().to_pybytes())
+
+    @classmethod
+    def decode(cls, data: bytes) -> UndoRecord:
+        magic, epoch, epoch_before = _HEAD.unpack_from(data)
+        if magic != _MAGIC:
+            raise CorruptData("a stored undo record is none")
+        stream = pa.ipc.open_stream(pa.py_buffer(data)[_HEAD.size :])
+        return cls(epoch, epoch_before, [WriteBatch(batch.column(0), batch.column(1)) for batch in stream])
+
+
+def read_markers(environment: Environment, transaction: lmdb.Transaction) -> dict[int, int]:
+    """The epoch that each stage is at."""
+    markers = {}
+    with transaction.cursor(environment.databases[META]) as cursor:
+        if cursor.set_range(_MARKER):
+            for key, value in cursor.iternext():
+                if not bytes(key).startswith(_MARKER):
+                    break
+                markers[int.from_bytes(key[len(_MARKER) :])] = int.from_bytes(value)
+    return markers
+
+
+def write_undo(environment: Environment, transaction: lmdb.Transaction, stage: int, record: UndoRecord) -> None:
+    """Notes that the stage is at the record's epoch, and how to take it back."""
+    number = stage.to_bytes(4)
+    transaction.put(number, record.encode(), db=environment.databases[UNDO])
+    transaction.put(_MARKER + number, record.epoch.to_bytes(8), db=environment.databases[META])
+
+
+def has_undo(environment: Environment, transaction: lmdb.Transaction, stage: int) -> bool:
+    """Whether the last commit of the stage stands; if it was taken back, the stage is at the epoch before."""
+    return transaction.get(stage.to_bytes(4), db=environment.databases[UNDO]) is not None
+
+
+def read_undo(environment: Environment, transaction: lmdb.Transaction, stage: int, epoch: int) -> UndoRecord:
+    """The record that takes back `epoch`, at which the stage is."""
+    data = transaction.get(stage.to_bytes(4), db=environment.databases[UNDO])
+    if data is None:
+        raise CorruptData(f"no undo record of stage {stage} in {environment.path}")
+    record = UndoRecord.decode(bytes(data))
+    if record.epoch != epoch:
+        raise CorruptData(f"the undo record of stage {stage} in {environment.path} is of another epoch")
+    return record
+
+
+def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None:
+    """Takes back what the stages have written since epoch `committed`, so that everything is as it was."""
+    environment, transaction = rows.environment, rows.transaction
+    markers = read_markers(environment, transaction)
+    statistics = StatisticsChange()
+    for stage in stages:
+        record = read_undo(environment, transaction, stage, markers[stage])
+        if record.epoch_before > committed:
+            raise CorruptData(f"stage {stage} in {environment.path} is two epochs ahead of epoch {committed}")
+        for part in reversed(record.parts):
+            now = rows.get_values(part.keys)
+            statistics.replace(part.keys, now, part.values)
+            rows.write(part)
+        number = stage.to_bytes(4)
+        transaction.delete(number, db=environment.databases[UNDO])
+        if record.epoch_before:
+            transaction.put(_MARKER + number, record.epoch_before.to_bytes(8), db=environment.databases[META])
+        else:
+            transaction.delete(_MARKER + number, db=environment.databases[META])
+    statistics.write(environment, transaction)
