@@ -1,12 +1,7 @@
-"""One connection: reads messages, keeps the protocol's state, answers errors. A thread runs it (server.py).
+"""One connection at its socket: carries bytes between it and the protocol. A thread runs it (server.py).
 
-The rules of the loop:
-
-1. An error in an extended-protocol message: ErrorResponse, then everything is dropped until Sync.
-2. A Query is answered with exactly one ReadyForQuery, whatever happens.
-3. Bytes that are no message: FATAL 08P01, and the connection ends. Half a message: it ends silently.
-4. A stray CopyData, CopyDone or CopyFail is dropped: a COPY that failed leaves them behind.
-5. Output is buffered, and flushed before the connection waits for its client.
+protocol.py says what the client's bytes mean, conversation.py answers them. Here are the socket, the clock, what other
+threads may do to a connection, and its end: an error that is fatal is told, half a message ends silently.
 """
 
 from __future__ import annotations
@@ -16,82 +11,60 @@ import logging
 import secrets
 import select
 import socket
-import threading
 import time
 from collections.abc import Callable
-from io import BufferedReader
 from typing import TYPE_CHECKING, BinaryIO
 
-from buenavista.postgres import BuenaVistaHandler, BVContext, ClientCommand
+from buenavista.postgres import BuenaVistaHandler
 
-from risingpy.errors import InternalError, OutOfMemory, ProtocolViolation, SqlError, as_out_of_range
-from risingpy.frontend.wire import messages
+from risingpy.errors import InternalError, SqlError
+from risingpy.frontend.wire import server_messages
+from risingpy.frontend.wire.activity import Activity
+from risingpy.frontend.wire.client_messages import CopyMessage, Message
+from risingpy.frontend.wire.conversation import converse, greet
 from risingpy.frontend.wire.endings import Fatal, Hangup
-from risingpy.frontend.wire.extended_query import ExtendedQuery
-from risingpy.frontend.wire.limits import MAX_CONTROL_BYTES
-from risingpy.frontend.wire.payload import Payload
+from risingpy.frontend.wire.protocol import ClientProtocol
+from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.session_protocol import Session, StartupParameters
-from risingpy.frontend.wire.simple_query import run_simple_query
-from risingpy.frontend.wire.startup import PARAMETER_STATUS, CancelRequest, StartupMessage, read_startup
+from risingpy.frontend.wire.startup import PARAMETER_STATUS, CancelRequest, EncryptionRequest, StartupMessage
 
 if TYPE_CHECKING:
     from risingpy.frontend.wire.server import _Listener
 
 _log = logging.getLogger(__name__)
 
-_FUNCTION_CALL = b"F"
-_COPY_LEFTOVERS = frozenset((b"d", b"c", b"f"))
-_LARGE = frozenset((ClientCommand.QUERY, ClientCommand.PARSE, ClientCommand.BIND, b"d", b"f", _FUNCTION_CALL))
-_EXTENDED = frozenset(
-    (ClientCommand.PARSE, ClientCommand.BIND, ClientCommand.DESCRIBE, ClientCommand.EXECUTE, ClientCommand.CLOSE)
-)
-_SMALL = frozenset((ClientCommand.SYNC, ClientCommand.FLUSH, ClientCommand.TERMINATE, b"c", b"p")) | _EXTENDED
 _WAIT_MILLISECONDS = 100  # how often a COPY that waits for its client looks whether it was cancelled
 _FAREWELL_SECONDS = 0.2
 _FAREWELL_READS = 16
-_READ_BYTES = 1 << 20  # a length is only a claim: memory is taken as the bytes arrive
+_READ_BYTES = 1 << 16  # asked of the socket at a time
+_MOST_READ_BYTES = 1 << 20  # for a message that lacks as much: a length is only a claim, memory is taken bit by bit
 
 
-class Context(BVContext):  # type: ignore[misc]  # buenavista has no types
-    """The protocol's state of one connection, over buenavista's: typed, and with a key that cannot be guessed."""
-
-    session: Session
-
-    def __init__(self, session: Session, process_id: int, secret_key: int) -> None:
-        super().__init__(session, None, {})
-        self.process_id = process_id
-        self.secret_key = secret_key
-        self.authenticated = True
-
-    def transaction_status(self) -> bytes:
-        return self.session.transaction_status()
-
-
-class Connection(BuenaVistaHandler):  # type: ignore[misc]
-    """Handles one client from startup to goodbye."""
+class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no types
+    """Handles one client from startup to goodbye. It is the `Channel` of its conversation."""
 
     server: _Listener
     request: socket.socket
-    rfile: BufferedReader
     wfile: BinaryIO
-    rbufsize = wbufsize = 1 << 16
+    rbufsize = 0  # protocol.py keeps what has been read
+    wbufsize = 1 << 16
 
     def setup(self) -> None:
         super().setup()
-        self.ctx: Context | None = None
-        self.ending: SqlError | None = None
-        self.busy = False
-        self.started = self.idle_since = time.monotonic()
-        self._state = threading.Lock()
+        self.session: Session | None = None
+        self.activity = Activity(time.monotonic())
+        self._secret_key = secrets.token_bytes(4)
+        self._ending: SqlError | None = None
+        self._protocol = ClientProtocol(self.server.limits.max_message_bytes)
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
         self.request.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, True)
 
     def handle(self) -> None:
         try:
             self.server.register(self)
-            ctx = self._start()
-            if ctx is not None:
-                self._serve(ctx)
+            responder = self._start()
+            if responder is not None:
+                converse(responder)
         except (Hangup, ConnectionError, TimeoutError):
             pass
         except Fatal as end:
@@ -109,205 +82,133 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
             super().finish()
 
     def _end(self) -> None:
-        ctx = self.ctx
-        if ctx is not None:
+        session = self.session
+        if session is not None:
             try:
-                ctx.session.portals.close_all()
+                session.portals.close_all()
             except Exception:
                 _log.exception("rows of a closed connection could not be released")
             try:
-                ctx.session.close()
+                session.close()
             except Exception:
                 _log.exception("a session could not be closed")
         self.server.unregister(self)
 
     # Startup
 
-    def _start(self) -> Context | None:
-        first = read_startup(self.rfile, self.wfile)
-        match first:
-            case CancelRequest(process_id, key):
-                self.server.cancel(process_id, key)
-                return None
-            case StartupMessage():
-                return self._open(first)
-            case _:
-                return None
+    def _start(self) -> Responder | None:
+        while True:
+            packet = self._protocol.next_packet()
+            match packet:
+                case None:
+                    self._receive()
+                case EncryptionRequest():
+                    self.write(server_messages.ENCRYPTION_REFUSED)
+                    self.flush()
+                case CancelRequest():
+                    self.server.cancel(packet)
+                    return None
+                case StartupMessage():
+                    return self._open(packet)
 
-    def _open(self, first: StartupMessage) -> Context:
+    def _open(self, first: StartupMessage) -> Responder:
         self.server.admit(self)
         if first.needs_negotiation:
-            self.wfile.write(messages.negotiate_protocol_version(0, first.unknown_options))
+            self.write(server_messages.negotiate_protocol_version(0, first.unknown_options))
         process_id = self.server.new_process_id(self)
         address = ":".join(str(part) for part in self.client_address[:2])
         session = self.server.open_session(
             StartupParameters(first.user, first.database, first.settings, process_id, address)
         )
-        ctx = self.ctx = Context(session, process_id, secrets.randbits(32))
-        self.send_authentication_ok()
+        self.session = session
+        self.activity.start(time.monotonic())
         known = {**PARAMETER_STATUS, "session_authorization": first.user, **session.parameter_status()}
-        self.send_parameter_status(known)
-        self.wfile.write(messages.backend_key_data(ctx.process_id, ctx.secret_key))
-        self.ready(ctx)
-        return ctx
+        responder = Responder(session, self)
+        greet(responder, known, process_id, self._secret_key)
+        return responder
 
-    # The loop
+    # What the client says
 
-    def _serve(self, ctx: Context) -> None:
-        extended = ExtendedQuery(self, ctx)
+    def next_message(self) -> Message:
+        self.rest()
         while True:
-            kind, body = self.read_message()
-            if kind == ClientCommand.TERMINATE:
-                return
-            if kind == ClientCommand.SYNC:
-                ctx.has_error = False
-                self.finish_series(ctx)
-            elif ctx.has_error or kind in _COPY_LEFTOVERS:
-                continue
-            elif kind == ClientCommand.QUERY:
-                run_simple_query(self, ctx, body)
-                self.finish_series(ctx)
-            elif kind in _EXTENDED:
-                if not self.guarded(ctx, lambda: extended.handle(kind, Payload(body))):  # noqa: B023
-                    ctx.has_error = True
-                    self.wfile.flush()
-            elif kind == ClientCommand.FLUSH:
-                self.wfile.flush()
-            elif kind == _FUNCTION_CALL:
-                refusal = SqlError("function call messages are not supported", sqlstate="0A000")
-                self.fail_statement(ctx, refusal)
-                self.finish_series(ctx)
-            else:
-                raise Fatal(ProtocolViolation(f"invalid frontend message type {kind[0]}"))
+            self.check_ending()
+            message = self._protocol.next_message()
+            if message is not None or self._protocol.has_begun:
+                self.activity.work()
+            if message is not None:
+                return message
+            self._receive()
 
-    def read_message(self, *, within_statement: bool = False) -> tuple[bytes, bytes]:
-        """The next message; raises Hangup and Fatal. `within_statement`: a COPY is waiting, and may be cancelled."""
-        if not within_statement:
-            self._set_busy(busy=False)
-        self._check_ending()
-        header = self._read_exactly(5, within_statement=within_statement)
-        self._check_ending()
-        if not within_statement:
-            self._set_busy(busy=True)
-        kind, length = header[:1], int.from_bytes(header[1:], "big") - 4
-        if kind not in _LARGE and kind not in _SMALL:
-            raise Fatal(ProtocolViolation(f"invalid frontend message type {kind[0]}"))
-        limit = self.server.limits.max_message_bytes if kind in _LARGE else MAX_CONTROL_BYTES
-        if not 0 <= length <= limit:
-            raise Fatal(ProtocolViolation("invalid message length"))
-        return kind, self._read_exactly(length, within_statement=within_statement)
+    def next_copy_message(self, check: Callable[[], None]) -> CopyMessage:
+        while True:
+            self.check_ending()
+            message = self._protocol.next_copy_message()
+            if message is not None:
+                return message
+            self._receive_checking(check)
 
     def sync_follows(self) -> bool:
-        """Whether the client's Sync is next. False, too, if nothing more has come yet."""
-        return bool(self._peek() == ClientCommand.SYNC)
+        if not self._protocol.kept_bytes:
+            with contextlib.suppress(BlockingIOError):
+                self._protocol.receive(self.request.recv(_READ_BYTES, socket.MSG_DONTWAIT))
+        return self._protocol.sync_is_next
 
-    def _check_ending(self) -> None:
-        if self.ending is not None:
-            raise Fatal(self.ending)
+    def skip_to_sync(self) -> None:
+        self._protocol.skip_to_sync()
 
-    def _read_exactly(self, length: int, *, within_statement: bool) -> bytes:
-        """That many bytes; raises Hangup. Within a statement, QueryCanceled too, for which the client need not move."""
-        if length <= _READ_BYTES and not within_statement:
-            body = self.rfile.read(length)
-            if len(body) < length:
-                self._check_ending()
-                raise Hangup
-            return body
-        parts = []
-        while length:
-            if within_statement:
-                self._wait_for_bytes()
-            part = self.rfile.read1(min(length, _READ_BYTES))
-            if not part:
-                self._check_ending()
-                raise Hangup
-            parts.append(part)
-            length -= len(part)
-        return b"".join(parts)
+    def begin_copy(self) -> None:
+        self._protocol.begin_copy()
 
-    def _wait_for_bytes(self) -> None:
-        """Returns when there is something to read, be it the end. Raises QueryCanceled, and why the server ends."""
-        while not self._peek():
-            self._check_ending()
-            self.check_cancelled()
-            poller = select.poll()
-            poller.register(self.request, select.POLLIN)
-            if poller.poll(_WAIT_MILLISECONDS):
-                return
+    def end_copy(self) -> None:
+        self._protocol.end_copy()
 
-    def _peek(self) -> bytes:
-        """The next byte if it has come already."""
-        self.request.setblocking(False)
-        try:
-            return self.rfile.peek(1)[:1]
-        finally:
-            self.request.setblocking(True)
+    def _receive(self, flags: int = 0) -> None:
+        size = min(max(self._protocol.missing_bytes, _READ_BYTES), _MOST_READ_BYTES)
+        self._protocol.receive(self.request.recv(size, flags))
 
-    # Answers
+    def _receive_checking(self, check: Callable[[], None]) -> None:
+        """Returns when something has come, be it the end. Raises what `check` does, and why the server ends."""
+        while True:
+            try:
+                return self._receive(socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                self.check_ending()
+                check()
+                poller = select.poll()
+                poller.register(self.request, select.POLLIN)
+                poller.poll(_WAIT_MILLISECONDS)
 
-    def guarded(self, ctx: Context, work: Callable[[], None]) -> bool:
-        """Runs a statement's work; False if it failed, and the client has been told."""
-        try:
-            work()
-            return True
-        except (Hangup, Fatal, ConnectionError):
-            raise
-        except Exception as error:
-            self.fail_statement(ctx, error)
-            return False
+    # What it is told
 
-    def fail_statement(self, ctx: Context, error: Exception) -> None:
-        """ErrorResponse, and the transaction has failed. While the server ends the connection: that instead."""
-        ctx.session.fail()
-        self._check_ending()
-        self.wfile.write(messages.error_response(as_sql_error(error)))
+    def write(self, data: bytes | memoryview) -> None:
+        self.wfile.write(data)
 
-    def finish_series(self, ctx: Context) -> None:
-        """Sync: commit what is implicit, then ReadyForQuery."""
-        try:
-            ctx.session.sync()
-        except Exception as error:
-            self.fail_statement(ctx, error)
-        self.ready(ctx)
-
-    def ready(self, ctx: Context) -> None:
-        self.send_notices(ctx)
-        changes = ctx.session.drain_parameter_changes()
-        if changes:
-            self.send_parameter_status(dict(changes))
-        with self._state:
-            self.busy = False
-            self.idle_since = time.monotonic()
-            ctx.session.forget_cancel()
-        self.wfile.write(messages.ready_for_query(ctx.transaction_status()))
+    def flush(self) -> None:
         self.wfile.flush()
 
-    def send_notices(self, ctx: Context) -> None:
-        for notice in ctx.session.drain_notices():
-            self.wfile.write(messages.notice_response(notice))
+    def rest(self, forget_cancel: Callable[[], None] | None = None) -> None:
+        self.activity.rest(time.monotonic(), forget_cancel)
 
-    def complete(self, ctx: Context, tag: str) -> None:
-        """CommandComplete, after the notices of the command."""
-        self.send_notices(ctx)
-        self.send_command_complete(tag + "\0")
-
-    def check_cancelled(self) -> None:
-        """Between the steps of a statement, where the session would not notice: raises QueryCanceled."""
-        if self.ctx is not None:
-            self.ctx.session.check()
+    def check_ending(self) -> None:
+        if self._ending is not None:
+            raise Fatal(self._ending)
 
     # Called from other threads
 
+    def has_key(self, secret_key: bytes) -> bool:
+        """Whether a CancelRequest with this key may cancel what this connection runs."""
+        return self.session is not None and secrets.compare_digest(self._secret_key, secret_key)
+
     def cancel(self) -> None:
         """Cancels the running statement, if one runs."""
-        with self._state:
-            ctx = self.ctx
-            if self.busy and ctx is not None:
-                ctx.session.cancel()
+        session = self.session
+        if session is not None:
+            self.activity.cancel(session.cancel)
 
     def terminate(self, reason: SqlError) -> None:
         """Ends the connection as soon as its statement lets go: the client is told `reason`."""
-        self.ending = reason
+        self._ending = reason
         self.cancel()
         self.shut(socket.SHUT_RD)
 
@@ -316,32 +217,22 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]
         with contextlib.suppress(OSError):  # closed already
             self.request.shutdown(how)
 
-    def _set_busy(self, *, busy: bool) -> None:
-        with self._state:
-            self.busy = busy
-            if not busy:
-                self.idle_since = time.monotonic()
+    def has_hung_up(self) -> bool:
+        """True if the client has closed its end (Linux); a statement that nobody waits for can be cancelled."""
+        poller = select.poll()
+        try:
+            poller.register(self.request, select.POLLRDHUP)
+            return bool(poller.poll(0))
+        except (OSError, ValueError):
+            return False  # closed meanwhile: its thread knows
 
     def _say_fatal(self, error: SqlError) -> None:
         with contextlib.suppress(OSError):  # the client is gone
-            self.wfile.write(messages.error_response(error, fatal=True))
-            self.wfile.flush()
+            self.write(server_messages.error_response(error, fatal=True))
+            self.flush()
             # A socket that is closed with input unread resets the connection, and the message is lost.
             self.request.shutdown(socket.SHUT_WR)
             self.request.settimeout(_FAREWELL_SECONDS)
             for _ in range(_FAREWELL_READS):
-                if not self.request.recv(_READ_BYTES):
+                if not self.request.recv(_MOST_READ_BYTES):
                     break
-
-
-def as_sql_error(error: Exception) -> SqlError:
-    """What the client is told of an exception; one that is no SqlError is a defect, and is logged."""
-    if isinstance(error, SqlError):
-        return error
-    if isinstance(error, MemoryError):
-        return OutOfMemory("out of memory", hint="Have less in memory at a time.")
-    number = as_out_of_range(error)
-    if number is not None:
-        return number
-    _log.error("a statement failed with an internal error", exc_info=error)
-    return InternalError(f"internal error: {type(error).__name__}: {error}")

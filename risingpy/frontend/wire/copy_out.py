@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.frontend.wire import messages
+from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.copy_binary import HEADER, TRAILER
 from risingpy.frontend.wire.data_row import as_binary, encode_batch, join_pieces
 from risingpy.frontend.wire.fields import BINARY, TEXT, encode_column
 from risingpy.frontend.wire.portal import RowStream
+from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.session_protocol import CopyFormat, CopyOptions, CopyOut, Field
-
-if TYPE_CHECKING:
-    from risingpy.frontend.wire.connection import Connection, Context
 
 _PREFIX_BYTES = 5  # a message's type and length
 _SLICE_ROWS = 16_384
@@ -29,31 +26,31 @@ _SLICE_BYTES = 32 << 20
 _ESCAPES = (("\\", "\\\\"), ("\b", "\\b"), ("\f", "\\f"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"), ("\v", "\\v"))
 
 
-def send_copy(connection: Connection, ctx: Context, copy: CopyOut, rows: RowStream) -> int:
+def send_copy(responder: Responder, copy: CopyOut, rows: RowStream) -> int:
     """Runs the copy-out mode; returns how many rows went."""
     binary = copy.options.format is CopyFormat.BINARY
-    write = connection.wfile.write
-    write(messages.copy_response(messages.COPY_OUT_RESPONSE, len(copy.fields), binary=binary))
+    write = responder.write
+    write(server_messages.copy_response(server_messages.COPY_OUT_RESPONSE, len(copy.fields), binary=binary))
     if copy.options.header and not binary:
-        write(messages.message(messages.COPY_DATA, header_line(copy.fields, copy.options)))
+        write(server_messages.message(server_messages.COPY_DATA, header_line(copy.fields, copy.options)))
     count = 0
-    time_zone = ctx.session.time_zone()
+    time_zone = responder.session.time_zone()
     try:
         for batch in rows.take(None):
             if binary and count == 0 and batch.num_rows:
                 # PostgreSQL sends the file's header with the first row, and psycopg counts on it.
                 first = b"".join(encode_copy(batch.slice(0, 1), copy.fields, copy.options, time_zone))
-                write(messages.message(messages.COPY_DATA, HEADER + first[_PREFIX_BYTES:]))
+                write(server_messages.message(server_messages.COPY_DATA, HEADER + first[_PREFIX_BYTES:]))
                 batch, count = batch.slice(1), 1
             for piece in encode_copy(batch, copy.fields, copy.options, time_zone):
-                connection.check_cancelled()
+                responder.check_cancelled()
                 write(piece)
             count += batch.num_rows
     finally:
         rows.close()
     if binary:
-        write(messages.message(messages.COPY_DATA, TRAILER if count else HEADER + TRAILER))
-    write(messages.message(messages.COPY_DONE))
+        write(server_messages.message(server_messages.COPY_DATA, TRAILER if count else HEADER + TRAILER))
+    write(server_messages.message(server_messages.COPY_DONE))
     return count
 
 
@@ -62,7 +59,7 @@ def encode_copy(
 ) -> Iterator[bytes | memoryview]:
     """The batch's rows as CopyData messages, in pieces to be written one after the other."""
     if options.format is CopyFormat.BINARY:
-        yield from encode_batch(batch, fields, [BINARY] * len(fields), time_zone, kind=messages.COPY_DATA)
+        yield from encode_batch(batch, fields, [BINARY] * len(fields), time_zone, kind=server_messages.COPY_DATA)
         return
     step = max(1, min(_SLICE_ROWS, _SLICE_BYTES * max(batch.num_rows, 1) // max(1, batch.nbytes)))
     for start in range(0, batch.num_rows, step):
@@ -80,7 +77,7 @@ def _rows(texts: Sequence[pa.Array], options: CopyOptions, count: int) -> memory
         length += pc.binary_length(text).to_numpy(zero_copy_only=False)
         pieces += [text] if index == 0 else [delimiter, text]
     header = np.empty(count, [("kind", "S1"), ("length", ">i4")])
-    header["kind"] = messages.COPY_DATA
+    header["kind"] = server_messages.COPY_DATA
     header["length"] = length
     return join_pieces([as_binary(header), *pieces, newline])
 

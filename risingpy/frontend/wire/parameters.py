@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import ProtocolViolation
+from risingpy.frontend.wire.client_messages import Bind
 from risingpy.frontend.wire.fields import BINARY, TEXT
-from risingpy.frontend.wire.payload import Payload, decode_text
+from risingpy.frontend.wire.payload import decode_text
 from risingpy.frontend.wire.session_protocol import Prepared
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.arrays import decode_array, decode_element, parse_array
@@ -34,24 +35,19 @@ def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
     raise ProtocolViolation(f"bind message has {len(formats)} {what}")
 
 
-def decode_parameters(payload: Payload, name: str, prepared: Prepared, time_zone: str) -> list[object | None]:
-    """Formats and values of a Bind message, up to the result formats."""
-    formats = payload.int16s()
-    count = payload.int16() & 0xFFFF
-    wanted = len(prepared.parameter_types)
+def decode_parameters(bind: Bind, prepared: Prepared, time_zone: str) -> list[object | None]:
+    """The values of a Bind message's parameters."""
+    count, wanted = len(bind.values), len(prepared.parameter_types)
     if count != wanted:
         raise ProtocolViolation(
-            f'bind message supplies {count} parameters, but prepared statement "{name}" requires {wanted}'
+            f'bind message supplies {count} parameters, but prepared statement "{bind.statement}" requires {wanted}'
         )
-    expanded = expand_formats(formats, count, f"parameter formats but {count} parameters")
-    values: list[object | None] = []
-    for type_, oid, format_ in zip(prepared.parameter_types, parameter_oids(prepared), expanded, strict=True):
-        length = payload.int32()
-        if length == -1:
-            values.append(None)
-        else:
-            values.append(_decode(type_, oid, payload.take(length), format_, time_zone))
-    return values
+    formats = expand_formats(bind.formats, count, f"parameter formats but {count} parameters")
+    types, oids = prepared.parameter_types, parameter_oids(prepared)
+    return [
+        None if value is None else _decode(type_, oid, value, format_, time_zone)
+        for type_, oid, value, format_ in zip(types, oids, bind.values, formats, strict=True)
+    ]
 
 
 def _decode(type_: SqlType, oid: int, data: bytes, format_: int, time_zone: str) -> object:

@@ -42,17 +42,22 @@ class Payload:
 
     def int16s(self) -> list[int]:
         """A count and as many int16."""
-        count = self._count()
+        count = self.count()
         return list(struct.unpack(f"!{count}h", self.take(2 * count)))
 
     def uint32s(self) -> list[int]:
         """A count and as many uint32."""
-        count = self._count()
+        count = self.count()
         return list(struct.unpack(f"!{count}I", self.take(4 * count)))
 
-    def _count(self) -> int:
-        # Up to 65535 parameters: libpq and PostgreSQL read the int16 without its sign.
+    def count(self) -> int:
+        """How many parameters follow: up to 65535, as libpq and PostgreSQL read the int16 without its sign."""
         return self.int16() & 0xFFFF
+
+    def value(self) -> bytes | None:
+        """A length and as many bytes; None if the length is -1, which means NULL."""
+        length = self.int32()
+        return None if length == -1 else self.take(length)
 
     def take(self, count: int) -> bytes:
         end = self._at + count

@@ -10,10 +10,8 @@ long, sessions that idle too long, and clients that vanished while their stateme
 
 from __future__ import annotations
 
-import hmac
 import logging
 import secrets
-import select
 import socket
 import threading
 import time
@@ -23,9 +21,11 @@ from buenavista.core import Connection as BackendConnection
 from buenavista.postgres import BuenaVistaServer
 
 from risingpy.errors import AdminShutdown, CannotConnectNow, SqlError
+from risingpy.frontend.wire.activity import Due
 from risingpy.frontend.wire.connection import Connection
 from risingpy.frontend.wire.limits import Limits
 from risingpy.frontend.wire.session_protocol import Session, StartupParameters
+from risingpy.frontend.wire.startup import CancelRequest
 
 _log = logging.getLogger(__name__)
 
@@ -172,13 +172,12 @@ class _Listener(BuenaVistaServer):  # type: ignore[misc]
     def open_session(self, parameters: StartupParameters) -> Session:
         return self._make_session(parameters)
 
-    def cancel(self, process_id: int, secret_key: bytes) -> None:
-        """A CancelRequest. A wrong key is ignored, as the protocol wants."""
+    def cancel(self, request: CancelRequest) -> None:
+        """Ends what another connection runs. A wrong key is ignored, as the protocol wants."""
         with self._lock:
-            found = [connection for connection, known in self._connections.items() if known == process_id]
+            found = [connection for connection, known in self._connections.items() if known == request.process_id]
         for connection in found:
-            ctx = connection.ctx
-            if ctx is not None and hmac.compare_digest(ctx.secret_key.to_bytes(4, "big"), secret_key):
+            if connection.has_key(request.secret_key):
                 connection.cancel()
 
     # Called by WireServer
@@ -194,26 +193,16 @@ class _Listener(BuenaVistaServer):  # type: ignore[misc]
     def look_after(self, now: float) -> None:
         """One round of the watchman."""
         for connection in self.connections():
-            if connection.ctx is None:
-                if now - connection.started > self.limits.startup_timeout:
+            match connection.activity.due(now, self.limits):
+                case Due.CUT:
                     connection.shut(socket.SHUT_RDWR)
-            elif connection.busy:
-                if _has_hung_up(connection.request):
+                case Due.LOOK if connection.has_hung_up():
                     connection.cancel()
-            elif self._idles(connection, now) and connection.ctx.transaction_status() == b"I":
-                reason = "terminating connection due to idle-session timeout"
-                connection.terminate(SqlError(reason, sqlstate="57P05"))
-
-    def _idles(self, connection: Connection, now: float) -> bool:
-        limit = self.limits.idle_timeout
-        return limit is not None and now - connection.idle_since > limit
+                case Due.END if _is_idle(connection):
+                    reason = "terminating connection due to idle-session timeout"
+                    connection.terminate(SqlError(reason, sqlstate="57P05"))
 
 
-def _has_hung_up(request: socket.socket) -> bool:
-    """True if the peer has closed its end (Linux); a statement that nobody waits for can be cancelled."""
-    poller = select.poll()
-    try:
-        poller.register(request, select.POLLRDHUP)
-        return bool(poller.poll(0))
-    except (OSError, ValueError):
-        return False  # closed meanwhile: its thread knows
+def _is_idle(connection: Connection) -> bool:
+    session = connection.session
+    return session is not None and session.transaction_status() == b"I"

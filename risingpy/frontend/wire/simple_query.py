@@ -2,61 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError
-from risingpy.frontend.wire import messages
+from risingpy.frontend.wire import server_messages
+from risingpy.frontend.wire.client_messages import Query
 from risingpy.frontend.wire.fields import BINARY, TEXT
-from risingpy.frontend.wire.payload import Payload
 from risingpy.frontend.wire.portal import RowStream
+from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.results import send_rows, send_without_rows, tag_of
 from risingpy.frontend.wire.session_protocol import Statement
 
-if TYPE_CHECKING:
-    from risingpy.frontend.wire.connection import Connection, Context
 
-
-def run_simple_query(connection: Connection, ctx: Context, body: bytes) -> None:
+def run_simple_query(responder: Responder, query: Query) -> None:
     """Runs a Query message's statements up to the first that fails. The caller sends ReadyForQuery."""
-    connection.guarded(ctx, lambda: _run(connection, ctx, body))
+    responder.guarded(lambda: _run(responder, query.text))
 
 
-def _run(connection: Connection, ctx: Context, body: bytes) -> None:
-    payload = Payload(body)
-    text = payload.string()
-    payload.end()
+def _run(responder: Responder, text: str) -> None:
+    session = responder.session
     # As in PostgreSQL, a simple query ends the unnamed statement and portal.
-    ctx.session.statements.pop("", None)
-    ctx.session.portals.close("")
-    statements = ctx.session.split(text)
+    session.statements.pop("", None)
+    session.portals.close("")
+    statements = session.split(text)
     if not statements:
-        connection.wfile.write(messages.message(ServerResponse.EMPTY_QUERY_RESPONSE))
+        responder.write(server_messages.message(ServerResponse.EMPTY_QUERY_RESPONSE))
         return
     several = len(statements) > 1
     if several:
-        ctx.session.begin_implicit()
+        session.begin_implicit()
     for statement in statements:
-        _run_statement(connection, ctx, statement)
+        _run_statement(responder, statement)
     if several:
-        ctx.session.end_implicit()
+        session.end_implicit()
 
 
-def _run_statement(connection: Connection, ctx: Context, statement: Statement) -> None:
-    prepared = ctx.session.prepare(statement, ())
+def _run_statement(responder: Responder, statement: Statement) -> None:
+    prepared = responder.session.prepare(statement, ())
     if prepared.parameter_types:
         raise SqlError("there is no parameter $1", sqlstate="42P02")
-    connection.check_cancelled()
-    result = ctx.session.execute(prepared, ())
+    responder.check_cancelled()
+    result = responder.session.execute(prepared, ())
     if result.batches is None or result.fields is None:
-        send_without_rows(connection, ctx, result)
+        send_without_rows(responder, result)
         return
     rows = RowStream(result.batches)
     try:
         formats = [BINARY if result.binary else TEXT] * len(result.fields)
-        connection.wfile.write(messages.row_description(result.fields, formats))
-        sent = send_rows(connection, ctx, rows.take(None), result.fields, formats)
+        responder.write(server_messages.row_description(result.fields, formats))
+        sent = send_rows(responder, rows.take(None), result.fields, formats)
     finally:
         rows.close()
-    connection.complete(ctx, tag_of(result, sent))
+    responder.complete(tag_of(result, sent))

@@ -1,4 +1,4 @@
-"""The start of a connection: negotiation, startup packet, what the server says of itself (the manual's chapter 55.2.1).
+"""The start of a connection: its packets as data, what the server says of itself (the manual's chapter 55.2.1). No I/O.
 
 packet: int32 length | int32 code | body
 code 80877103 SSLRequest, 80877104 GSSENCRequest: answered N (neither is offered); 80877102 CancelRequest;
@@ -11,10 +11,8 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, ProtocolViolation, SqlError
-from risingpy.frontend.wire.limits import MAX_STARTUP_BYTES
 from risingpy.frontend.wire.payload import decode_text
 
 PARAMETER_STATUS: dict[str, str] = {
@@ -36,8 +34,12 @@ _GSSENC_REQUEST = 80877104
 _CANCEL_REQUEST = 80877102
 _MAJOR = 3
 NEWEST_MINOR = 0
-_MAX_NEGOTIATIONS = 3
 _UTF8_NAMES = frozenset(("utf8", "unicode", "auto"))
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptionRequest:
+    """An offer to encrypt, by TLS or GSSAPI."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,34 +66,19 @@ class StartupMessage:
         return self.minor > NEWEST_MINOR or bool(self.unknown_options)
 
 
-def read_startup(read: BinaryIO, write: BinaryIO) -> StartupMessage | CancelRequest | None:
-    """The first packet that is no offer to encrypt. None if the client hangs up. Raises what is fatal."""
-    for _ in range(_MAX_NEGOTIATIONS):
-        packet = _read_packet(read)
-        if packet is None:
-            return None
-        (code,) = struct.unpack_from("!I", packet)
-        if code in (_SSL_REQUEST, _GSSENC_REQUEST):
-            write.write(b"N")
-            write.flush()
-        elif code == _CANCEL_REQUEST:
-            if len(packet) < 12:
-                raise ProtocolViolation("invalid length of cancel request packet")
-            return CancelRequest(struct.unpack_from("!I", packet, 4)[0], packet[8:])
-        else:
-            return _parse_startup(code, packet[4:])
-    raise ProtocolViolation("too many encryption requests")
+StartupPacket = EncryptionRequest | CancelRequest | StartupMessage
 
 
-def _read_packet(read: BinaryIO) -> bytes | None:
-    header = read.read(4)
-    if len(header) < 4:
-        return None
-    length = int.from_bytes(header, "big") - 4
-    if not 4 <= length <= MAX_STARTUP_BYTES:
-        raise ProtocolViolation("invalid length of startup packet")
-    packet = read.read(length)
-    return packet if len(packet) == length else None
+def decode_packet(packet: bytes) -> StartupPacket:
+    """A packet without its length: 4 bytes at least. Raises what is fatal."""
+    (code,) = struct.unpack_from("!I", packet)
+    if code in (_SSL_REQUEST, _GSSENC_REQUEST):
+        return EncryptionRequest()
+    if code == _CANCEL_REQUEST:
+        if len(packet) < 12:
+            raise ProtocolViolation("invalid length of cancel request packet")
+        return CancelRequest(struct.unpack_from("!I", packet, 4)[0], packet[8:])
+    return _parse_startup(code, packet[4:])
 
 
 def _parse_startup(code: int, body: bytes) -> StartupMessage:

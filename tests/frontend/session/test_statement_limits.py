@@ -8,7 +8,7 @@ import pytest
 
 from risingpy import statement_limits
 from risingpy.errors import NumericValueOutOfRange, OutOfMemory, SqlError
-from risingpy.frontend.wire.connection import as_sql_error
+from risingpy.frontend.wire.responder import as_sql_error
 from risingpy.plan.catalog import JobStatus
 from tests.frontend.session.conftest import Client
 

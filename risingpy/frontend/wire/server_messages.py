@@ -18,6 +18,9 @@ COPY_DATA = b"d"
 COPY_DONE = b"c"
 NEGOTIATE_PROTOCOL_VERSION = b"v"
 
+ENCRYPTION_REFUSED = b"N"
+"""The answer to an EncryptionRequest: one byte, which is no message."""
+
 
 def message(kind: bytes, body: bytes = b"") -> bytes:
     """One message: its type, its length, its body."""
@@ -61,8 +64,20 @@ def parameter_description(oids: Sequence[int]) -> bytes:
     return message(ServerResponse.PARAMETER_DESCRIPTION, struct.pack(f"!h{len(oids)}I", len(oids), *oids))
 
 
-def backend_key_data(process_id: int, secret_key: int) -> bytes:
-    return message(ServerResponse.BACKEND_KEY_DATA, struct.pack("!II", process_id, secret_key))
+def authentication_ok() -> bytes:
+    return message(ServerResponse.AUTHENTICATION_REQUEST, bytes(4))
+
+
+def parameter_status(name: str, value: str) -> bytes:
+    return message(ServerResponse.PARAMETER_STATUS, name.encode() + b"\0" + value.encode() + b"\0")
+
+
+def backend_key_data(process_id: int, secret_key: bytes) -> bytes:
+    return message(ServerResponse.BACKEND_KEY_DATA, struct.pack("!I", process_id) + secret_key)
+
+
+def command_complete(tag: str) -> bytes:
+    return message(ServerResponse.COMMAND_COMPLETE, tag.encode() + b"\0")
 
 
 def ready_for_query(status: bytes) -> bytes:

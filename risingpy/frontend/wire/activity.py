@@ -1,0 +1,64 @@
+"""What a connection is at, and since when: the rules of its timeouts and of cancelling. No I/O.
+
+Times are seconds of any clock that does not go back, and come from outside. Safe to use from any thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from enum import Enum, auto
+
+from risingpy.frontend.wire.limits import Limits
+
+
+class Due(Enum):
+    """What the watchman has to do about a connection."""
+
+    NOTHING = auto()
+    CUT = auto()  # its startup takes too long
+    LOOK = auto()  # a statement runs: it is cancelled if its client has gone
+    END = auto()  # it has idled too long, unless it is in a transaction
+
+
+class Activity:
+    """Of one connection: starting up, then by turns busy with what its client asked, and at rest."""
+
+    def __init__(self, now: float) -> None:
+        self._lock = threading.Lock()
+        self._since = now
+        self._started = False
+        self._busy = False
+
+    def start(self, now: float) -> None:
+        """The session is open."""
+        with self._lock:
+            self._started, self._since = True, now
+
+    def work(self) -> None:
+        """A message has begun to arrive."""
+        with self._lock:
+            self._busy = True
+
+    def rest(self, now: float, forget_cancel: Callable[[], None] | None = None) -> None:
+        """All is answered. `forget_cancel` is called before anybody can cancel what comes next."""
+        with self._lock:
+            self._busy, self._since = False, now
+            if forget_cancel is not None:
+                forget_cancel()
+
+    def cancel(self, cancel: Callable[[], None]) -> None:
+        """Calls `cancel` if the connection is busy; if it is not, there is nothing to cancel."""
+        with self._lock:
+            if self._busy:
+                cancel()
+
+    def due(self, now: float, limits: Limits) -> Due:
+        """What is to be done about the connection now."""
+        with self._lock:
+            if not self._started:
+                return Due.CUT if now - self._since > limits.startup_timeout else Due.NOTHING
+            if self._busy:
+                return Due.LOOK
+            idles = limits.idle_timeout is not None and now - self._since > limits.idle_timeout
+            return Due.END if idles else Due.NOTHING

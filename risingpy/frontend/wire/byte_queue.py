@@ -1,0 +1,81 @@
+"""Bytes in the order in which they arrived, taken out as messages. No I/O.
+
+A piece that arrives large stays as it is until it is taken: one copy, into the message. Pieces that arrive small are
+gathered, so that a client that sends a byte at a time takes no more memory than its message has bytes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+_SMALL_BYTES = 4096  # below this a piece is gathered with its neighbours: the object around it would weigh too much
+_GATHERED_BYTES = 1 << 16  # how large a gathered piece becomes
+
+
+class ByteQueue:
+    """A queue of bytes; `len` is how many are in it."""
+
+    __slots__ = ("_length", "_offset", "_pieces")
+
+    def __init__(self) -> None:
+        self._pieces: deque[bytes | bytearray] = deque()
+        self._offset = 0  # how much of the first piece has been taken
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, data: bytes) -> None:
+        """Adds what has arrived: one byte at least."""
+        self._length += len(data)
+        if not self._pieces or len(data) >= _SMALL_BYTES:
+            self._pieces.append(data)
+            return
+        last = self._pieces[-1]
+        if isinstance(last, bytearray) and len(last) < _GATHERED_BYTES:
+            last += data
+        else:
+            self._pieces.append(bytearray(data))
+
+    def starts_with(self, byte: bytes) -> bool:
+        """Whether the next byte is this one."""
+        return self._length > 0 and self._pieces[0][self._offset] == byte[0]
+
+    def take(self, count: int) -> bytes | None:
+        """The next `count` bytes; None, and nothing is taken, if there are not as many."""
+        if count > self._length:
+            return None
+        if count == 0:
+            return b""
+        first, start = self._pieces[0], self._offset
+        if start + count > len(first):
+            return b"".join(self._cut(count))
+        self._length -= count
+        if start + count == len(first):
+            self._pieces.popleft()
+            self._offset = 0
+        else:
+            self._offset = start + count
+        # A slice of the whole of a `bytes` is that object itself.
+        return bytes(first[start : start + count])
+
+    def drop(self, count: int) -> int:
+        """Forgets up to `count` bytes; returns how many."""
+        dropped = min(count, self._length)
+        for _ in self._cut(dropped):
+            pass
+        return dropped
+
+    def _cut(self, count: int) -> list[memoryview]:
+        """The next `count` bytes, which must be there, as views of the pieces that they lie in."""
+        views = []
+        self._length -= count
+        while count:
+            view = memoryview(self._pieces[0])[self._offset : self._offset + count]
+            views.append(view)
+            count -= len(view)
+            self._offset += len(view)
+            if self._offset == len(self._pieces[0]):
+                self._pieces.popleft()
+                self._offset = 0
+        return views

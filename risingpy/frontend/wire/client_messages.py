@@ -1,0 +1,186 @@
+"""What a client says once its session is open: each message as data, and how its body is read. No I/O.
+
+The layouts are those of the manual's chapter 55.7. The first packets of a connection are in startup.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from buenavista.postgres import ClientCommand
+
+from risingpy.errors import ProtocolViolation, SqlError
+from risingpy.frontend.wire.payload import Payload
+
+FUNCTION_CALL = b"F"
+COPY_DATA = b"d"
+COPY_DONE = b"c"
+COPY_FAIL = b"f"
+
+
+class Target(Enum):
+    """What Describe and Close are about."""
+
+    STATEMENT = b"S"
+    PORTAL = b"P"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A text of statements, in the simple protocol."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """Prepares a statement; an OID of 0, and one that is not given, is to be found out."""
+
+    name: str
+    text: str
+    parameter_oids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Makes a portal. A value is None for NULL; formats are codes, none or one standing for all."""
+
+    portal: str
+    statement: str
+    formats: list[int]
+    values: list[bytes | None]
+    result_formats: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """Asks what a statement takes, or what rows it gives."""
+
+    target: Target
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Runs a portal; `limit` rows at most, if it is above 0."""
+
+    portal: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Forgets a statement or a portal, if there is one of that name."""
+
+    target: Target
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """The end of a series of extended messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """Asks for what has been answered so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """The protocol's own way to call a function, which nobody offers any more; its body is not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminate:
+    """Goodbye."""
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A message whose body cannot be read. `in_series`: of the extended protocol, so what follows is dropped."""
+
+    error: SqlError
+    in_series: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CopyData:
+    """A piece of COPY's data, cut anywhere."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CopyDone:
+    """The client has sent all of its COPY."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyFail:
+    """The client gives its COPY up."""
+
+    reason: str
+
+
+ExtendedMessage = Parse | Bind | Describe | Execute | Close
+Message = Query | ExtendedMessage | Sync | Flush | FunctionCall | Terminate | Malformed
+CopyMessage = CopyData | CopyDone | CopyFail
+
+
+def decode_message(kind: bytes, body: bytes) -> Query | ExtendedMessage:
+    """The message of a kind that has a body. Raises a SqlError where it is malformed."""
+    payload = Payload(body)
+    message = _DECODERS[kind](payload)
+    payload.end()
+    return message
+
+
+def _query(payload: Payload) -> Query:
+    return Query(payload.string())
+
+
+def _parse(payload: Payload) -> Parse:
+    return Parse(payload.string(), payload.string(), payload.uint32s())
+
+
+def _bind(payload: Payload) -> Bind:
+    portal, statement = payload.string(), payload.string()
+    formats = payload.int16s()
+    values = [payload.value() for _ in range(payload.count())]
+    return Bind(portal, statement, formats, values, payload.int16s())
+
+
+def _describe(payload: Payload) -> Describe:
+    return Describe(*_target(payload, "DESCRIBE"))
+
+
+def _execute(payload: Payload) -> Execute:
+    return Execute(payload.string(), payload.int32())
+
+
+def _close(payload: Payload) -> Close:
+    return Close(*_target(payload, "CLOSE"))
+
+
+def _target(payload: Payload, command: str) -> tuple[Target, str]:
+    kind, name = payload.byte(), payload.string()
+    payload.end()
+    match kind:
+        case Target.STATEMENT.value:
+            return Target.STATEMENT, name
+        case Target.PORTAL.value:
+            return Target.PORTAL, name
+    raise ProtocolViolation(f"invalid {command} message subtype {kind[0]}")
+
+
+_DECODERS: dict[bytes, Callable[[Payload], Query | ExtendedMessage]] = {
+    ClientCommand.QUERY: _query,
+    ClientCommand.PARSE: _parse,
+    ClientCommand.BIND: _bind,
+    ClientCommand.DESCRIBE: _describe,
+    ClientCommand.EXECUTE: _execute,
+    ClientCommand.CLOSE: _close,
+}
