@@ -3,12 +3,16 @@
 In: TCP connections. Out: calls of a `Session` (session_protocol.py), one session per connection, one thread each.
 Called by `risingpy.server`, which gives `WireServer` a function that opens sessions.
 
-    server.py          listens, watches over connections, ends them
-    connection.py      one connection: messages, state, errors       startup.py   its first packets
+    server.py, connection.py           sockets and threads: one listener, one connection
+    activity.py                        what a connection is at: when it is cut, ended, cancelled
+    protocol.py, byte_queue.py         the client's half as a state machine: bytes in, events out
+    startup.py, client_messages.py, payload.py     its packets and messages as data
+    conversation.py, responder.py, server_messages.py     the server's half: answers, as bytes
     simple_query.py, extended_query.py, portal.py, parameters.py     the two sub-protocols
     results.py, data_row.py, fields.py                               rows → DataRow, in bulk
     copy_in.py, copy_decode.py, copy_rows.py, copy_binary.py, copy_out.py, copy_options.py   COPY
-    messages.py, payload.py                                          bytes of messages, both directions
+
+All but the first line is without I/O.
 """
 
 from risingpy.frontend.wire.limits import Limits
