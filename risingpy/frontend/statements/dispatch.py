@@ -30,12 +30,12 @@ from risingpy.frontend.statements import (
     flush,
     insert,
     prepare,
-    rewrite,
     savepoint,
     select,
     set_variable,
     show,
     transaction_control,
+    update_delete,
 )
 from risingpy.types import SqlType
 
@@ -60,7 +60,7 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.CreateView: create_view.prepare,
     ast.Deallocate: prepare.prepare_deallocate,
     ast.DeclareCursor: cursor.prepare_declare,
-    ast.Delete: rewrite.prepare_delete,
+    ast.Delete: update_delete.prepare_delete,
     ast.Describe: describe.prepare,
     ast.Discard: discard.prepare,
     ast.Drop: drop.prepare,
@@ -82,7 +82,7 @@ _PREPARE: dict[type, Callable[..., PreparedStatement]] = {
     ast.SetVariable: set_variable.prepare,
     ast.Show: show.prepare,
     ast.ShowVariable: set_variable.prepare_show,
-    ast.Update: rewrite.prepare_update,
+    ast.Update: update_delete.prepare_update,
 }
 
 _WITHOUT_SYSTEM_RELATIONS = (
