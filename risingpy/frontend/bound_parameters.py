@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from risingpy.frontend.prepared import Parameters
+from risingpy.frontend.command import Parameters
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.optimizer.rules.constant_folding import fold
 from risingpy.optimizer.rules.long_lists import long_lists

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from risingpy.errors import FeatureNotSupported, OutOfMemory, SqlError, StalePlan, UndefinedTable
 from risingpy.frontend.bound_parameters import bound, with_parameters
+from risingpy.frontend.command import Parameters
 from risingpy.frontend.direct_rows import direct_lookup
 from risingpy.frontend.index_selection import find_index_lookups, use_indexes
 from risingpy.frontend.key_lookup import KeyLookup, find_key_lookups
 from risingpy.frontend.literal_rows import literal_rows
-from risingpy.frontend.prepared import Parameters
 from risingpy.frontend.rows_behind_index import rows_behind
 from risingpy.frontend.transaction import Transaction, overlaid
 from risingpy.functions.evaluation.duckdb_connection import translate_error

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from risingpy.frontend.binder.dml import Returning
-from risingpy.frontend.prepared import Parameters
+from risingpy.frontend.command import Parameters
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.session_protocol import Field
-
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
 
 def returning_fields(returning: Returning | None) -> tuple[Field, ...] | None:
@@ -22,7 +19,7 @@ def returning_fields(returning: Returning | None) -> tuple[Field, ...] | None:
 
 
 def returned(
-    session: ClientSession, returning: Returning | None, rows: pa.Table, parameters: Parameters
+    session: StatementContext, returning: Returning | None, rows: pa.Table, parameters: Parameters
 ) -> Iterator[pa.RecordBatch] | None:
     """The RETURNING columns of `rows` (all columns of the relation, c0…), computed at once."""
     if returning is None:

@@ -24,16 +24,16 @@ from risingpy.errors import (
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement, split_statements
 from risingpy.frontend.catalog.session_functions import VERSION_TEXT
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.deadline import Deadline
 from risingpy.frontend.parser import ast
 from risingpy.frontend.parser.ast import Commit, ParsedStatement, Rollback, RollbackTo
-from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.query import BatchRunner
 from risingpy.frontend.settings import Settings, is_on
-from risingpy.frontend.statements import prepare_statement
+from risingpy.frontend.statements import bind_statement
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.wire.portal import Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import CopyIn, Notice, Prepared, Result, StartupParameters
+from risingpy.frontend.wire.session_protocol import CopyIn, Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.database import Database, Snapshot
 from risingpy.meta.table_locks import LockMode
@@ -80,8 +80,8 @@ class ClientSession:
         self._deadline: Deadline | None = None  # of the statement that is read, bound or run
         self._notices: list[Notice] = []
         self._runner = BatchRunner(self.transaction, database.query_engines, self.limits)
-        self.system = SystemCatalog(self)
-        self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, PreparedStatement]] = {}
+        self._system = SystemCatalog(self)
+        self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, Command]] = {}
 
     # What the wire layer calls
 
@@ -89,16 +89,16 @@ class ClientSession:
         with self._phase():
             return split_statements(sql, self.check)
 
-    def prepare(self, statement: object, parameter_oids: Sequence[int]) -> Prepared:
-        assert isinstance(statement, ParsedStatement | SystemStatement)
+    def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
         self._check_not_failed(statement)
         with self._phase():
-            prepared = self._prepare(statement, tuple(parameter_oids))
+            command = self.bind(statement, parameter_oids)
         return Prepared(
-            parameter_types=prepared.parameter_types,
-            fields=prepared.fields,
-            parameter_oids=prepared.parameter_oids,
-            plan=(statement, tuple(parameter_oids), prepared.parameter_types),
+            parameter_types=command.parameter_types,
+            fields=command.fields,
+            parameter_oids=command.parameter_oids,
+            statement=statement,
+            declared=tuple(parameter_oids),
         )
 
     def execute(self, prepared: Prepared, parameters: Parameters) -> Result:
@@ -150,7 +150,7 @@ class ClientSession:
     def cancel(self) -> None:
         self.cancelled.set()
         self._runner.interrupt()
-        self.system.interrupt()
+        self._system.interrupt()
 
     def forget_cancel(self) -> None:
         self._deadline = None
@@ -159,7 +159,7 @@ class ClientSession:
     def close(self) -> None:
         self.portals.close_all()
         self.transaction.rollback()
-        self.system.close()
+        self._system.close()
 
     # What statement modules use
 
@@ -174,13 +174,35 @@ class ClientSession:
         """Tells the client something that is no error."""
         self._notices.append(Notice(message, severity, sqlstate, hint=hint))
 
+    def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
+        """The command of a statement on the catalog as it is now; it may have been bound before."""
+        version = (self.database.catalog.version, self.settings.version)
+        key = (statement.text, tuple(parameter_oids))
+        cached = self._cache.get(key)
+        if cached is not None and cached[0] == version:
+            return cached[1]
+        command = self._bound(statement, parameter_oids)
+        if command.lasts:
+            if len(self._cache) >= CACHED_STATEMENTS:
+                del self._cache[next(iter(self._cache))]
+            self._cache[key] = (version, command)
+        return command
+
+    def _bound(self, statement: Statement, oids: Sequence[int]) -> Command:
+        match statement:
+            case SystemStatement():
+                return self._system.bind(statement, oids)
+            case ParsedStatement():
+                return bind_statement(self, statement, [_type_of(oid) for oid in oids])
+        raise AssertionError(f"no statement that `split` gave: {statement}")
+
     def run_prepared(self, prepared: Prepared, parameters: Parameters) -> Result:
         """Runs what `prepare` has bound, as a statement or within one (EXECUTE, DECLARE)."""
-        assert isinstance(prepared.plan, tuple)
-        statement, oids, types = prepared.plan
+        statement = prepared.statement
+        assert statement is not None
         self._check_not_failed(statement)
         self._settle_before(statement)
-        return self._run_newest(statement, oids, types, prepared, parameters)
+        return self._run_newest(statement, prepared, parameters)
 
     def set_savepoint(self, name: str) -> None:
         """SAVEPOINT: what is written, SET and opened from here on can be taken back."""
@@ -282,9 +304,7 @@ class ClientSession:
 
     def _run_newest(
         self,
-        statement: ParsedStatement | SystemStatement,
-        oids: tuple[int, ...],
-        types: tuple[SqlType, ...],
+        statement: Statement,
         prepared: Prepared,
         parameters: Parameters,
     ) -> Result:
@@ -292,16 +312,17 @@ class ClientSession:
 
         The table that it writes to it holds from the second time on: a stream of ALTERs could go on for ever.
         """
+        types = prepared.parameter_types
         in_transaction = self.transaction.is_open  # what it wrote before cannot be planned again
         with ExitStack() as kept:
             for tries_left in reversed(range(TRIES_OF_A_STALE_PLAN)):
-                plan = self._prepare(statement, oids)
-                if plan.parameter_types != types:  # the values were sent for these types
-                    plan = self._prepare(statement, tuple(type_.oid for type_ in types))
-                if prepared.fields is not None and plan.fields != prepared.fields:
+                command = self.bind(statement, prepared.declared)
+                if command.parameter_types != types:  # the values were sent for these types
+                    command = self.bind(statement, [type_.oid for type_ in types])
+                if prepared.fields is not None and command.fields != prepared.fields:
                     raise FeatureNotSupported("cached plan must not change result type")
                 try:
-                    return _begun(plan.run(parameters))
+                    return _begun(command.run(parameters))
                 except StalePlan as stale:
                     if in_transaction or not tries_left:
                         raise
@@ -311,24 +332,7 @@ class ClientSession:
                         kept.enter_context(table)
         raise AssertionError("the last try returns or raises")
 
-    def _prepare(self, statement: ParsedStatement | SystemStatement, oids: tuple[int, ...]) -> PreparedStatement:
-        version = (self.database.catalog.version, self.settings.version)
-        key = (statement.text, oids)
-        cached = self._cache.get(key)
-        if cached is not None and cached[0] == version:
-            return cached[1]
-        if isinstance(statement, SystemStatement):
-            prepared = self.system.prepare(statement, oids)
-        else:
-            prepared = prepare_statement(self, statement, [_type_of(oid) for oid in oids])
-        if not prepared.lasts:
-            return prepared
-        if len(self._cache) >= CACHED_STATEMENTS:
-            del self._cache[next(iter(self._cache))]
-        self._cache[key] = (version, prepared)
-        return prepared
-
-    def _settle_before(self, statement: ParsedStatement | SystemStatement) -> None:
+    def _settle_before(self, statement: Statement) -> None:
         """Commits what earlier statements of the same text wrote, where this one is about committed rows alone."""
         if not self.transaction.implicit or self.transaction.status is not TransactionStatus.IDLE:
             return
@@ -336,7 +340,7 @@ class ClientSession:
             self.commit()
             self.begin_implicit()
 
-    def _check_not_failed(self, statement: ParsedStatement | SystemStatement) -> None:
+    def _check_not_failed(self, statement: Statement) -> None:
         ends = isinstance(statement, ParsedStatement) and isinstance(
             statement.statement, Commit | Rollback | RollbackTo
         )

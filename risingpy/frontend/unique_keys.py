@@ -6,23 +6,19 @@ would be lost without a word.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 
 from risingpy.errors import SqlError
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import Relation
 from risingpy.plan.logical import Field, Scan
 from risingpy.storage.codec.group_keys import group_rows
 from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
 from risingpy.types.forms import format_text
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def check_unique(session: ClientSession, relation: Relation, old: pa.Table, new: pa.Table) -> None:
+def check_unique(session: StatementContext, relation: Relation, old: pa.Table, new: pa.Table) -> None:
     """`old` and `new` are the rows before and after, all columns. Raises 23505, naming the first key met twice."""
     keys = [f"c{index}" for index in relation.primary_key]
     before, after = old.select(keys), new.select(keys)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import NotNullViolation, SqlError
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.functions.topics.identities import place_of
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.dml_log import TableChange
@@ -20,13 +19,10 @@ from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
 from risingpy.storage.log.spill import Spill
 from risingpy.types.forms import format_text
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
-
 ROW_ID = "_row_id"
 
 
-def inserted(session: ClientSession, relation: Relation, visible: pa.Table) -> pa.Table:
+def inserted(session: StatementContext, relation: Relation, visible: pa.Table) -> pa.Table:
     """The rows in all columns of the relation, in storage order, from the visible ones."""
     columns = list(visible.columns)
     if relation.columns[-1].name == ROW_ID:
@@ -39,7 +35,7 @@ def inserted(session: ClientSession, relation: Relation, visible: pa.Table) -> p
     return rows
 
 
-def pass_numbers(session: ClientSession, relation: Relation, rows: pa.Table) -> None:
+def pass_numbers(session: StatementContext, relation: Relation, rows: pa.Table) -> None:
     """Makes the counters of identity columns go on behind the numbers in the rows: no new row replaces one of them."""
     for index, column in enumerate(relation.columns):
         identity = column.identity
@@ -50,7 +46,7 @@ def pass_numbers(session: ClientSession, relation: Relation, rows: pa.Table) -> 
                 session.database.identity_counters.pass_by(identity.counter, place)
 
 
-def with_generated(session: ClientSession, relation: Relation, rows: pa.Table) -> pa.Table:
+def with_generated(session: StatementContext, relation: Relation, rows: pa.Table) -> pa.Table:
     """The rows (all columns) with the generated columns computed from the others."""
     places = [index for index, column in enumerate(relation.columns) if column.generated is not None]
     if not places or not rows.num_rows:
@@ -76,12 +72,12 @@ def check_not_null(relation: Relation, rows: pa.Table) -> None:
             )
 
 
-def write_inserted(session: ClientSession, relation: Relation, rows: pa.Table) -> None:
+def write_inserted(session: StatementContext, relation: Relation, rows: pa.Table) -> None:
     """Logs new rows, or keeps them for the commit."""
     _write(session, relation, inserts(rows))
 
 
-def write_spilled(session: ClientSession, relation: Relation, spill: Spill) -> None:
+def write_spilled(session: StatementContext, relation: Relation, spill: Spill) -> None:
     """As `write_inserted`, of the `inserts` in a spill, which this finishes."""
     _write(session, relation, spill.finish(), spill)
 
@@ -91,7 +87,7 @@ def inserts(rows: pa.Table) -> pa.Table:
     return make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns)
 
 
-def write_rewritten(session: ClientSession, relation: Relation, old: pa.Table, new: pa.Table | None) -> None:
+def write_rewritten(session: StatementContext, relation: Relation, old: pa.Table, new: pa.Table | None) -> None:
     """Logs rows that went and, for an UPDATE, the rows that came instead."""
     ops = np.full(old.num_rows, DELETE, np.int8)
     columns = old.columns
@@ -108,13 +104,13 @@ def check_written(rows: int, size: int) -> None:
     limits.check(rows * BYTES_OF_OUTPUT_ROW + size, "an epoch with all the rows that the transaction writes")
 
 
-def check_writable(session: ClientSession, verb: str) -> None:
+def check_writable(session: StatementContext, verb: str) -> None:
     """Raises 25006 in a READ ONLY transaction."""
     if session.transaction.read_only:
         raise SqlError(f"cannot execute {verb} in a read-only transaction", sqlstate="25006")
 
 
-def _write(session: ClientSession, relation: Relation, chunk: pa.Table, spill: Spill | None = None) -> None:
+def _write(session: StatementContext, relation: Relation, chunk: pa.Table, spill: Spill | None = None) -> None:
     if not chunk.num_rows:
         return
     check_written(session.transaction.written_rows + chunk.num_rows, session.transaction.written_bytes + chunk.nbytes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from risingpy.errors import Check, SqlError, unchecked
 from risingpy.frontend.catalog.own_database import without_database
@@ -18,16 +17,14 @@ from risingpy.frontend.catalog.system_relation import (
     SessionStatement,
     SystemState,
 )
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.portal import CursorOptions, Portals, PreparedEntry
 from risingpy.frontend.wire.session_protocol import Field, Prepared, Result
 from risingpy.storage.engine.compaction import CompactionProgress
 from risingpy.storage.engine.table_statistics import TableStatistics
-
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +51,14 @@ def split_statements(sql: str, check: Check = unchecked) -> list[ParsedStatement
 class SystemCatalog:
     """A session's access to the system relations; gives its functions (`current_setting`) what they ask for."""
 
-    def __init__(self, session: ClientSession) -> None:
+    def __init__(self, session: StatementContext) -> None:
         self._session = session
         self._queries = SystemQueries(self, self._state, session.limits)
         self._running = ""
         self.user = session.startup.user
         self.process_id = session.startup.process_id
 
-    def prepare(self, statement: SystemStatement, parameter_oids: Sequence[int]) -> PreparedStatement:
+    def bind(self, statement: SystemStatement, parameter_oids: Sequence[int]) -> Command:
         """Binds a query of system relations."""
         try:
             text = without_database(statement.text, self._session.database_names())
@@ -77,7 +74,7 @@ class SystemCatalog:
             answer = self._queries.execute(query, parameters)
             return Result("SELECT {n}", fields, iter(answer.to_batches()))
 
-        return PreparedStatement(
+        return Command(
             run,
             fields,
             parameter_types=tuple(parameter.type for parameter in query.parameters),

@@ -6,9 +6,9 @@ Only the catalog changes: rows, views that read the relation, and their state st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from risingpy.errors import WrongObjectType
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import (
     CreateIndex,
@@ -20,8 +20,8 @@ from risingpy.frontend.parser.ast import (
 )
 from risingpy.frontend.parser.ast_alter import AlterRelation
 from risingpy.frontend.parser.tokenize import end_of_name
-from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.renamed_text import with_renamed_relation
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.table_definition import quoted
 from risingpy.frontend.wire.session_protocol import Result
@@ -29,13 +29,10 @@ from risingpy.meta.schema_change import NewName
 from risingpy.plan.catalog import DEFAULT_SCHEMA, Relation, RelationKind
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: AlterRelation, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: AlterRelation, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
         if relation is not None:
@@ -49,7 +46,7 @@ def prepare(
             session.database.ddl.rename(NewName(*new_place, _definition, with_renamed_relation), session.cancelled)
         return Result(f"ALTER {statement.kind.value.upper()}")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
 def _definition(renamed: Relation) -> str:

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from risingpy.config import MAX_PARALLELISM
 from risingpy.errors import InvalidParameterValue, UndefinedObject
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.state import OLD_SNAPSHOT_SECONDS
 from risingpy.meta.system_parameters import with_old_snapshot_threshold, with_parallelism
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
-
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)?")
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, None: 60, "h": 3600, "d": 86_400}  # PostgreSQL's unit of it is the minute
 
 
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: AlterSystem, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: AlterSystem, parameter_types: Sequence[SqlType]
+) -> Command:
     setter = _SETTERS.get(statement.name)
     if setter is None:
         raise UndefinedObject(
@@ -39,10 +36,10 @@ def prepare(
         change()
         return Result("ALTER SYSTEM")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def _set_parallelism(session: ClientSession, value: str | None) -> Callable[[], None]:
+def _set_parallelism(session: StatementContext, value: str | None) -> Callable[[], None]:
     database = session.database
     shards = database.shards if value is None else _shards(value)
 
@@ -54,7 +51,7 @@ def _set_parallelism(session: ClientSession, value: str | None) -> Callable[[], 
     return change
 
 
-def _set_old_snapshot_threshold(session: ClientSession, value: str | None) -> Callable[[], None]:
+def _set_old_snapshot_threshold(session: StatementContext, value: str | None) -> Callable[[], None]:
     seconds = OLD_SNAPSHOT_SECONDS if value is None else _threshold(value)
     return lambda: session.database.ddl.change(
         lambda state: with_old_snapshot_threshold(state, seconds), session.cancelled
@@ -81,7 +78,7 @@ def _invalid(name: str, value: str, hint: str) -> InvalidParameterValue:
     return InvalidParameterValue(f'invalid value for parameter "{name}": "{value}"', hint=hint)
 
 
-_SETTERS: dict[str, Callable[[ClientSession, str | None], Callable[[], None]]] = {
+_SETTERS: dict[str, Callable[[StatementContext, str | None], Callable[[], None]]] = {
     "parallelism": _set_parallelism,
     "old_snapshot_threshold": _set_old_snapshot_threshold,
 }

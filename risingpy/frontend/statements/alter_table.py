@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from risingpy.errors import SqlError, UndefinedTable, WrongObjectType
 from risingpy.frontend.binder import RowCheck, bind_alter_table
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement
 from risingpy.frontend.parser.ast_alter import (
     AddColumn,
@@ -22,7 +22,7 @@ from risingpy.frontend.parser.ast_alter import (
     SetDefault,
     SetNotNull,
 )
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.table_definition import table_definition
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.schema_change import TableReplacement, check_unchanged
@@ -32,13 +32,10 @@ from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Field, Limit, Project, Values
 from risingpy.types import BIGINT, SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: AlterTable, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: AlterTable, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
         if relation is not None:
@@ -46,10 +43,10 @@ def prepare(
             _alter(session, relation, statement)
         return Result("ALTER TABLE")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def altered_relation(session: ClientSession, name: ObjectName, *, if_exists: bool) -> Relation | None:
+def altered_relation(session: StatementContext, name: ObjectName, *, if_exists: bool) -> Relation | None:
     """The relation that ALTER names; None, and a notice, if it need not exist. Raises UndefinedTable."""
     relation = session.database.catalog.find(name.name, name.schema, session.search_path())
     if relation is not None and relation.status is not JobStatus.CREATING:
@@ -70,7 +67,7 @@ def _check_table(relation: Relation, statement: AlterTable) -> None:
         )
 
 
-def _alter(session: ClientSession, relation: Relation, statement: AlterTable) -> None:
+def _alter(session: StatementContext, relation: Relation, statement: AlterTable) -> None:
     database = session.database
     if relation.relation_id in session.transaction.changed_tables:
         raise SqlError(
@@ -97,13 +94,13 @@ def _alter(session: ClientSession, relation: Relation, statement: AlterTable) ->
             session.notice(notice)
 
 
-def _value(session: ClientSession, expr: Expr) -> object:
+def _value(session: StatementContext, expr: Expr) -> object:
     """A DEFAULT's value now, as Arrow takes it."""
     plan = Project(Values(((),), ()), (expr,), (Field("default", expr.type),))
     return session.run_to_table(plan, ()).column(0)[0].as_py()
 
 
-def _check_rows(session: ClientSession, check: RowCheck) -> None:
+def _check_rows(session: StatementContext, check: RowCheck) -> None:
     plan = check.plan if check.error is None else Limit(check.plan, Literal(1, BIGINT), None)
     for batch in session.run_plan(optimize(plan, session.check), ()):
         if batch.num_rows and check.error is not None:

@@ -7,7 +7,6 @@ Until then those of a large one lie in a file of the log's, which their group wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -15,9 +14,10 @@ from risingpy.errors import FeatureNotSupported, UndefinedColumn
 from risingpy.frontend.binder import CopyTarget, bind_copy_target, bind_query
 from risingpy.frontend.catalog.query import SystemStatement
 from risingpy.frontend.catalog.recognize import find_system_name
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import parse_query
 from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement, Query
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.select import result_fields
 from risingpy.frontend.wire.copy_options import make_copy_options
 from risingpy.frontend.wire.session_protocol import CopyIn, CopyOptions, CopyOut, Field, Result
@@ -37,19 +37,16 @@ from risingpy.types import SqlType
 
 KEPT_BYTES = 64 << 20  # in memory, per COPY; a group of more goes through a file
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: Copy, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Copy, parameter_types: Sequence[SqlType]
+) -> Command:
     if statement.direction is CopyDirection.FROM_STDIN:
-        return _prepare_from(session, statement)
-    return _prepare_to(session, statement)
+        return _bind_from(session, statement)
+    return _bind_to(session, statement)
 
 
-def _prepare_from(session: ClientSession, statement: Copy) -> PreparedStatement:
+def _bind_from(session: StatementContext, statement: Copy) -> Command:
     options = make_copy_options(dict(statement.options))
     if options.force_quote != frozenset():
         raise FeatureNotSupported("COPY force quote only available using COPY TO")
@@ -63,13 +60,13 @@ def _prepare_from(session: ClientSession, statement: Copy) -> PreparedStatement:
         check_writable(session, "COPY FROM")
         return Result("COPY {n}", copy=CopyIn(relation.name, fields, options, _TableSink(session, target)))
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
 class _TableSink:
     """Keeps what the client sends, up to KEPT_BYTES, or spills it; then writes it."""
 
-    def __init__(self, session: ClientSession, target: CopyTarget) -> None:
+    def __init__(self, session: StatementContext, target: CopyTarget) -> None:
         self._session = session
         self._target = target
         self._batches: list[pa.RecordBatch] = []
@@ -135,10 +132,10 @@ def _renamed(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(batch.columns, names=[f"c{index}" for index in range(batch.num_columns)])
 
 
-def _prepare_to(session: ClientSession, statement: Copy) -> PreparedStatement:
+def _bind_to(session: StatementContext, statement: Copy) -> Command:
     options = make_copy_options(dict(statement.options))
     if statement.query is not None and find_system_name(statement.query.text) is not None:
-        return _prepare_system_query(session, statement.query, options)
+        return _bind_system_query(session, statement.query, options)
     query = statement.query or parse_query(_select_of(session, statement))
     bound = bind_query(query, session.database.catalog, session.search_path(), (), session=session.session_values())
     plan, fields = optimize(bound.plan, session.check), result_fields(bound.fields)
@@ -147,7 +144,7 @@ def _prepare_to(session: ClientSession, statement: Copy) -> PreparedStatement:
     def run(parameters: Parameters) -> Result:
         return Result("COPY {n}", batches=session.run_plan(plan, parameters), copy=CopyOut(fields, options))
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
 def _check_quoted(fields: Sequence[Field], options: CopyOptions) -> None:
@@ -155,16 +152,16 @@ def _check_quoted(fields: Sequence[Field], options: CopyOptions) -> None:
         raise UndefinedColumn(f'column "{name}" does not exist')
 
 
-def _prepare_system_query(session: ClientSession, query: Query, options: CopyOptions) -> PreparedStatement:
-    prepared = session.system.prepare(SystemStatement(query.text, query.position - 1), ())
+def _bind_system_query(session: StatementContext, query: Query, options: CopyOptions) -> Command:
+    command = session.bind(SystemStatement(query.text, query.position - 1), ())
 
     def run(parameters: Parameters) -> Result:
-        return Result("COPY {n}", batches=prepared.run(()).batches, copy=CopyOut(prepared.fields or (), options))
+        return Result("COPY {n}", batches=command.run(()).batches, copy=CopyOut(command.fields or (), options))
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def _select_of(session: ClientSession, statement: Copy) -> str:
+def _select_of(session: StatementContext, statement: Copy) -> str:
     """A table's columns are copied without the generated ones, as COPY FROM takes it."""
     assert statement.table is not None
     table = session.database.catalog.find(statement.table.name, statement.table.schema, session.search_path())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from risingpy.errors import FeatureNotSupported, InvalidFunctionDefinition, SqlError
 from risingpy.frontend.binder.context import make_context
@@ -13,9 +12,10 @@ from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.binder.user_functions import definition_text, inlined
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement
 from risingpy.frontend.parser.parse import parse
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.functions.python import call_worker
@@ -25,13 +25,10 @@ from risingpy.plan.expressions import InputRef
 from risingpy.statement_limits import working_for
 from risingpy.types import SqlType, narrow, struct_of
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: CreateFunction, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateFunction, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         function = FunctionDesc(
             function_id=0,
@@ -61,12 +58,12 @@ def prepare(
             session.notice(f'function "{function.name}" already exists, skipping', sqlstate="42723")
         return Result("CREATE AGGREGATE" if statement.aggregate else "CREATE FUNCTION")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def prepare_drop(
-    session: ClientSession, parsed: ParsedStatement, statement: DropFunction, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_drop(
+    session: StatementContext, parsed: ParsedStatement, statement: DropFunction, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         targets = [
             FunctionTarget(
@@ -85,7 +82,7 @@ def prepare_drop(
             session.notice(notice)
         return Result("DROP AGGREGATE" if statement.aggregate else "DROP FUNCTION")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
 def _result(statement: CreateFunction) -> SqlType:
@@ -106,7 +103,7 @@ def _types(arguments: Sequence[FunctionArgument]) -> tuple[SqlType, ...]:
     return tuple(resolve_type(argument.type.text, argument.type.position) for argument in arguments)
 
 
-def _checked(session: ClientSession, function: FunctionDesc, statement: CreateFunction) -> FunctionDesc:
+def _checked(session: StatementContext, function: FunctionDesc, statement: CreateFunction) -> FunctionDesc:
     """The function, with what its body says, which can be called. Raises its errors, at the body's position."""
     names = [name for name in function.argument_names if name] + [c.name for c in statement.columns if c.name]
     if len(set(names)) < len(names):

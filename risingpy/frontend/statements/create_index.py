@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from risingpy.errors import DuplicateRelation
 from risingpy.frontend.binder import bind_index
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateIndex, ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.indexes import NewIndex
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: CreateIndex, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateIndex, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         catalog = session.database.catalog
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
@@ -31,4 +28,4 @@ def prepare(
             session.notice(f'relation "{bound.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)
         return Result("CREATE INDEX")
 
-    return PreparedStatement(run)
+    return Command(run)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateSchema, DropSchema, ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: CreateSchema, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateSchema, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         if not session.database.ddl.create_schema(
             statement.name, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
@@ -24,12 +21,12 @@ def prepare(
             session.notice(f'schema "{statement.name}" already exists, skipping', sqlstate="42P06")
         return Result("CREATE SCHEMA")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def prepare_drop(
-    session: ClientSession, parsed: ParsedStatement, statement: DropSchema, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_drop(
+    session: StatementContext, parsed: ParsedStatement, statement: DropSchema, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         for name in statement.names:
             notices = session.database.ddl.drop_schema(
@@ -43,4 +40,4 @@ def prepare_drop(
                 session.notice(notice)
         return Result("DROP SCHEMA")
 
-    return PreparedStatement(run)
+    return Command(run)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from risingpy.frontend.binder import TableDefinition, bind_table
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateSource, CreateTable, ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.frontend.written_rows import ROW_ID
@@ -16,13 +16,10 @@ from risingpy.meta.ddl import NewSource, NewTable
 from risingpy.plan.catalog import ColumnDesc, Identity
 from risingpy.types import BIGINT, SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: CreateTable, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateTable, parameter_types: Sequence[SqlType]
+) -> Command:
     defined = bind_table(statement, session=session.session_values())
 
     def run(parameters: Parameters) -> Result:
@@ -33,10 +30,10 @@ def prepare(
             skipped(session, statement.name)
         return Result("CREATE TABLE")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def new_table(session: ClientSession, definition: str, statement: CreateTable, defined: TableDefinition) -> NewTable:
+def new_table(session: StatementContext, definition: str, statement: CreateTable, defined: TableDefinition) -> NewTable:
     """The table that the statement asks for, in the schema that it goes to."""
     return NewTable(
         schema_name=new_schema(session, statement.name),
@@ -51,9 +48,9 @@ def new_table(session: ClientSession, definition: str, statement: CreateTable, d
     )
 
 
-def prepare_source(
-    session: ClientSession, parsed: ParsedStatement, statement: CreateSource, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_source(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateSource, parameter_types: Sequence[SqlType]
+) -> Command:
     defined = bind_table(statement, session=session.session_values())
 
     def run(parameters: Parameters) -> Result:
@@ -71,10 +68,10 @@ def prepare_source(
             skipped(session, statement.name)
         return Result("CREATE SOURCE")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def _with_counters(session: ClientSession, columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:
+def _with_counters(session: StatementContext, columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:
     """The columns, those that number their rows with a counter of their own each."""
     return tuple(
         column if column.identity is None else replace(column, identity=_counter(session, column.identity))
@@ -82,7 +79,7 @@ def _with_counters(session: ClientSession, columns: tuple[ColumnDesc, ...]) -> t
     )
 
 
-def _counter(session: ClientSession, identity: Identity) -> Identity:
+def _counter(session: StatementContext, identity: Identity) -> Identity:
     return replace(identity, counter=session.database.next_row_ids(1))
 
 

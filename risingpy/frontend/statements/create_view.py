@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from risingpy.errors import DuplicateRelation, InvalidTableDefinition
 from risingpy.frontend.binder import bind_stored_plan, bind_view
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import NewMaterializedView, NewView
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: CreateView, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: CreateView, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         catalog = session.database.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
@@ -43,15 +40,15 @@ def prepare(
             skipped(session, statement.name)
         return Result("CREATE VIEW")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def prepare_materialized(
-    session: ClientSession,
+def bind_materialized(
+    session: StatementContext,
     parsed: ParsedStatement,
     statement: CreateMaterializedView,
     parameter_types: Sequence[SqlType],
-) -> PreparedStatement:
+) -> Command:
     def run(parameters: Parameters) -> Result:
         catalog = session.database.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
@@ -80,10 +77,10 @@ def prepare_materialized(
             skipped(session, statement.name)
         return Result("CREATE MATERIALIZED VIEW")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def new_schema(session: ClientSession, name: ObjectName) -> str:
+def new_schema(session: StatementContext, name: ObjectName) -> str:
     """The schema that a new relation goes into: the one it names, or the first of the search path that exists."""
     if name.schema is not None:
         return name.schema
@@ -95,6 +92,6 @@ def new_schema(session: ClientSession, name: ObjectName) -> str:
     return existing[0]
 
 
-def skipped(session: ClientSession, name: ObjectName) -> None:
+def skipped(session: StatementContext, name: ObjectName) -> None:
     """Says what IF NOT EXISTS did."""
     session.notice(f'relation "{name.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)

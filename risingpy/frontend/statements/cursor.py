@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from risingpy.errors import NoActiveTransaction, SqlError, UndefinedCursor
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CloseCursor, DeclareCursor, Fetch, FetchKind, ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.scrolled_rows import ScrolledRows
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.prepare import inner_statements
 from risingpy.frontend.wire.fields import BINARY, TEXT
 from risingpy.frontend.wire.portal import CursorOptions, Portal, PreparedEntry, RowStream
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare_declare(
-    session: ClientSession, parsed: ParsedStatement, statement: DeclareCursor, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_declare(
+    session: StatementContext, parsed: ParsedStatement, statement: DeclareCursor, parameter_types: Sequence[SqlType]
+) -> Command:
     [query] = inner_statements(session, statement.query)
     bound = session.prepare(query, [type_.oid for type_ in parameter_types])
     options = CursorOptions(parsed.text, bool(statement.scroll), statement.hold, statement.binary)
@@ -39,10 +36,10 @@ def prepare_declare(
         session.portals.add(statement.name, portal)
         return Result("DECLARE CURSOR")
 
-    return PreparedStatement(run, parameter_types=bound.parameter_types, parameter_oids=bound.parameter_oids)
+    return Command(run, parameter_types=bound.parameter_types, parameter_oids=bound.parameter_oids)
 
 
-def _start(session: ClientSession, portal: Portal) -> None:
+def _start(session: StatementContext, portal: Portal) -> None:
     """Runs a portal's query, up to its first rows."""
     prepared = portal.entry.prepared
     if prepared is None or prepared.fields is None:
@@ -54,9 +51,9 @@ def _start(session: ClientSession, portal: Portal) -> None:
     portal.rows = ScrolledRows(batches) if scrolls else RowStream(batches)
 
 
-def prepare_fetch(
-    session: ClientSession, parsed: ParsedStatement, statement: Fetch, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_fetch(
+    session: StatementContext, parsed: ParsedStatement, statement: Fetch, parameter_types: Sequence[SqlType]
+) -> Command:
     known = session.portals.get(statement.name)  # a Describe must not fail; running it does
     prepared = None if known is None else known.entry.prepared
     fields = None if prepared is None or statement.move else prepared.fields
@@ -76,7 +73,7 @@ def prepare_fetch(
         binary = portal.options is not None and portal.options.binary
         return Result("FETCH {n}", fields, part, binary=binary)
 
-    return PreparedStatement(run, fields, lasts=False)
+    return Command(run, fields, lasts=False)
 
 
 def _moved(rows: RowStream, statement: Fetch, part: Iterator[pa.RecordBatch]) -> int:
@@ -126,9 +123,9 @@ def _pass(batches: Iterator[pa.RecordBatch]) -> None:
         pass
 
 
-def prepare_close(
-    session: ClientSession, parsed: ParsedStatement, statement: CloseCursor, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_close(
+    session: StatementContext, parsed: ParsedStatement, statement: CloseCursor, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         if statement.name is None:
             session.portals.close_all()
@@ -137,4 +134,4 @@ def prepare_close(
             raise UndefinedCursor(f'cursor "{statement.name}" does not exist')
         return Result("CLOSE CURSOR")
 
-    return PreparedStatement(run)
+    return Command(run)

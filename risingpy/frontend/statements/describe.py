@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from risingpy.errors import UndefinedTable
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Describe, ObjectName, ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.plan.catalog import Relation
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
-
 _COLUMNS = ("Name", "Type", "Is Hidden", "Description")
 
 
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: Describe, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Describe, parameter_types: Sequence[SqlType]
+) -> Command:
     relation = named_relation(session, statement.name)
     fields = text_fields(*_COLUMNS)
 
@@ -29,17 +26,17 @@ def prepare(
         rows = [*_columns(relation), *_properties(relation)]
         return Result("DESCRIBE", fields, text_rows(fields, rows))
 
-    return PreparedStatement(run, fields)
+    return Command(run, fields)
 
 
-def prepare_columns(session: ClientSession, name: ObjectName) -> PreparedStatement:
+def bind_columns(session: StatementContext, name: ObjectName) -> Command:
     """SHOW COLUMNS FROM name."""
     relation = named_relation(session, name)
     fields = text_fields(*_COLUMNS)
-    return PreparedStatement(lambda parameters: Result("SHOW", fields, text_rows(fields, _columns(relation))), fields)
+    return Command(lambda parameters: Result("SHOW", fields, text_rows(fields, _columns(relation))), fields)
 
 
-def named_relation(session: ClientSession, name: ObjectName) -> Relation:
+def named_relation(session: StatementContext, name: ObjectName) -> Relation:
     """The relation, or UndefinedTable."""
     relation = session.database.catalog.find(name.name, name.schema, session.search_path())
     if relation is None:

@@ -1,15 +1,16 @@
-"""Which module prepares which statement."""
+"""Which module binds which statement."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder.database_names import check_databases
 from risingpy.frontend.catalog.recognize import find_system_name
+from risingpy.frontend.command import Command
 from risingpy.frontend.parser import ast
-from risingpy.frontend.prepared import PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import (
     alter_relation,
     alter_system,
@@ -39,50 +40,49 @@ from risingpy.frontend.statements import (
 )
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
-
-_PREPARE: dict[type, Callable[..., PreparedStatement]] = {
-    ast.AlterRelation: alter_relation.prepare,
-    ast.AlterSystem: alter_system.prepare,
-    ast.AlterTable: alter_table.prepare,
-    ast.Backup: backup.prepare,
-    ast.Begin: transaction_control.prepare_begin,
-    ast.CloseCursor: cursor.prepare_close,
-    ast.Commit: transaction_control.prepare_commit,
-    ast.Copy: copy.prepare,
-    ast.CreateFunction: create_function.prepare,
-    ast.CreateIndex: create_index.prepare,
-    ast.CreateMaterializedView: create_view.prepare_materialized,
-    ast.CreateSchema: create_schema.prepare,
-    ast.CreateSource: create_table.prepare_source,
-    ast.CreateTable: create_table.prepare,
-    ast.CreateView: create_view.prepare,
-    ast.Deallocate: prepare.prepare_deallocate,
-    ast.DeclareCursor: cursor.prepare_declare,
-    ast.Delete: update_delete.prepare_delete,
-    ast.Describe: describe.prepare,
-    ast.Discard: discard.prepare,
-    ast.Drop: drop.prepare,
-    ast.DropFunction: create_function.prepare_drop,
-    ast.DropSchema: create_schema.prepare_drop,
-    ast.Execute: prepare.prepare_execute,
-    ast.Explain: explain.prepare,
-    ast.ExplainAnalyze: explain_analyze.prepare,
-    ast.Fetch: cursor.prepare_fetch,
-    ast.Flush: flush.prepare,
-    ast.Insert: insert.prepare,
-    ast.NoOperation: discard.prepare_no_operation,
-    ast.Prepare: prepare.prepare,
-    ast.ReleaseSavepoint: savepoint.prepare_release,
-    ast.Rollback: transaction_control.prepare_rollback,
-    ast.RollbackTo: savepoint.prepare_rollback_to,
-    ast.Savepoint: savepoint.prepare,
-    ast.Select: select.prepare,
-    ast.SetVariable: set_variable.prepare,
-    ast.Show: show.prepare,
-    ast.ShowVariable: set_variable.prepare_show,
-    ast.Update: update_delete.prepare_update,
+# Each takes the statement of its own class, which no type of a table can say.
+Binder = Callable[[StatementContext, ast.ParsedStatement, Any, Sequence[SqlType]], Command]
+BINDERS: dict[type, Binder] = {
+    ast.AlterRelation: alter_relation.bind,
+    ast.AlterSystem: alter_system.bind,
+    ast.AlterTable: alter_table.bind,
+    ast.Backup: backup.bind,
+    ast.Begin: transaction_control.bind_begin,
+    ast.CloseCursor: cursor.bind_close,
+    ast.Commit: transaction_control.bind_commit,
+    ast.Copy: copy.bind,
+    ast.CreateFunction: create_function.bind,
+    ast.CreateIndex: create_index.bind,
+    ast.CreateMaterializedView: create_view.bind_materialized,
+    ast.CreateSchema: create_schema.bind,
+    ast.CreateSource: create_table.bind_source,
+    ast.CreateTable: create_table.bind,
+    ast.CreateView: create_view.bind,
+    ast.Deallocate: prepare.bind_deallocate,
+    ast.DeclareCursor: cursor.bind_declare,
+    ast.Delete: update_delete.bind_delete,
+    ast.Describe: describe.bind,
+    ast.Discard: discard.bind,
+    ast.Drop: drop.bind,
+    ast.DropFunction: create_function.bind_drop,
+    ast.DropSchema: create_schema.bind_drop,
+    ast.Execute: prepare.bind_execute,
+    ast.Explain: explain.bind,
+    ast.ExplainAnalyze: explain_analyze.bind,
+    ast.Fetch: cursor.bind_fetch,
+    ast.Flush: flush.bind,
+    ast.Insert: insert.bind,
+    ast.NoOperation: discard.bind_no_operation,
+    ast.Prepare: prepare.bind,
+    ast.ReleaseSavepoint: savepoint.bind_release,
+    ast.Rollback: transaction_control.bind_rollback,
+    ast.RollbackTo: savepoint.bind_rollback_to,
+    ast.Savepoint: savepoint.bind,
+    ast.Select: select.bind,
+    ast.SetVariable: set_variable.bind,
+    ast.Show: show.bind,
+    ast.ShowVariable: set_variable.bind_show,
+    ast.Update: update_delete.bind_update,
 }
 
 _WITHOUT_SYSTEM_RELATIONS = (
@@ -98,18 +98,15 @@ _WITHOUT_SYSTEM_RELATIONS = (
 )
 
 
-def prepare_statement(
-    session: ClientSession, parsed: ast.ParsedStatement, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_statement(
+    session: StatementContext, parsed: ast.ParsedStatement, parameter_types: Sequence[SqlType]
+) -> Command:
     """Binds a statement on the session's catalog snapshot."""
     statement: Any = parsed.statement
     check_databases(statement, parsed.text, session.database_names())
     if isinstance(statement, _WITHOUT_SYSTEM_RELATIONS):
         _refuse_system_relations(parsed)
-    prepare_one = _PREPARE.get(type(statement))
-    if prepare_one is None:
-        raise FeatureNotSupported(f"{type(statement).__name__} is not supported")
-    return prepare_one(session, parsed, statement, parameter_types)
+    return BINDERS[type(statement)](session, parsed, statement, parameter_types)
 
 
 def _refuse_system_relations(parsed: ast.ParsedStatement) -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Drop, ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.meta.ddl import DropTarget
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: Drop, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Drop, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         targets = [
             DropTarget(statement.kind, name.schema, name.name, session.search_path()) for name in statement.names
@@ -33,4 +30,4 @@ def prepare(
             session.notice(notice)
         return Result(f"DROP {statement.kind.value.upper()}")
 
-    return PreparedStatement(run)
+    return Command(run)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_table, bind_update, bind_view
 from risingpy.frontend.bound_parameters import with_parameters
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.index_selection import use_indexes
 from risingpy.frontend.key_lookup import scan_ranges
 from risingpy.frontend.parser.ast import (
@@ -28,7 +28,7 @@ from risingpy.frontend.parser.ast import (
     Statement,
     Update,
 )
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_table import new_table
 from risingpy.frontend.statements.prepare import executed_parts
 from risingpy.frontend.statements.text_table import text_fields, text_rows
@@ -52,26 +52,23 @@ from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import StreamPlan
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: Explain, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Explain, parameter_types: Sequence[SqlType]
+) -> Command:
     fields = text_fields("QUERY PLAN")
     if statement.analyze:
-        return _prepare_analyze(session, statement)
+        return _bind_analyze(session, statement)
     lines = _explained(session, parsed, statement)
     lasts = not isinstance(statement.statement, Execute)
 
     def run(parameters: Parameters) -> Result:
         return Result("EXPLAIN", fields, text_rows(fields, [(line,) for line in lines]))
 
-    return PreparedStatement(run, fields, lasts=lasts)
+    return Command(run, fields, lasts=lasts)
 
 
-def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain) -> list[str]:
+def _explained(session: StatementContext, parsed: ParsedStatement, explain: Explain) -> list[str]:
     match explain.statement:
         case CreateMaterializedView() as view:
             return _explain_view(session, explain, view)
@@ -84,14 +81,14 @@ def _explained(session: ClientSession, parsed: ParsedStatement, explain: Explain
     return [*traced, *_batch_lines(session, optimize(plan, session.check), explain.format)]
 
 
-def _batch_lines(session: ClientSession, plan: LogicalPlan, explain_format: ExplainFormat) -> list[str]:
+def _batch_lines(session: StatementContext, plan: LogicalPlan, explain_format: ExplainFormat) -> list[str]:
     """An optimized plan, with the indexes and the keys by which it reads its tables."""
     catalog = session.database.catalog
     plan = use_indexes(plan, catalog)
     return explain_batch(plan, scan_ranges(plan, catalog), explain_format=explain_format)
 
 
-def _prepare_analyze(session: ClientSession, explain: Explain) -> PreparedStatement:
+def _bind_analyze(session: StatementContext, explain: Explain) -> Command:
     """EXPLAIN ANALYZE of a query: runs it, and tells how long that took beside the plan."""
     explained = _executed(session, explain.statement)
     if not isinstance(explained.statement, Select):
@@ -116,7 +113,7 @@ def _prepare_analyze(session: ClientSession, explain: Explain) -> PreparedStatem
             ]
         return Result("EXPLAIN", fields, text_rows(fields, [(line,) for line in lines]))
 
-    return PreparedStatement(run, fields)
+    return Command(run, fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +125,7 @@ class _Explained:
     values: tuple[object | None, ...] = ()
 
 
-def _executed(session: ClientSession, statement: Statement) -> _Explained:
+def _executed(session: StatementContext, statement: Statement) -> _Explained:
     if not isinstance(statement, Execute):
         return _Explained(statement)
     executed = executed_parts(session, statement)
@@ -137,12 +134,12 @@ def _executed(session: ClientSession, statement: Statement) -> _Explained:
     return _Explained(executed.statement.statement, executed.types, executed.values)
 
 
-def _batch_plan(session: ClientSession, explain: Explain) -> LogicalPlan:
+def _batch_plan(session: StatementContext, explain: Explain) -> LogicalPlan:
     explained = _executed(session, explain.statement)
     return with_parameters(_bound_plan(session, explained.statement, explained.types), explained.values)
 
 
-def _bound_plan(session: ClientSession, statement: Statement, types: Sequence[SqlType]) -> LogicalPlan:
+def _bound_plan(session: StatementContext, statement: Statement, types: Sequence[SqlType]) -> LogicalPlan:
     catalog, path, values = session.database.catalog, session.search_path(), session.session_values()
     match statement:
         case Select() as select:
@@ -159,7 +156,7 @@ def _bound_plan(session: ClientSession, statement: Statement, types: Sequence[Sq
     )
 
 
-def _explain_view(session: ClientSession, explain: Explain, statement: CreateMaterializedView) -> list[str]:
+def _explain_view(session: StatementContext, explain: Explain, statement: CreateMaterializedView) -> list[str]:
     """Plans the view as CREATE would, with ids that would be the next ones."""
     state = session.database.state
     bound = bind_view(statement, state.catalog, session.search_path(), session=session.session_values())
@@ -186,7 +183,7 @@ def _explain_view(session: ClientSession, explain: Explain, statement: CreateMat
     return [*traced, *_job_lines(explain, planned.root, job)]
 
 
-def _explain_table(session: ClientSession, explain: Explain, text: str, statement: CreateTable) -> list[str]:
+def _explain_table(session: StatementContext, explain: Explain, text: str, statement: CreateTable) -> list[str]:
     """Plans the table's own job as CREATE would."""
     defined = bind_table(statement, session=session.session_values())
     before = session.database.state

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from risingpy.errors import QueryCanceled, SqlError, WrongObjectType
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ExplainAnalyze, ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.frontend.wire.session_protocol import Field, Result
 from risingpy.optimizer.explain import AnalyzedOperator, explain_analyze
@@ -17,9 +17,6 @@ from risingpy.plan.catalog import Relation
 from risingpy.plan.graph import Job
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.types import BIGINT, DOUBLE, VARCHAR, SqlType
-
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
 _FIELDS = (
     Field("identity", VARCHAR),
@@ -33,9 +30,9 @@ _FIELDS = (
 )
 
 
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: ExplainAnalyze, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: ExplainAnalyze, parameter_types: Sequence[SqlType]
+) -> Command:
     relation = named_relation(session, statement.name)
     if relation.kind.value != statement.words:
         raise WrongObjectType(f'"{relation.name}" is not a {statement.words}', position=statement.name.position)
@@ -51,10 +48,10 @@ def prepare(
         work = {at: done.minus(before.get(at, OperatorWork())) for at, done in now.items()}
         return Result("EXPLAIN", _FIELDS, _rows(explain_analyze(_running_job(session, relation), work, tables)))
 
-    return PreparedStatement(run, _FIELDS)
+    return Command(run, _FIELDS)
 
 
-def _work_before(session: ClientSession, seconds: float | None) -> Mapping[OperatorPosition, OperatorWork]:
+def _work_before(session: StatementContext, seconds: float | None) -> Mapping[OperatorPosition, OperatorWork]:
     """What was done before the time that is asked about, which passes meanwhile."""
     if seconds is None:
         return {}
@@ -64,7 +61,7 @@ def _work_before(session: ClientSession, seconds: float | None) -> Mapping[Opera
     return before
 
 
-def _running_job(session: ClientSession, relation: Relation) -> Job:
+def _running_job(session: StatementContext, relation: Relation) -> Job:
     job = session.database.state.jobs.get(relation.relation_id)
     if job is None:
         raise SqlError(

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from risingpy.frontend.binder import bind_insert
 from risingpy.frontend.bound_parameters import with_parameters
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.literal_rows import literal_rows
 from risingpy.frontend.parser.ast import Insert, ParsedStatement
-from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.returning import returned, returning_fields
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: Insert, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Insert, parameter_types: Sequence[SqlType]
+) -> Command:
     bound = bind_insert(
         statement,
         session.database.catalog,
@@ -42,9 +39,9 @@ def prepare(
         write_inserted(session, bound.relation, rows)
         return Result(f"INSERT 0 {rows.num_rows}", returning_fields(bound.returning), answer)
 
-    return PreparedStatement(run, returning_fields(bound.returning), bound.parameter_types)
+    return Command(run, returning_fields(bound.returning), bound.parameter_types)
 
 
-def _rows(session: ClientSession, plan: LogicalPlan, parameters: Parameters) -> pa.Table:
+def _rows(session: StatementContext, plan: LogicalPlan, parameters: Parameters) -> pa.Table:
     constant = literal_rows(with_parameters(plan, parameters))
     return constant if constant is not None else session.run_to_table(plan, parameters)

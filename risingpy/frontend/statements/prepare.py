@@ -4,38 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pyarrow import MonthDayNano
 
 from risingpy.errors import SqlError, UndefinedStatement
 from risingpy.frontend.binder import bind_arguments
 from risingpy.frontend.binder.types import resolve_type
-from risingpy.frontend.catalog.query import SystemStatement
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Deallocate, Execute, InnerStatement, ParsedStatement, Prepare, TypeName
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.portal import PreparedEntry
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import Result, Statement
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field, Values
 from risingpy.types import SqlType
-
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedParts:
     """What an EXECUTE means: the statement, its parameters' types, and their values."""
 
-    statement: ParsedStatement | SystemStatement
+    statement: Statement | None
     types: tuple[SqlType, ...]
     values: tuple[object | None, ...]
 
 
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: Prepare, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Prepare, parameter_types: Sequence[SqlType]
+) -> Command:
     oids = [_oid_of(name) for name in statement.types]
     [inner] = inner_statements(session, statement.statement)
 
@@ -46,7 +42,7 @@ def prepare(
         session.statements[statement.name] = PreparedEntry(bound, parsed.text, from_sql=True)
         return Result("PREPARE")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
 def _oid_of(name: TypeName) -> int:
@@ -54,17 +50,17 @@ def _oid_of(name: TypeName) -> int:
     return 0 if name.text.lower() == "unknown" else resolve_type(name.text, name.position).oid
 
 
-def inner_statements(session: ClientSession, inner: InnerStatement) -> Sequence[ParsedStatement | SystemStatement]:
+def inner_statements(session: StatementContext, inner: InnerStatement) -> Sequence[Statement]:
     """The statement of a text within another one; its errors have positions in the whole text."""
     return session.split(" " * (inner.position - 1) + inner.text)
 
 
-def prepare_execute(
-    session: ClientSession, parsed: ParsedStatement, statement: Execute, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_execute(
+    session: StatementContext, parsed: ParsedStatement, statement: Execute, parameter_types: Sequence[SqlType]
+) -> Command:
     prepared = _find(session, statement.name).prepared
     if prepared is None:
-        return PreparedStatement(lambda parameters: Result("EXECUTE"), lasts=False)
+        return Command(lambda parameters: Result("EXECUTE"), lasts=False)
 
     def run(parameters: Parameters) -> Result:
         values = _values(session, statement, prepared.parameter_types)
@@ -75,26 +71,25 @@ def prepare_execute(
             raise
 
     _bound_arguments(session, statement, prepared.parameter_types)  # what is wrong with them is told at once
-    return PreparedStatement(run, prepared.fields, lasts=False)
+    return Command(run, prepared.fields, lasts=False)
 
 
-def executed_parts(session: ClientSession, statement: Execute) -> PreparedParts | None:
+def executed_parts(session: StatementContext, statement: Execute) -> PreparedParts | None:
     """What EXPLAIN shows of an EXECUTE; None of an empty text."""
     prepared = _find(session, statement.name).prepared
     if prepared is None:
         return None
-    assert isinstance(prepared.plan, tuple)
-    inner, _, types = prepared.plan
-    return PreparedParts(inner, types, _values(session, statement, types))
+    types = prepared.parameter_types
+    return PreparedParts(prepared.statement, types, _values(session, statement, types))
 
 
-def _bound_arguments(session: ClientSession, statement: Execute, types: Sequence[SqlType]) -> tuple[Expr, ...]:
+def _bound_arguments(session: StatementContext, statement: Execute, types: Sequence[SqlType]) -> tuple[Expr, ...]:
     return bind_arguments(
         statement, types, session.database.catalog, session.search_path(), session=session.session_values()
     )
 
 
-def _values(session: ClientSession, statement: Execute, types: Sequence[SqlType]) -> tuple[object | None, ...]:
+def _values(session: StatementContext, statement: Execute, types: Sequence[SqlType]) -> tuple[object | None, ...]:
     """The arguments' values, as Bind would decode them."""
     expressions = _bound_arguments(session, statement, types)
     if not expressions:
@@ -114,9 +109,9 @@ def _hashable(value: object) -> object:
     return value
 
 
-def prepare_deallocate(
-    session: ClientSession, parsed: ParsedStatement, statement: Deallocate, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_deallocate(
+    session: StatementContext, parsed: ParsedStatement, statement: Deallocate, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         if statement.name is None:
             session.statements.clear()
@@ -125,10 +120,10 @@ def prepare_deallocate(
         del session.statements[statement.name]
         return Result("DEALLOCATE")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def _find(session: ClientSession, name: str) -> PreparedEntry:
+def _find(session: StatementContext, name: str) -> PreparedEntry:
     entry = session.statements.get(name)
     if entry is None:
         raise UndefinedStatement(f'prepared statement "{name}" does not exist')

@@ -6,52 +6,49 @@ A transaction's writes are kept in the session until COMMIT, so going back forge
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from risingpy.errors import NoActiveTransaction
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, ReleaseSavepoint, RollbackTo, Savepoint
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: Savepoint, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Savepoint, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         _require_block(session, "SAVEPOINT")
         session.set_savepoint(statement.name)
         return Result("SAVEPOINT")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def prepare_release(
-    session: ClientSession, parsed: ParsedStatement, statement: ReleaseSavepoint, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_release(
+    session: StatementContext, parsed: ParsedStatement, statement: ReleaseSavepoint, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         _require_block(session, "RELEASE SAVEPOINT")
         session.transaction.release_savepoint(statement.name)
         return Result("RELEASE")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def prepare_rollback_to(
-    session: ClientSession, parsed: ParsedStatement, statement: RollbackTo, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_rollback_to(
+    session: StatementContext, parsed: ParsedStatement, statement: RollbackTo, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         _require_block(session, "ROLLBACK TO SAVEPOINT")
         session.transaction.go_back_to(statement.name)
         return Result("ROLLBACK")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def _require_block(session: ClientSession, what: str) -> None:
+def _require_block(session: StatementContext, what: str) -> None:
     if session.transaction.status is TransactionStatus.IDLE:
         raise NoActiveTransaction(f"{what} can only be used in transaction blocks")

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from risingpy.frontend.binder import bind_query
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, Select
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.session_protocol import Field, Result
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import JobStatus
 from risingpy.plan.logical import Schema
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: Select, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Select, parameter_types: Sequence[SqlType]
+) -> Command:
     bound = bind_query(
         statement.query,
         session.database.catalog,
@@ -35,10 +32,10 @@ def prepare(
         _warn_of_stopped(session, bound.dependencies)
         return Result("SELECT {n}", fields, session.run_plan(plan, parameters))
 
-    return PreparedStatement(run, fields, bound.parameter_types)
+    return Command(run, fields, bound.parameter_types)
 
 
-def _warn_of_stopped(session: ClientSession, relation_ids: Sequence[int]) -> None:
+def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> None:
     """Relations whose job has failed still have the rows of their last epoch: the client must know."""
     for relation_id in relation_ids:
         relation = session.database.catalog.relations.get(relation_id)

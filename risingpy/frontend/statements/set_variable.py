@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, SetVariable, ShowVariable
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: SetVariable, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: SetVariable, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         if statement.values is None and parsed.text[:5].upper() == "RESET":
             session.settings.reset(statement.name)
@@ -30,12 +27,12 @@ def prepare(
             session.notice(f'parameter "{definition.name}" has no effect in RisingPy')
         return Result("SET")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def prepare_show(
-    session: ClientSession, parsed: ParsedStatement, statement: ShowVariable, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_show(
+    session: StatementContext, parsed: ParsedStatement, statement: ShowVariable, parameter_types: Sequence[SqlType]
+) -> Command:
     if statement.name == "all":
         fields = text_fields("name", "setting", "description")
 
@@ -43,11 +40,11 @@ def prepare_show(
             rows = [(s.name, s.value, s.description) for s in session.settings.all()]
             return Result("SHOW", fields, text_rows(fields, rows))
 
-        return PreparedStatement(run_all, fields)
+        return Command(run_all, fields)
     session.settings.get(statement.name)
     fields = text_fields(statement.name)
 
     def run(parameters: Parameters) -> Result:
         return Result("SHOW", fields, text_rows(fields, [(session.settings.get(statement.name),)]))
 
-    return PreparedStatement(run, fields)
+    return Command(run, fields)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from risingpy.errors import WrongObjectType
 from risingpy.frontend.catalog.index_text import included_names, key_text, ordered_text
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, Show, ShowKind
-from risingpy.frontend.prepared import Parameters, PreparedStatement
-from risingpy.frontend.statements.describe import named_relation, prepare_columns
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements.describe import bind_columns, named_relation
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.plan.catalog import RelationKind
 from risingpy.types import SqlType
-
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
 Rows = list[tuple[str | None, ...]]
 Like = Callable[[str | None], bool]
@@ -42,15 +39,15 @@ _HEADINGS = {
 }
 
 
-def prepare(
-    session: ClientSession, parsed: ParsedStatement, statement: Show, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind(
+    session: StatementContext, parsed: ParsedStatement, statement: Show, parameter_types: Sequence[SqlType]
+) -> Command:
     if statement.kind is ShowKind.COLUMNS:
         assert statement.name is not None
-        return prepare_columns(session, statement.name)
+        return bind_columns(session, statement.name)
     if statement.kind in _CREATE:
         assert statement.name is not None
-        return _prepare_create(session, statement.name, _CREATE[statement.kind])
+        return _bind_create(session, statement.name, _CREATE[statement.kind])
     fields = text_fields(*_HEADINGS.get(statement.kind, ("Name",)))
     like = _pattern(statement.like)
 
@@ -58,10 +55,10 @@ def prepare(
         rows = _rows(session, statement, like)
         return Result("SHOW", fields, text_rows(fields, rows))
 
-    return PreparedStatement(run, fields)
+    return Command(run, fields)
 
 
-def _rows(session: ClientSession, statement: Show, like: Like) -> Rows:
+def _rows(session: StatementContext, statement: Show, like: Like) -> Rows:
     if statement.kind is ShowKind.INDEXES:
         return _indexes(session, statement, like)
     if statement.kind in _RELATIONS:
@@ -69,7 +66,7 @@ def _rows(session: ClientSession, statement: Show, like: Like) -> Rows:
     return [row for row in _others(session, statement.kind) if like(row[0])]
 
 
-def _others(session: ClientSession, kind: ShowKind) -> Rows:
+def _others(session: StatementContext, kind: ShowKind) -> Rows:
     database = session.database
     match kind:
         case ShowKind.SCHEMAS:
@@ -90,7 +87,7 @@ def _others(session: ClientSession, kind: ShowKind) -> Rows:
     return []  # kinds of objects that cannot be made here: there are none
 
 
-def _indexes(session: ClientSession, statement: Show, like: Like) -> Rows:
+def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
     """The indexes of a relation, or of all relations on the search path."""
     catalog, path = session.database.catalog, session.search_path()
     only = None if statement.name is None else named_relation(session, statement.name)
@@ -107,7 +104,7 @@ def _indexes(session: ClientSession, statement: Show, like: Like) -> Rows:
     return sorted(rows)
 
 
-def _relations(session: ClientSession, kind: RelationKind, schema: str | None, like: Like) -> Rows:
+def _relations(session: StatementContext, kind: RelationKind, schema: str | None, like: Like) -> Rows:
     """Names, qualified only where the bare name means another relation; LIKE looks at the bare ones."""
     catalog, path = session.database.catalog, session.search_path()
     schemas: Iterable[str] = path if schema is None else (schema,)
@@ -115,13 +112,13 @@ def _relations(session: ClientSession, kind: RelationKind, schema: str | None, l
     return sorted((r.name if catalog.find(r.name, None, path) == r else r.qualified_name,) for r in relations)
 
 
-def _prepare_create(session: ClientSession, name: ObjectName, kind: RelationKind) -> PreparedStatement:
+def _bind_create(session: StatementContext, name: ObjectName, kind: RelationKind) -> Command:
     relation = named_relation(session, name)
     if relation.kind is not kind:
         raise WrongObjectType(f'"{relation.name}" is not a {kind.value}', position=name.position)
     fields = text_fields("Name", "Create Sql")
     rows = [(relation.qualified_name, relation.definition)]
-    return PreparedStatement(lambda parameters: Result("SHOW", fields, text_rows(fields, rows)), fields)
+    return Command(lambda parameters: Result("SHOW", fields, text_rows(fields, rows)), fields)
 
 
 def _pattern(like: str | None) -> Like:

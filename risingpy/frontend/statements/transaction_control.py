@@ -7,21 +7,18 @@ at once, between two epochs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Begin, Commit, ParsedStatement, Rollback
-from risingpy.frontend.prepared import Parameters, PreparedStatement
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.transaction import TransactionStatus
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
 
-
-def prepare_begin(
-    session: ClientSession, parsed: ParsedStatement, statement: Begin, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_begin(
+    session: StatementContext, parsed: ParsedStatement, statement: Begin, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         if session.transaction.status is TransactionStatus.ACTIVE:
             session.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
@@ -29,12 +26,12 @@ def prepare_begin(
             session.begin(read_only=bool(statement.read_only))
         return Result("BEGIN")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def prepare_commit(
-    session: ClientSession, parsed: ParsedStatement, statement: Commit, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_commit(
+    session: StatementContext, parsed: ParsedStatement, statement: Commit, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         if session.transaction.status is TransactionStatus.FAILED:
             session.rollback()
@@ -45,21 +42,21 @@ def prepare_commit(
         session.portals.end_transaction(committed=True)
         return Result("COMMIT")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def prepare_rollback(
-    session: ClientSession, parsed: ParsedStatement, statement: Rollback, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
+def bind_rollback(
+    session: StatementContext, parsed: ParsedStatement, statement: Rollback, parameter_types: Sequence[SqlType]
+) -> Command:
     def run(parameters: Parameters) -> Result:
         _warn_outside(session)
         session.rollback()
         session.portals.end_transaction(committed=False)
         return Result("ROLLBACK")
 
-    return PreparedStatement(run)
+    return Command(run)
 
 
-def _warn_outside(session: ClientSession) -> None:
+def _warn_outside(session: StatementContext) -> None:
     if session.transaction.status is TransactionStatus.IDLE:
         session.notice("there is no transaction in progress", severity="WARNING", sqlstate="25P01")

@@ -4,39 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from risingpy.errors import StalePlan
-from risingpy.frontend.binder import BoundRewrite, bind_delete, bind_update
+from risingpy.frontend import binder
+from risingpy.frontend.binder import BoundRewrite
+from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
-from risingpy.frontend.prepared import Parameters, PreparedStatement
 from risingpy.frontend.returning import returned, returning_fields
+from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.unique_keys import check_unique
 from risingpy.frontend.wire.session_protocol import Result
 from risingpy.frontend.written_rows import check_not_null, check_writable, pass_numbers, with_generated, write_rewritten
 from risingpy.optimizer.rules import optimize
 from risingpy.types import SqlType
 
-if TYPE_CHECKING:
-    from risingpy.frontend.session import ClientSession
+
+def bind_update(
+    session: StatementContext, parsed: ParsedStatement, statement: Update, parameter_types: Sequence[SqlType]
+) -> Command:
+    return _command(session, "UPDATE", lambda: _bound(session, binder.bind_update, statement, parameter_types))
 
 
-def prepare_update(
-    session: ClientSession, parsed: ParsedStatement, statement: Update, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
-    return _prepared(session, "UPDATE", lambda: _bound(session, bind_update, statement, parameter_types))
-
-
-def prepare_delete(
-    session: ClientSession, parsed: ParsedStatement, statement: Delete, parameter_types: Sequence[SqlType]
-) -> PreparedStatement:
-    return _prepared(session, "DELETE", lambda: _bound(session, bind_delete, statement, parameter_types))
+def bind_delete(
+    session: StatementContext, parsed: ParsedStatement, statement: Delete, parameter_types: Sequence[SqlType]
+) -> Command:
+    return _command(session, "DELETE", lambda: _bound(session, binder.bind_delete, statement, parameter_types))
 
 
 def _bound(
-    session: ClientSession,
+    session: StatementContext,
     bind: Callable[..., BoundRewrite],
     statement: Update | Delete,
     parameter_types: Sequence[SqlType],
@@ -50,7 +48,7 @@ def _bound(
     )
 
 
-def _prepared(session: ClientSession, verb: str, bind: Callable[[], BoundRewrite]) -> PreparedStatement:
+def _command(session: StatementContext, verb: str, bind: Callable[[], BoundRewrite]) -> Command:
     planned = bind()
     planned_plan = optimize(planned.plan, session.check)
 
@@ -75,15 +73,15 @@ def _prepared(session: ClientSession, verb: str, bind: Callable[[], BoundRewrite
             write_rewritten(session, bound.relation, old, new)
         return Result(f"{verb} {found.num_rows}", returning_fields(bound.returning), answer)
 
-    return PreparedStatement(run, returning_fields(planned.returning), planned.parameter_types)
+    return Command(run, returning_fields(planned.returning), planned.parameter_types)
 
 
-def _was_altered(session: ClientSession, planned: BoundRewrite) -> bool:
+def _was_altered(session: StatementContext, planned: BoundRewrite) -> bool:
     relation = session.database.catalog.relations.get(planned.relation.relation_id)
     return relation is None or relation.version != planned.relation.version
 
 
-def _bound_anew(session: ClientSession, planned: BoundRewrite, bind: Callable[[], BoundRewrite]) -> BoundRewrite:
+def _bound_anew(session: StatementContext, planned: BoundRewrite, bind: Callable[[], BoundRewrite]) -> BoundRewrite:
     """The statement on the table as it is now; StalePlan if the client would get, or has given, something else.
 
     Also if the transaction has rows of the old form to write: they will be refused.
@@ -99,7 +97,7 @@ def _bound_anew(session: ClientSession, planned: BoundRewrite, bind: Callable[[]
 
 
 @contextmanager
-def _held(session: ClientSession, table_id: int) -> Iterator[None]:
+def _held(session: StatementContext, table_id: int) -> Iterator[None]:
     """Holds the table: until the transaction ends, or else for this statement."""
     if session.transaction.is_open:
         session.transaction.hold(table_id, session.cancelled)

@@ -65,7 +65,11 @@ class Field:
 
 
 class Statement(Protocol):
-    """One parsed statement of the text given to `split`; opaque to the wire layer."""
+    """One parsed statement of the text given to `split`. The wire layer only gives it back to `prepare`."""
+
+    @property
+    def text(self) -> str:
+        """The statement's own text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +78,15 @@ class Prepared:
 
     `fields` is None for a statement without rows (NoData); else the same fields as its `Result` will have, since the
     client decodes by them. `parameter_oids` overrides the types' OIDs on the wire, parameter by parameter (0 = no
-    override), for such as `$1::oid[]`, whose value then reaches `execute` as a Python list. `plan` is the session's
-    own.
+    override), for such as `$1::oid[]`, whose value then reaches `execute` as a Python list. `statement` and the OIDs
+    `declared` for it are what `execute` runs: bound anew if the catalog has changed meanwhile.
     """
 
     parameter_types: tuple[SqlType, ...] = ()
     fields: tuple[Field, ...] | None = None
     parameter_oids: tuple[int, ...] = ()
-    plan: object = None
+    statement: Statement | None = None
+    declared: tuple[int, ...] = ()
 
 
 class CopyFormat(Enum):

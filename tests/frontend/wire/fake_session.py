@@ -161,7 +161,7 @@ class FakeSession:
     # Running
 
     def execute(self, prepared: Prepared, parameters: Sequence[object | None]) -> Result:
-        statement = prepared.plan
+        statement = prepared.statement
         assert isinstance(statement, FakeStatement)
         text = statement.text
         self.database.executed.append(text)

@@ -12,7 +12,7 @@ Parameters = Sequence[object | None]
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedStatement:
+class Command:
     """What a module of `statements/` makes of a parsed statement.
 
     `run` is called once per execution, with a value per parameter. `fields` is None for a statement without rows.
