@@ -22,7 +22,7 @@ from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.portal import CursorOptions, Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import Field, Prepared, Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Field, Prepared, Result
 from risingpy.storage.engine.compaction import CompactionProgress
 from risingpy.storage.engine.table_statistics import TableStatistics
 
@@ -72,7 +72,7 @@ class SystemCatalog:
         def run(parameters: Parameters) -> Result:
             self._running = statement.text
             answer = self._queries.execute(query, parameters)
-            return Result("SELECT {n}", fields, iter(answer.to_batches()))
+            return Result(CommandTag("SELECT", counts_rows=True), fields, iter(answer.to_batches()))
 
         return Command(
             run,

@@ -24,7 +24,7 @@ from risingpy.frontend.renamed_text import with_renamed_relation
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.table_definition import quoted
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.schema_change import NewName
 from risingpy.plan.catalog import DEFAULT_SCHEMA, Relation, RelationKind
 from risingpy.types import SqlType
@@ -44,7 +44,7 @@ def bind(
             new_schema = None if statement.new_schema is None else statement.new_schema.name
             new_place = relation.relation_id, new_name, new_schema
             session.database.ddl.rename(NewName(*new_place, _definition, with_renamed_relation), session.cancelled)
-        return Result(f"ALTER {statement.kind.value.upper()}")
+        return Result(CommandTag(f"ALTER {statement.kind.value.upper()}"))
 
     return Command(run)
 

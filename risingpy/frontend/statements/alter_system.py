@@ -11,7 +11,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.state import OLD_SNAPSHOT_SECONDS
 from risingpy.meta.system_parameters import with_old_snapshot_threshold, with_parallelism
 from risingpy.types import SqlType
@@ -34,7 +34,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         change()
-        return Result("ALTER SYSTEM")
+        return Result(CommandTag("ALTER SYSTEM"))
 
     return Command(run)
 

@@ -24,7 +24,7 @@ from risingpy.frontend.parser.ast_alter import (
 )
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.table_definition import table_definition
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.schema_change import TableReplacement, check_unchanged
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import JobStatus, Relation, RelationKind
@@ -41,7 +41,7 @@ def bind(
         if relation is not None:
             _check_table(relation, statement)
             _alter(session, relation, statement)
-        return Result("ALTER TABLE")
+        return Result(CommandTag("ALTER TABLE"))
 
     return Command(run)
 

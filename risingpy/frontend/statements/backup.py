@@ -8,7 +8,7 @@ from pathlib import Path
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Backup, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 
@@ -18,6 +18,6 @@ def bind(
     def run(parameters: Parameters) -> Result:
         epoch = session.database.backup(Path(statement.directory), session.cancelled)
         session.notice(f"backup of epoch {epoch} in {statement.directory}")
-        return Result("BACKUP")
+        return Result(CommandTag("BACKUP"))
 
     return Command(run)

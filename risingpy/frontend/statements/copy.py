@@ -20,7 +20,7 @@ from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement, Q
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.select import result_fields
 from risingpy.frontend.wire.copy_options import make_copy_options
-from risingpy.frontend.wire.session_protocol import CopyIn, CopyOptions, CopyOut, Field, Result
+from risingpy.frontend.wire.session_protocol import CommandTag, CopyIn, CopyOptions, CopyOut, Field, Result
 from risingpy.frontend.written_rows import (
     check_writable,
     check_written,
@@ -58,7 +58,10 @@ def _bind_from(session: StatementContext, statement: Copy) -> Command:
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "COPY FROM")
-        return Result("COPY {n}", copy=CopyIn(relation.name, fields, options, _TableSink(session, target)))
+        return Result(
+            CommandTag("COPY", counts_rows=True),
+            copy=CopyIn(relation.name, fields, options, _TableSink(session, target)),
+        )
 
     return Command(run)
 
@@ -142,7 +145,11 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
     _check_quoted(fields, options)
 
     def run(parameters: Parameters) -> Result:
-        return Result("COPY {n}", batches=session.run_plan(plan, parameters), copy=CopyOut(fields, options))
+        return Result(
+            CommandTag("COPY", counts_rows=True),
+            batches=session.run_plan(plan, parameters),
+            copy=CopyOut(fields, options),
+        )
 
     return Command(run)
 
@@ -156,7 +163,11 @@ def _bind_system_query(session: StatementContext, query: Query, options: CopyOpt
     command = session.bind(SystemStatement(query.text, query.position - 1), ())
 
     def run(parameters: Parameters) -> Result:
-        return Result("COPY {n}", batches=command.run(()).batches, copy=CopyOut(command.fields or (), options))
+        return Result(
+            CommandTag("COPY", counts_rows=True),
+            batches=command.run(()).batches,
+            copy=CopyOut(command.fields or (), options),
+        )
 
     return Command(run)
 

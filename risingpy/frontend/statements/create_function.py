@@ -17,7 +17,7 @@ from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionA
 from risingpy.frontend.parser.parse import parse
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.functions.python import call_worker
 from risingpy.meta.function_ddl import FunctionTarget, create_function, drop
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
@@ -56,7 +56,7 @@ def bind(
         )
         if not made:
             session.notice(f'function "{function.name}" already exists, skipping', sqlstate="42723")
-        return Result("CREATE AGGREGATE" if statement.aggregate else "CREATE FUNCTION")
+        return Result(CommandTag("CREATE AGGREGATE" if statement.aggregate else "CREATE FUNCTION"))
 
     return Command(run)
 
@@ -80,7 +80,7 @@ def bind_drop(
             session.database, targets, if_exists=if_exists, cascade=cascade, cancelled=session.cancelled
         ):
             session.notice(notice)
-        return Result("DROP AGGREGATE" if statement.aggregate else "DROP FUNCTION")
+        return Result(CommandTag("DROP AGGREGATE" if statement.aggregate else "DROP FUNCTION"))
 
     return Command(run)
 

@@ -9,7 +9,7 @@ from risingpy.frontend.binder import bind_index
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateIndex, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.indexes import NewIndex
 from risingpy.types import SqlType
 
@@ -26,6 +26,6 @@ def bind(
         )
         if not created:
             session.notice(f'relation "{bound.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)
-        return Result("CREATE INDEX")
+        return Result(CommandTag("CREATE INDEX"))
 
     return Command(run)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateSchema, DropSchema, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 
@@ -19,7 +19,7 @@ def bind(
             statement.name, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         ):
             session.notice(f'schema "{statement.name}" already exists, skipping', sqlstate="42P06")
-        return Result("CREATE SCHEMA")
+        return Result(CommandTag("CREATE SCHEMA"))
 
     return Command(run)
 
@@ -38,6 +38,6 @@ def bind_drop(
             )
             for notice in notices:
                 session.notice(notice)
-        return Result("DROP SCHEMA")
+        return Result(CommandTag("DROP SCHEMA"))
 
     return Command(run)

@@ -10,7 +10,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateSource, CreateTable, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema, skipped
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.ddl import NewSource, NewTable
 from risingpy.plan.catalog import ColumnDesc, Identity
@@ -28,7 +28,7 @@ def bind(
             table, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         ):
             skipped(session, statement.name)
-        return Result("CREATE TABLE")
+        return Result(CommandTag("CREATE TABLE"))
 
     return Command(run)
 
@@ -66,7 +66,7 @@ def bind_source(
             source, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
         ):
             skipped(session, statement.name)
-        return Result("CREATE SOURCE")
+        return Result(CommandTag("CREATE SOURCE"))
 
     return Command(run)
 

@@ -9,7 +9,7 @@ from risingpy.frontend.binder import bind_stored_plan, bind_view
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.ddl import NewMaterializedView, NewView
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.types import SqlType
@@ -38,7 +38,7 @@ def bind(
             cancelled=session.cancelled,
         ):
             skipped(session, statement.name)
-        return Result("CREATE VIEW")
+        return Result(CommandTag("CREATE VIEW"))
 
     return Command(run)
 
@@ -75,7 +75,7 @@ def bind_materialized(
             session.notice(notice)
         if not created:
             skipped(session, statement.name)
-        return Result("CREATE MATERIALIZED VIEW")
+        return Result(CommandTag("CREATE MATERIALIZED VIEW"))
 
     return Command(run)
 

@@ -14,7 +14,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.prepare import inner_statements
 from risingpy.frontend.wire.fields import BINARY, TEXT
 from risingpy.frontend.wire.portal import CursorOptions, Portal, PreparedEntry, RowStream
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 
@@ -34,7 +34,7 @@ def bind_declare(
         portal = Portal(PreparedEntry(bound, parsed.text), list(parameters), formats, options)
         _start(session, portal)
         session.portals.add(statement.name, portal)
-        return Result("DECLARE CURSOR")
+        return Result(CommandTag("DECLARE CURSOR"))
 
     return Command(run, parameter_types=bound.parameter_types, parameter_oids=bound.parameter_oids)
 
@@ -69,9 +69,9 @@ def bind_fetch(
         rows = RowStream(iter(())) if portal.rows is None else portal.rows
         part = portal.begin_part(_fetched(rows, statement))
         if statement.move:
-            return Result(f"MOVE {_moved(rows, statement, part)}")
+            return Result(CommandTag("MOVE", _moved(rows, statement, part)))
         binary = portal.options is not None and portal.options.binary
-        return Result("FETCH {n}", fields, part, binary=binary)
+        return Result(CommandTag("FETCH", counts_rows=True), fields, part, binary=binary)
 
     return Command(run, fields, lasts=False)
 
@@ -129,9 +129,9 @@ def bind_close(
     def run(parameters: Parameters) -> Result:
         if statement.name is None:
             session.portals.close_all()
-            return Result("CLOSE CURSOR ALL")
+            return Result(CommandTag("CLOSE CURSOR ALL"))
         if not session.portals.close(statement.name):
             raise UndefinedCursor(f'cursor "{statement.name}" does not exist')
-        return Result("CLOSE CURSOR")
+        return Result(CommandTag("CLOSE CURSOR"))
 
     return Command(run)

@@ -9,7 +9,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Describe, ObjectName, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.plan.catalog import Relation
 from risingpy.types import SqlType
 
@@ -24,7 +24,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         rows = [*_columns(relation), *_properties(relation)]
-        return Result("DESCRIBE", fields, text_rows(fields, rows))
+        return Result(CommandTag("DESCRIBE"), fields, text_rows(fields, rows))
 
     return Command(run, fields)
 
@@ -33,7 +33,7 @@ def bind_columns(session: StatementContext, name: ObjectName) -> Command:
     """SHOW COLUMNS FROM name."""
     relation = named_relation(session, name)
     fields = text_fields(*_COLUMNS)
-    return Command(lambda parameters: Result("SHOW", fields, text_rows(fields, _columns(relation))), fields)
+    return Command(lambda parameters: Result(CommandTag("SHOW"), fields, text_rows(fields, _columns(relation))), fields)
 
 
 def named_relation(session: StatementContext, name: ObjectName) -> Relation:

@@ -9,7 +9,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Discard, NoOperation, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.transaction import TransactionStatus
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 
@@ -23,7 +23,7 @@ def bind(
             session.portals.close_all()
             session.statements.clear()
             session.settings.reset("all")
-        return Result(f"DISCARD {statement.what.upper()}")
+        return Result(CommandTag(f"DISCARD {statement.what.upper()}"))
 
     return Command(run)
 
@@ -31,4 +31,4 @@ def bind(
 def bind_no_operation(
     session: StatementContext, parsed: ParsedStatement, statement: NoOperation, parameter_types: Sequence[SqlType]
 ) -> Command:
-    return Command(lambda parameters: Result(statement.tag))
+    return Command(lambda parameters: Result(CommandTag(statement.tag)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Drop, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.ddl import DropTarget
 from risingpy.types import SqlType
 
@@ -28,6 +28,6 @@ def bind(
         )
         for notice in notices:
             session.notice(notice)
-        return Result(f"DROP {statement.kind.value.upper()}")
+        return Result(CommandTag(f"DROP {statement.kind.value.upper()}"))
 
     return Command(run)

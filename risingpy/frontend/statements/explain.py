@@ -32,7 +32,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_table import new_table
 from risingpy.frontend.statements.prepare import executed_parts
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.ddl import add_table
 from risingpy.meta.state import IdAllocator
 from risingpy.optimizer.explain import (
@@ -63,7 +63,7 @@ def bind(
     lasts = not isinstance(statement.statement, Execute)
 
     def run(parameters: Parameters) -> Result:
-        return Result("EXPLAIN", fields, text_rows(fields, [(line,) for line in lines]))
+        return Result(CommandTag("EXPLAIN"), fields, text_rows(fields, [(line,) for line in lines]))
 
     return Command(run, fields, lasts=lasts)
 
@@ -111,7 +111,7 @@ def _bind_analyze(session: StatementContext, explain: Explain) -> Command:
                 f"Execution Time: {(ended - planned) * 1000:.3f} ms",
                 f"Rows: {rows}",
             ]
-        return Result("EXPLAIN", fields, text_rows(fields, [(line,) for line in lines]))
+        return Result(CommandTag("EXPLAIN"), fields, text_rows(fields, [(line,) for line in lines]))
 
     return Command(run, fields)
 

@@ -11,7 +11,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ExplainAnalyze, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
-from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Field, Result
 from risingpy.optimizer.explain import AnalyzedOperator, explain_analyze
 from risingpy.plan.catalog import Relation
 from risingpy.plan.graph import Job
@@ -46,7 +46,9 @@ def bind(
             snapshot.view.release()
         now = session.database.operator_work()
         work = {at: done.minus(before.get(at, OperatorWork())) for at, done in now.items()}
-        return Result("EXPLAIN", _FIELDS, _rows(explain_analyze(_running_job(session, relation), work, tables)))
+        return Result(
+            CommandTag("EXPLAIN"), _FIELDS, _rows(explain_analyze(_running_job(session, relation), work, tables))
+        )
 
     return Command(run, _FIELDS)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Flush, ParsedStatement
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 
@@ -16,6 +16,6 @@ def bind(
 ) -> Command:
     def run(parameters: Parameters) -> Result:
         session.database.flush(session.cancelled)
-        return Result("FLUSH")
+        return Result(CommandTag("FLUSH"))
 
     return Command(run)

@@ -13,7 +13,7 @@ from risingpy.frontend.literal_rows import literal_rows
 from risingpy.frontend.parser.ast import Insert, ParsedStatement
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.logical import LogicalPlan
@@ -37,7 +37,7 @@ def bind(
         rows = inserted(session, bound.relation, _rows(session, plan, parameters))
         answer = returned(session, bound.returning, rows, parameters)
         write_inserted(session, bound.relation, rows)
-        return Result(f"INSERT 0 {rows.num_rows}", returning_fields(bound.returning), answer)
+        return Result(CommandTag("INSERT 0", rows.num_rows), returning_fields(bound.returning), answer)
 
     return Command(run, returning_fields(bound.returning), bound.parameter_types)
 

@@ -14,7 +14,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Deallocate, Execute, InnerStatement, ParsedStatement, Prepare, TypeName
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.wire.portal import PreparedEntry
-from risingpy.frontend.wire.session_protocol import Result, Statement
+from risingpy.frontend.wire.session_protocol import CommandTag, Result, Statement
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field, Values
 from risingpy.types import SqlType
@@ -40,7 +40,7 @@ def bind(
             raise SqlError(f'prepared statement "{statement.name}" already exists', sqlstate="42P05")
         bound = session.prepare(inner, oids)
         session.statements[statement.name] = PreparedEntry(bound, parsed.text, from_sql=True)
-        return Result("PREPARE")
+        return Result(CommandTag("PREPARE"))
 
     return Command(run)
 
@@ -60,7 +60,7 @@ def bind_execute(
 ) -> Command:
     prepared = _find(session, statement.name).prepared
     if prepared is None:
-        return Command(lambda parameters: Result("EXECUTE"), lasts=False)
+        return Command(lambda parameters: Result(CommandTag("EXECUTE")), lasts=False)
 
     def run(parameters: Parameters) -> Result:
         values = _values(session, statement, prepared.parameter_types)
@@ -115,10 +115,10 @@ def bind_deallocate(
     def run(parameters: Parameters) -> Result:
         if statement.name is None:
             session.statements.clear()
-            return Result("DEALLOCATE ALL")
+            return Result(CommandTag("DEALLOCATE ALL"))
         _find(session, statement.name)
         del session.statements[statement.name]
-        return Result("DEALLOCATE")
+        return Result(CommandTag("DEALLOCATE"))
 
     return Command(run)
 

@@ -12,7 +12,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, ReleaseSavepoint, RollbackTo, Savepoint
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.transaction import TransactionStatus
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 
@@ -22,7 +22,7 @@ def bind(
     def run(parameters: Parameters) -> Result:
         _require_block(session, "SAVEPOINT")
         session.set_savepoint(statement.name)
-        return Result("SAVEPOINT")
+        return Result(CommandTag("SAVEPOINT"))
 
     return Command(run)
 
@@ -33,7 +33,7 @@ def bind_release(
     def run(parameters: Parameters) -> Result:
         _require_block(session, "RELEASE SAVEPOINT")
         session.transaction.release_savepoint(statement.name)
-        return Result("RELEASE")
+        return Result(CommandTag("RELEASE"))
 
     return Command(run)
 
@@ -44,7 +44,7 @@ def bind_rollback_to(
     def run(parameters: Parameters) -> Result:
         _require_block(session, "ROLLBACK TO SAVEPOINT")
         session.transaction.go_back_to(statement.name)
-        return Result("ROLLBACK")
+        return Result(CommandTag("ROLLBACK"))
 
     return Command(run)
 

@@ -8,7 +8,7 @@ from risingpy.frontend.binder import bind_query
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Field, Result
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import JobStatus
 from risingpy.plan.logical import Schema
@@ -30,7 +30,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         _warn_of_stopped(session, bound.dependencies)
-        return Result("SELECT {n}", fields, session.run_plan(plan, parameters))
+        return Result(CommandTag("SELECT", counts_rows=True), fields, session.run_plan(plan, parameters))
 
     return Command(run, fields, bound.parameter_types)
 

@@ -8,7 +8,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, SetVariable, ShowVariable
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 
@@ -18,14 +18,14 @@ def bind(
     def run(parameters: Parameters) -> Result:
         if statement.values is None and parsed.text[:5].upper() == "RESET":
             session.settings.reset(statement.name)
-            return Result("RESET")
+            return Result(CommandTag("RESET"))
         if statement.local and not session.transaction.is_open:
             session.notice("SET LOCAL can only be used in transaction blocks", severity="WARNING", sqlstate="25P01")
-            return Result("SET")
+            return Result(CommandTag("SET"))
         definition = session.settings.set(statement.name, statement.values, local=statement.local)
         if definition is not None and definition.ignored:
             session.notice(f'parameter "{definition.name}" has no effect in RisingPy')
-        return Result("SET")
+        return Result(CommandTag("SET"))
 
     return Command(run)
 
@@ -38,13 +38,13 @@ def bind_show(
 
         def run_all(parameters: Parameters) -> Result:
             rows = [(s.name, s.value, s.description) for s in session.settings.all()]
-            return Result("SHOW", fields, text_rows(fields, rows))
+            return Result(CommandTag("SHOW"), fields, text_rows(fields, rows))
 
         return Command(run_all, fields)
     session.settings.get(statement.name)
     fields = text_fields(statement.name)
 
     def run(parameters: Parameters) -> Result:
-        return Result("SHOW", fields, text_rows(fields, [(session.settings.get(statement.name),)]))
+        return Result(CommandTag("SHOW"), fields, text_rows(fields, [(session.settings.get(statement.name),)]))
 
     return Command(run, fields)

@@ -12,7 +12,7 @@ from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, Show, Show
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import bind_columns, named_relation
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.plan.catalog import RelationKind
 from risingpy.types import SqlType
 
@@ -53,7 +53,7 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         rows = _rows(session, statement, like)
-        return Result("SHOW", fields, text_rows(fields, rows))
+        return Result(CommandTag("SHOW"), fields, text_rows(fields, rows))
 
     return Command(run, fields)
 
@@ -118,7 +118,7 @@ def _bind_create(session: StatementContext, name: ObjectName, kind: RelationKind
         raise WrongObjectType(f'"{relation.name}" is not a {kind.value}', position=name.position)
     fields = text_fields("Name", "Create Sql")
     rows = [(relation.qualified_name, relation.definition)]
-    return Command(lambda parameters: Result("SHOW", fields, text_rows(fields, rows)), fields)
+    return Command(lambda parameters: Result(CommandTag("SHOW"), fields, text_rows(fields, rows)), fields)
 
 
 def _pattern(like: str | None) -> Like:

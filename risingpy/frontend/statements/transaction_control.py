@@ -12,7 +12,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Begin, Commit, ParsedStatement, Rollback
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.transaction import TransactionStatus
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 
@@ -24,7 +24,7 @@ def bind_begin(
             session.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
         else:
             session.begin(read_only=bool(statement.read_only))
-        return Result("BEGIN")
+        return Result(CommandTag("BEGIN"))
 
     return Command(run)
 
@@ -36,11 +36,11 @@ def bind_commit(
         if session.transaction.status is TransactionStatus.FAILED:
             session.rollback()
             session.portals.end_transaction(committed=False)
-            return Result("ROLLBACK")
+            return Result(CommandTag("ROLLBACK"))
         _warn_outside(session)
         session.commit()
         session.portals.end_transaction(committed=True)
-        return Result("COMMIT")
+        return Result(CommandTag("COMMIT"))
 
     return Command(run)
 
@@ -52,7 +52,7 @@ def bind_rollback(
         _warn_outside(session)
         session.rollback()
         session.portals.end_transaction(committed=False)
-        return Result("ROLLBACK")
+        return Result(CommandTag("ROLLBACK"))
 
     return Command(run)
 

@@ -15,7 +15,7 @@ from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.unique_keys import check_unique
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.frontend.written_rows import check_not_null, check_writable, pass_numbers, with_generated, write_rewritten
 from risingpy.optimizer.rules import optimize
 from risingpy.types import SqlType
@@ -71,7 +71,7 @@ def _command(session: StatementContext, verb: str, bind: Callable[[], BoundRewri
                     check_unique(session, bound.relation, old, new)
             answer = returned(session, bound.returning, old if new is None else new, parameters)
             write_rewritten(session, bound.relation, old, new)
-        return Result(f"{verb} {found.num_rows}", returning_fields(bound.returning), answer)
+        return Result(CommandTag(verb, found.num_rows), returning_fields(bound.returning), answer)
 
     return Command(run, returning_fields(planned.returning), planned.parameter_types)
 

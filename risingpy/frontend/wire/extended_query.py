@@ -13,7 +13,7 @@ from risingpy.frontend.wire.fields import TEXT
 from risingpy.frontend.wire.parameters import decode_parameters, expand_formats, parameter_oids
 from risingpy.frontend.wire.portal import Portal, PreparedEntry, RowStream
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.results import send_rows, send_without_rows, tag_of
+from risingpy.frontend.wire.results import send_rows, send_without_rows
 from risingpy.frontend.wire.session_protocol import Prepared
 
 
@@ -131,7 +131,7 @@ class ExtendedQuery:
             if portal.options is None:
                 portal.done = True
                 portal.close()
-        self._responder.complete(tag_of(portal.result, sent))
+        self._responder.complete(portal.result.tag, sent)
 
     def _close(self, message: Close) -> None:
         match message.target:

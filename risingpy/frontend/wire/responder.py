@@ -14,7 +14,7 @@ from risingpy.errors import InternalError, OutOfMemory, SqlError, as_out_of_rang
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import CopyMessage, Message
 from risingpy.frontend.wire.endings import Fatal, Hangup
-from risingpy.frontend.wire.session_protocol import Session
+from risingpy.frontend.wire.session_protocol import CommandTag, Session
 
 _log = logging.getLogger(__name__)
 
@@ -99,10 +99,10 @@ class Responder:
         for notice in self.session.drain_notices():
             self.write(server_messages.notice_response(notice))
 
-    def complete(self, tag: str) -> None:
-        """CommandComplete, after the notices of the command."""
+    def complete(self, tag: CommandTag, sent: int) -> None:
+        """CommandComplete, after the notices of the command. `sent`: how many rows went, or came."""
         self.send_notices()
-        self.write(server_messages.command_complete(tag))
+        self.write(server_messages.command_complete(tag.text(sent)))
 
     def check_cancelled(self) -> None:
         """Between the steps of a statement, where the session would not notice: raises QueryCanceled."""

@@ -43,8 +43,4 @@ def send_without_rows(responder: Responder, result: Result) -> None:
             count = send_copy(responder, result.copy, RowStream(result.batches))
         case None:
             pass
-    responder.complete(tag_of(result, count))
-
-
-def tag_of(result: Result, count: int) -> str:
-    return result.tag.replace("{n}", str(count))
+    responder.complete(result.tag, count)

@@ -149,11 +149,28 @@ class CopyOut:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandTag:
+    """What CommandComplete says of a command: its words, and for some commands a number of rows.
+
+    `rows` is the number if the command knows it (UPDATE 3). With `counts_rows` it is that of the rows which the client
+    is sent, or sends (SELECT 5, COPY 5), known only in the end.
+    """
+
+    words: str
+    rows: int | None = None
+    counts_rows: bool = False
+
+    def text(self, sent: int) -> str:
+        """As the client is told, once so many rows have gone."""
+        rows = sent if self.counts_rows else self.rows
+        return self.words if rows is None else f"{self.words} {rows}"
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What a statement gave.
 
-    `tag`: the CommandComplete tag; `{n}` in it stands for the number of rows sent or copied ("SELECT {n}",
-    "INSERT 0 {n}" with RETURNING, "COPY {n}"). "INSERT 0 3", "CREATE_TABLE" and their like are sent as they are.
+    `tag`: what CommandComplete says.
     `batches`: columns in the order of `fields` (names do not matter), in the fields' Arrow types; taken lazily, by
     the connection's thread, perhaps in several parts (row limits), and perhaps not to the end. If it has a
     `close()` (a generator has), that is called when the rows are no longer wanted: release what they hold there.
@@ -161,7 +178,7 @@ class Result:
     `binary`: the rows go in binary form also where the client cannot ask for it (FETCH from a BINARY cursor).
     """
 
-    tag: str
+    tag: CommandTag
     fields: tuple[Field, ...] | None = None
     batches: Iterator[pa.RecordBatch] | None = None
     copy: CopyIn | CopyOut | None = None

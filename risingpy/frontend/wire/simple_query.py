@@ -10,7 +10,7 @@ from risingpy.frontend.wire.client_messages import Query
 from risingpy.frontend.wire.fields import BINARY, TEXT
 from risingpy.frontend.wire.portal import RowStream
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.results import send_rows, send_without_rows, tag_of
+from risingpy.frontend.wire.results import send_rows, send_without_rows
 from risingpy.frontend.wire.session_protocol import Statement
 
 
@@ -53,4 +53,4 @@ def _run_statement(responder: Responder, statement: Statement) -> None:
         sent = send_rows(responder, rows.take(None), result.fields, formats)
     finally:
         rows.close()
-    responder.complete(tag_of(result, sent))
+    responder.complete(result.tag, sent)

@@ -35,7 +35,7 @@ class Client:
             for statement in statements:
                 result = self.session.execute(self.session.prepare(statement, oids), parameters)
                 rows = result_rows(result)
-                self.tags.append(result.tag)
+                self.tags.append(result.tag.text(len(rows)))
             self.session.sync()
         except BaseException:
             self.session.fail()

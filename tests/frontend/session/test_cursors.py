@@ -46,7 +46,7 @@ def test_forward(open_cursor: Callable[[], Client]) -> None:
     client = open_cursor()
     assert client.tag == "DECLARE CURSOR"
     assert numbers(client.run("FETCH c")) == [1]
-    assert client.tag == "FETCH {n}"
+    assert client.tag == "FETCH 1"
     assert numbers(client.run("FETCH 2 FROM c")) == [2, 3]
     client.run("MOVE c")
     assert client.tag == "MOVE 1"
@@ -304,7 +304,7 @@ def test_directions_are_postgresqls(oracle: PostgresOracle, client: Client) -> N
                     ours = client.run(f"{verb} {direction} FROM c")
                     theirs = postgres.execute(f"{verb} {direction} FROM c")
                     assert ours == (theirs.fetchall() if verb == "FETCH" else []), (verb, direction)
-                    assert client.tag in (theirs.statusmessage, "FETCH {n}")
+                    assert client.tag == theirs.statusmessage
             finally:
                 client.run("ROLLBACK")
                 postgres.execute("ROLLBACK")

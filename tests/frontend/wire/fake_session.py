@@ -14,7 +14,16 @@ import pyarrow as pa
 from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, SyntaxError_
 from risingpy.frontend.wire.copy_options import make_copy_options
 from risingpy.frontend.wire.portal import Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import CopyIn, CopyOut, Field, Notice, Prepared, Result, StartupParameters
+from risingpy.frontend.wire.session_protocol import (
+    CommandTag,
+    CopyIn,
+    CopyOut,
+    Field,
+    Notice,
+    Prepared,
+    Result,
+    StartupParameters,
+)
 from risingpy.types import CHARACTER, INT256, INTERVAL, JSONB, NUMERIC, UNKNOWN, UUID, VARCHAR, SqlType, numeric
 from risingpy.types.forms import format_text
 from risingpy.types.oids import ARRAY_ELEMENT, TYPE_BY_OID
@@ -168,32 +177,37 @@ class FakeSession:
         word = text.split()[0].lower()
         if word in ("begin", "start"):
             self.status = b"T"
-            return Result("BEGIN")
+            return Result(CommandTag("BEGIN"))
         if word in ("commit", "rollback"):
             failed, self.status = self.status == b"E", b"I"
-            return Result("ROLLBACK" if failed else word.upper())
+            return Result(CommandTag("ROLLBACK" if failed else word.upper()))
         if word == "copy":
             return self._copy(text)
         if word == "notice":
             self.notices.append(Notice("take note", hint="of this"))
-            return Result("NOTICE")
+            return Result(CommandTag("NOTICE"))
         if word == "set":
             name, value = re.split(r"\s*=\s*|\s+to\s+", text[4:], maxsplit=1)
             self.changes[name.strip()] = value.strip("'")
             if name.lower().strip() == "timezone":
                 self.zone = value.strip("'")
-            return Result("SET")
+            return Result(CommandTag("SET"))
         if prepared.fields is not None:
             if "pg_sleep" in text:
                 self._sleep(float(re.findall(r"pg_sleep\(([\d.]+)\)", text)[0]))
-                return Result("SELECT {n}", prepared.fields, iter([pa.record_batch([pa.array([1])], ["x"])]))
+                return Result(
+                    CommandTag("SELECT", counts_rows=True),
+                    prepared.fields,
+                    iter([pa.record_batch([pa.array([1])], ["x"])]),
+                )
             if "big_rows" in text:
-                return Result("SELECT {n}", prepared.fields, self._big_rows())
+                return Result(CommandTag("SELECT", counts_rows=True), prepared.fields, self._big_rows())
             reader = self._run(text, parameters)
-            tag = "INSERT 0 {n}" if word == "insert" else "SELECT {n}"
+            tag = CommandTag("INSERT 0" if word == "insert" else "SELECT", counts_rows=True)
             return Result(tag, prepared.fields, iter(reader))
         self._run(text, parameters)
-        return Result({"insert": "INSERT 0 1", "create": "CREATE_TABLE", "drop": "DROP_TABLE"}.get(word, word.upper()))
+        words = {"insert": "INSERT 0 1", "create": "CREATE_TABLE", "drop": "DROP_TABLE"}
+        return Result(CommandTag(words.get(word, word.upper())))
 
     def _run(self, text: str, parameters: Sequence[object | None]) -> pa.RecordBatchReader:
         values = [
@@ -241,8 +255,10 @@ class FakeSession:
         assert fields is not None
         made = make_copy_options(options)
         if "from" in match[3].lower():
-            return Result("COPY {n}", copy=CopyIn(source, fields, made, _Sink(self, source)))
-        return Result("COPY {n}", batches=iter(self._run(query, ())), copy=CopyOut(fields, made))
+            return Result(CommandTag("COPY", counts_rows=True), copy=CopyIn(source, fields, made, _Sink(self, source)))
+        return Result(
+            CommandTag("COPY", counts_rows=True), batches=iter(self._run(query, ())), copy=CopyOut(fields, made)
+        )
 
     # Transactions and the rest
 
