@@ -12,6 +12,7 @@ from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.transaction import Transaction
+from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.frontend.wire.portal import Portals, PreparedEntry
 from risingpy.frontend.wire.session_protocol import Prepared, Result, StartupParameters, Statement
 from risingpy.meta.database import Database, Snapshot
@@ -34,7 +35,12 @@ class StatementContext(Protocol):
     def settings(self) -> Settings: ...
 
     @property
-    def transaction(self) -> Transaction: ...
+    def transaction(self) -> Transaction:
+        """What has been written and not yet logged."""
+
+    @property
+    def scope(self) -> TransactionScope:
+        """Begins and ends transactions."""
 
     @property
     def cancelled(self) -> threading.Event:
@@ -82,19 +88,6 @@ class StatementContext(Protocol):
 
     def run_prepared(self, prepared: Prepared, parameters: Parameters) -> Result:
         """Runs what `prepare` has bound, bound anew if the catalog has changed since."""
-
-    # The transaction
-
-    def begin(self, *, read_only: bool) -> None: ...
-
-    def commit(self) -> None:
-        """Makes what was written durable, and ends the transaction if there is one."""
-
-    def rollback(self) -> None:
-        """Forgets what was written and SET, and ends the transaction."""
-
-    def set_savepoint(self, name: str) -> None:
-        """What is written, SET and opened from here on can be taken back."""
 
     # Rows
 

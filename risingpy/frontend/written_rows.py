@@ -116,7 +116,7 @@ def _write(session: StatementContext, relation: Relation, chunk: pa.Table, spill
     check_written(session.transaction.written_rows + chunk.num_rows, session.transaction.written_bytes + chunk.nbytes)
     session.transaction.write(TableChange(relation.relation_id, relation.version, chunk, spill))
     if not session.transaction.is_open:
-        session.commit()
+        session.scope.commit()
 
 
 def _shown(relation: Relation, row: pa.Table) -> str:

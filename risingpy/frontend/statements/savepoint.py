@@ -21,7 +21,7 @@ def bind(
 ) -> Command:
     def run(parameters: Parameters) -> Result:
         _require_block(session, "SAVEPOINT")
-        session.set_savepoint(statement.name)
+        session.scope.set_savepoint(statement.name)
         return Result(CommandTag("SAVEPOINT"))
 
     return Command(run)

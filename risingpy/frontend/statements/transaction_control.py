@@ -23,7 +23,7 @@ def bind_begin(
         if session.transaction.status is TransactionStatus.ACTIVE:
             session.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
         else:
-            session.begin(read_only=bool(statement.read_only))
+            session.scope.begin(read_only=bool(statement.read_only))
         return Result(CommandTag("BEGIN"))
 
     return Command(run)
@@ -34,11 +34,11 @@ def bind_commit(
 ) -> Command:
     def run(parameters: Parameters) -> Result:
         if session.transaction.status is TransactionStatus.FAILED:
-            session.rollback()
+            session.scope.rollback()
             session.portals.end_transaction(committed=False)
             return Result(CommandTag("ROLLBACK"))
         _warn_outside(session)
-        session.commit()
+        session.scope.commit()
         session.portals.end_transaction(committed=True)
         return Result(CommandTag("COMMIT"))
 
@@ -50,7 +50,7 @@ def bind_rollback(
 ) -> Command:
     def run(parameters: Parameters) -> Result:
         _warn_outside(session)
-        session.rollback()
+        session.scope.rollback()
         session.portals.end_transaction(committed=False)
         return Result(CommandTag("ROLLBACK"))
 

@@ -203,8 +203,11 @@ class Session(Protocol):
     (PREPARE, DECLARE).
     """
 
-    statements: dict[str, PreparedEntry]
-    portals: Portals
+    @property
+    def statements(self) -> dict[str, PreparedEntry]: ...
+
+    @property
+    def portals(self) -> Portals: ...
 
     def split(self, sql: str) -> Sequence[Statement]:
         """The statements of a text; none for a text of blanks, comments and semicolons.

@@ -132,7 +132,7 @@ def test_a_large_copy_is_taken_back(table: Any, monkeypatch: pytest.MonkeyPatch)
     table.copy_in("COPY t FROM STDIN", [9], [9]).sink.finish()
     table.run("COMMIT")
     assert sorted(table.run("SELECT id FROM t")) == [(1,), (2,), (9,)]
-    assert not list(table.session.database.data_dir.rglob("*spill*"))
+    assert not list(table.session.context.database.data_dir.rglob("*spill*"))
 
 
 def test_psycopgs_nested_transactions(server: WireServer) -> None:

@@ -149,7 +149,7 @@ def test_an_update_that_waited_for_an_alter_goes_on_with_the_new_form(table: Any
             errors.append(error)
         done.set()
 
-    database = table.session.database
+    database = table.session.context.database
     relation = database.catalog.find("t", "public", ())
     with database.table_lock(relation.relation_id):
         threading.Thread(target=update).start()

@@ -1,0 +1,99 @@
+"""A client's session, as the wire layer calls it (`wire/session_protocol.py`): from the connection's thread.
+
+Only `cancel` may come from another thread. What its statements work with is its context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from risingpy.frontend.command import Parameters
+from risingpy.frontend.session.context import SessionContext
+from risingpy.frontend.wire.portal import Portals, PreparedEntry
+from risingpy.frontend.wire.session_protocol import CopyIn, Notice, Prepared, Result, StartupParameters, Statement
+from risingpy.meta.database import Database
+
+
+def open_session(database: Database, startup: StartupParameters) -> ClientSession:
+    """The session of a new connection."""
+    return ClientSession(SessionContext(database, startup))
+
+
+class ClientSession:
+    """A `Session` over the context of its statements."""
+
+    def __init__(self, context: SessionContext) -> None:
+        self.context = context
+
+    @property
+    def statements(self) -> dict[str, PreparedEntry]:
+        return self.context.statements
+
+    @property
+    def portals(self) -> Portals:
+        return self.context.portals
+
+    # Statements
+
+    def split(self, sql: str) -> Sequence[Statement]:
+        return self.context.split(sql)
+
+    def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
+        return self.context.prepare(statement, parameter_oids)
+
+    def execute(self, prepared: Prepared, parameters: Parameters) -> Result:
+        with self.context.phase() as deadline:
+            result = self.context.run_prepared(prepared, parameters)
+        self.context.end_statement()
+        if isinstance(result.copy, CopyIn):
+            return replace(result, copy=replace(result.copy, limit=deadline))
+        return result if result.batches is None else replace(result, batches=deadline.over(result.batches))
+
+    # The client's series, and its transactions
+
+    def begin_implicit(self) -> None:
+        self.context.scope.begin_implicit()
+
+    def end_implicit(self) -> None:
+        self.sync()
+
+    def sync(self) -> None:
+        self.context.scope.end_series()
+        self.forget_cancel()
+
+    def fail(self) -> None:
+        self.forget_cancel()
+        self.context.scope.fail()
+
+    def transaction_status(self) -> bytes:
+        return self.context.transaction.status.value
+
+    # What the client is told
+
+    def time_zone(self) -> str:
+        return self.context.settings.get("timezone")
+
+    def parameter_status(self) -> Mapping[str, str]:
+        return self.context.settings.reported()
+
+    def drain_notices(self) -> Sequence[Notice]:
+        return self.context.drain_notices()
+
+    def drain_parameter_changes(self) -> Mapping[str, str]:
+        return self.context.settings.drain_changes()
+
+    # The end
+
+    def cancel(self) -> None:
+        self.context.cancel()
+
+    def check(self) -> None:
+        self.context.check()
+
+    def forget_cancel(self) -> None:
+        self.context.end_statement()
+        self.context.cancelled.clear()
+
+    def close(self) -> None:
+        self.context.close()

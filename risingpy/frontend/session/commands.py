@@ -1,0 +1,117 @@
+"""A session's statements as commands: bound once per catalog, and run as the catalog is when they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+import pyarrow as pa
+
+from risingpy.errors import FeatureNotSupported, StalePlan, UndefinedObject
+from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement
+from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.parser.ast import ParsedStatement
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.statements import bind_statement
+from risingpy.frontend.wire.session_protocol import Prepared, Result, Statement
+from risingpy.meta.table_locks import LockMode
+from risingpy.types import UNKNOWN, SqlType
+from risingpy.types.oids import type_by_oid
+
+TRIES_OF_A_STALE_PLAN = 10  # each time, another session altered what the statement reads while it was planned
+CACHED_STATEMENTS = 256  # bound statements that a session keeps, the oldest go first
+
+
+class Commands:
+    """Binds a session's statements, and keeps what it has bound as long as catalog and settings stay."""
+
+    def __init__(self, context: StatementContext, system: SystemCatalog) -> None:
+        self._context = context
+        self._system = system
+        self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, Command]] = {}
+
+    def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
+        """The command of a statement on the catalog as it is now; it may have been bound before."""
+        version = (self._context.database.catalog.version, self._context.settings.version)
+        key = (statement.text, tuple(parameter_oids))
+        cached = self._cache.get(key)
+        if cached is not None and cached[0] == version:
+            return cached[1]
+        command = self._bound(statement, parameter_oids)
+        if command.lasts:
+            if len(self._cache) >= CACHED_STATEMENTS:
+                del self._cache[next(iter(self._cache))]
+            self._cache[key] = (version, command)
+        return command
+
+    def run_newest(self, statement: Statement, prepared: Prepared, parameters: Parameters) -> Result:
+        """Runs the statement as the catalog is now: bound anew, if need be again while others alter what it reads.
+
+        The table that it writes to it holds from the second time on: a stream of ALTERs could go on for ever.
+        """
+        context, types = self._context, prepared.parameter_types
+        in_transaction = context.transaction.is_open  # what it wrote before cannot be planned again
+        with ExitStack() as kept:
+            for tries_left in reversed(range(TRIES_OF_A_STALE_PLAN)):
+                command = self.bind(statement, prepared.declared)
+                if command.parameter_types != types:  # the values were sent for these types
+                    command = self.bind(statement, [type_.oid for type_ in types])
+                if prepared.fields is not None and command.fields != prepared.fields:
+                    raise FeatureNotSupported("cached plan must not change result type")
+                try:
+                    return _begun(command.run(parameters))
+                except StalePlan as stale:
+                    if in_transaction or not tries_left:
+                        raise
+                    if stale.written is not None:
+                        locks, process_id = context.database.locks, context.startup.process_id
+                        table = locks.held((stale.written,), LockMode.SHARED, context.cancelled, process_id=process_id)
+                        kept.enter_context(table)
+        raise AssertionError("the last try returns or raises")
+
+    def _bound(self, statement: Statement, oids: Sequence[int]) -> Command:
+        match statement:
+            case SystemStatement():
+                return self._system.bind(statement, oids)
+            case ParsedStatement():
+                return bind_statement(self._context, statement, [_type_of(oid) for oid in oids])
+        raise AssertionError(f"no statement that `split` gave: {statement}")
+
+
+def _begun(result: Result) -> Result:
+    """The result with its first batch computed: from there on its plan cannot be stale any more."""
+    if result.batches is None:
+        return result
+    batches = iter(result.batches)
+    first = next(batches, None)
+    return replace(result, batches=iter(()) if first is None else _Begun(first, batches))
+
+
+class _Begun:
+    """Batches of which the first has been taken already. No generator: `close` must reach one that nobody has read."""
+
+    def __init__(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> None:
+        self._first: pa.RecordBatch | None = first
+        self._rest = rest
+
+    def __iter__(self) -> _Begun:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        first, self._first = self._first, None
+        return next(self._rest) if first is None else first
+
+    def close(self) -> None:
+        close = getattr(self._rest, "close", None)
+        if close is not None:
+            close()
+
+
+def _type_of(oid: int) -> SqlType:
+    if oid == 0:
+        return UNKNOWN
+    found = type_by_oid(oid)
+    if found is None:
+        raise UndefinedObject(f"type with OID {oid} does not exist")
+    return found

@@ -1,0 +1,190 @@
+"""What a session's statements work with: its state, and the rows they ask for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from risingpy.errors import InFailedTransaction, QueryCanceled, StatementTooComplex
+from risingpy.frontend.binder import SessionValues
+from risingpy.frontend.catalog.query import SystemCatalog, split_statements
+from risingpy.frontend.catalog.session_functions import VERSION_TEXT
+from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.parser import ast
+from risingpy.frontend.parser.ast import ParsedStatement
+from risingpy.frontend.query import BatchRunner
+from risingpy.frontend.session.commands import Commands
+from risingpy.frontend.session.deadline import Deadline
+from risingpy.frontend.settings import Settings
+from risingpy.frontend.transaction import Transaction, TransactionStatus
+from risingpy.frontend.transaction_scope import TransactionScope
+from risingpy.frontend.wire.portal import Portals, PreparedEntry
+from risingpy.frontend.wire.session_protocol import Notice, Prepared, Result, StartupParameters, Statement
+from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
+from risingpy.meta.database import Database, Snapshot
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import LogicalPlan, Schema
+from risingpy.statement_limits import StatementLimits
+
+_ABOUT_COMMITTED_ROWS = (
+    ast.AlterTable,
+    ast.AlterRelation,
+    ast.Backup,
+    ast.Flush,
+    ast.CreateIndex,
+    ast.CreateTable,
+    ast.CreateSource,
+    ast.CreateView,
+    ast.CreateMaterializedView,
+    ast.CreateSchema,
+    ast.Drop,
+    ast.DropSchema,
+)
+_END_A_FAILED_TRANSACTION = (ast.Commit, ast.Rollback, ast.RollbackTo)
+
+
+class SessionContext:
+    """A session's `StatementContext`. For the session's own thread, but for `interrupt`."""
+
+    def __init__(self, database: Database, startup: StartupParameters) -> None:
+        self.database = database
+        self.startup = startup
+        self.settings = Settings(startup)
+        self.transaction = Transaction(database, last_lsn=database.lsn_of_earlier_runs, process_id=startup.process_id)
+        self.cancelled = threading.Event()
+        self.statements: dict[str, PreparedEntry] = {}
+        self.portals = Portals()
+        self.scope = TransactionScope(database, self.transaction, self.settings, self.portals, self.cancelled)
+        self._notices: list[Notice] = []
+        self._deadline: Deadline | None = None  # of the statement that is read, bound or run
+        self._runner = BatchRunner(self.transaction, database.query_engines, self.limits)
+        self._system = SystemCatalog(self)
+        self._commands = Commands(self, self._system)
+
+    # Names and limits
+
+    def search_path(self) -> tuple[str, ...]:
+        return self.settings.search_path()
+
+    def database_names(self) -> tuple[str, ...]:
+        return self.database.catalog.database, self.startup.database
+
+    def session_values(self) -> SessionValues:
+        path = [schema for schema in self.search_path() if schema in self.database.catalog.schemas]
+        return SessionValues(
+            user=self.startup.user,
+            database=self.startup.database,
+            schema=path[0] if path else None,
+            version=VERSION_TEXT,
+            time_zone=self.settings.get("timezone"),
+            process_id=self.startup.process_id,
+            data_directory=str(self.database.data_dir),
+            setting=self.settings.find,
+            check=self.check,
+        )
+
+    def limits(self) -> StatementLimits:
+        asked = parse_bytes(self.settings.get("statement_memory"))
+        return StatementLimits(asked or share_of_memory(STATEMENT_SHARE), self.cancelled)
+
+    def check(self) -> None:
+        if self.cancelled.is_set():
+            raise QueryCanceled("canceling statement due to user request")
+
+    # Notices
+
+    def notice(
+        self, message: str, *, severity: str = "NOTICE", sqlstate: str = "00000", hint: str | None = None
+    ) -> None:
+        self._notices.append(Notice(message, severity, sqlstate, hint=hint))
+
+    def drain_notices(self) -> Sequence[Notice]:
+        """Those since the last call."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    # Statements
+
+    def split(self, sql: str) -> Sequence[Statement]:
+        with self.phase():
+            return split_statements(sql, self.check)
+
+    def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
+        return self._commands.bind(statement, parameter_oids)
+
+    def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
+        self._check_not_failed(statement)
+        with self.phase():
+            command = self.bind(statement, parameter_oids)
+        return Prepared(
+            parameter_types=command.parameter_types,
+            fields=command.fields,
+            parameter_oids=command.parameter_oids,
+            statement=statement,
+            declared=tuple(parameter_oids),
+        )
+
+    def run_prepared(self, prepared: Prepared, parameters: Parameters) -> Result:
+        statement = prepared.statement
+        assert statement is not None
+        self._check_not_failed(statement)
+        if isinstance(statement, ParsedStatement) and isinstance(statement.statement, _ABOUT_COMMITTED_ROWS):
+            self.scope.commit_so_far()
+        return self._commands.run_newest(statement, prepared, parameters)
+
+    # Rows
+
+    def snapshot(self) -> Snapshot:
+        if self.transaction.last_lsn and self.settings.get("visibility_mode") != "checkpoint":
+            self.database.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
+        return self.database.snapshot()
+
+    def run_plan(self, plan: LogicalPlan, parameters: Parameters) -> Iterator[pa.RecordBatch]:
+        return self._runner.run(plan, parameters, self.snapshot)
+
+    def run_to_table(self, plan: LogicalPlan, parameters: Parameters) -> pa.Table:
+        return self._runner.as_table(plan.schema, self.run_plan(plan, parameters))
+
+    def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
+        return self._runner.evaluate(expressions, fields, rows, parameters)
+
+    # What the session does with it
+
+    @contextmanager
+    def phase(self) -> Iterator[Deadline]:
+        """A part of a statement's work: it has its share of statement_timeout, and nests no deeper than Python can."""
+        if self._deadline is None:
+            self._deadline = Deadline(int(self.settings.get("statement_timeout")), self.cancel)
+        deadline = self._deadline
+        try:
+            with deadline:
+                self.check()
+                yield deadline
+        except RecursionError:
+            raise StatementTooComplex(
+                "stack depth limit exceeded", hint="The statement nests its queries or its joins too deeply."
+            ) from None
+
+    def end_statement(self) -> None:
+        """The next statement has a time of its own."""
+        self._deadline = None
+
+    def cancel(self) -> None:
+        """Ends the running statement. From any thread."""
+        self.cancelled.set()
+        self._runner.interrupt()
+        self._system.interrupt()
+
+    def close(self) -> None:
+        """Releases everything."""
+        self.portals.close_all()
+        self.transaction.rollback()
+        self._system.close()
+
+    def _check_not_failed(self, statement: Statement) -> None:
+        ends = isinstance(statement, ParsedStatement) and isinstance(statement.statement, _END_A_FAILED_TRANSACTION)
+        if self.transaction.status is TransactionStatus.FAILED and not ends:
+            raise InFailedTransaction("current transaction is aborted, commands ignored until end of transaction block")

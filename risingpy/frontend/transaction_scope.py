@@ -1,0 +1,90 @@
+"""What begins and ends with a session's transaction: its writes, the settings of SET LOCAL, portals and cursors."""
+
+from __future__ import annotations
+
+import threading
+
+from risingpy.frontend.settings import Settings, is_on
+from risingpy.frontend.transaction import Transaction, TransactionStatus
+from risingpy.frontend.wire.portal import Portals
+from risingpy.meta.database import Database
+
+
+class TransactionScope:
+    """A session's transactions, one after the other. For the session's own thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        transaction: Transaction,
+        settings: Settings,
+        portals: Portals,
+        cancelled: threading.Event,
+    ) -> None:
+        self._database = database
+        self._transaction = transaction
+        self._settings = settings
+        self._portals = portals
+        self._cancelled = cancelled
+
+    def begin(self, *, read_only: bool) -> None:
+        """BEGIN."""
+        self._transaction.begin(read_only=read_only)
+        self._settings.begin()
+
+    def begin_implicit(self) -> None:
+        """Several statements come in one text or before one Sync: one transaction, if none is open."""
+        if self._transaction.status is TransactionStatus.IDLE:
+            self._transaction.implicit = True
+            self._settings.begin()
+
+    def commit(self) -> None:
+        """Makes what was written durable, and ends the transaction if there is one.
+
+        With rw_implicit_flush it returns when every view has it.
+        """
+        wrote = self._transaction.has_changes
+        flushes = is_on(self._settings.get("rw_implicit_flush"))
+        try:
+            self._transaction.commit(self._cancelled)
+        except BaseException:
+            self._settings.end(committed=False)
+            raise
+        self._settings.end(committed=True)
+        if wrote and flushes:
+            self._database.flush(self._cancelled)
+
+    def commit_so_far(self) -> None:
+        """Commits what earlier statements of the same text wrote; those that come are a transaction of their own."""
+        if self._transaction.implicit and self._transaction.status is TransactionStatus.IDLE:
+            self.commit()
+            self.begin_implicit()
+
+    def rollback(self) -> None:
+        """Forgets what was written and SET, and ends the transaction."""
+        self._transaction.rollback()
+        self._settings.end(committed=False)
+
+    def set_savepoint(self, name: str) -> None:
+        """SAVEPOINT: what is written, SET and opened from here on can be taken back."""
+        settings_before, portals = self._settings.mark(), frozenset(self._portals.named())
+
+        def restore() -> None:
+            settings_before()
+            self._portals.close_but(portals)
+
+        self._transaction.set_savepoint(name, restore)
+
+    def end_series(self) -> None:
+        """The client's Sync: an implicit transaction is committed, and portals end outside of a transaction block."""
+        if self._transaction.status is TransactionStatus.IDLE:
+            if self._transaction.implicit:
+                self.commit()
+            self._portals.end_transaction(committed=True)
+
+    def fail(self) -> None:
+        """A statement failed: an explicit transaction stays, failed; an implicit one is rolled back."""
+        self._transaction.fail()
+        if not self._transaction.is_open:
+            self._settings.end(committed=False)
+            self._portals.end_transaction(committed=False)
