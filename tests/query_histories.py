@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psycopg
 
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client

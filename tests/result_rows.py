@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from risingpy.frontend.wire.session_protocol import Result
+from risingpy.frontend.results import Result
 from risingpy.types.wide_numeric import to_decimal
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from risingpy.frontend.wire.session_protocol import Field, Result
+from risingpy.frontend.results import Field, Result
 from risingpy.types import SqlType
 
 Parameters = Sequence[object | None]

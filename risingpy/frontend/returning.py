@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from risingpy.frontend.binder.dml import Returning
 from risingpy.frontend.command import Parameters
+from risingpy.frontend.results import Field
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import Field
 
 
 def returning_fields(returning: Returning | None) -> tuple[Field, ...] | None:

@@ -9,7 +9,7 @@ from tempfile import SpooledTemporaryFile
 import numpy as np
 import pyarrow as pa
 
-from risingpy.frontend.wire.portal import RowStream
+from risingpy.frontend.portals import RowStream
 
 KEPT_BYTES = 16 << 20  # in memory, per cursor; more go into a file without a name
 

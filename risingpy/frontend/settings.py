@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from risingpy.errors import UndefinedObject
 from risingpy.frontend.catalog.system_relation import Setting
 from risingpy.frontend.parameter_definitions import ALIASES, BY_NAME, DEFINITIONS, ParameterDefinition
-from risingpy.frontend.wire.session_protocol import StartupParameters
+from risingpy.frontend.results import StartupParameters
 
 ALL = "all"
 _Values = tuple[dict[str, str], dict[str, str]]  # of known parameters, of the client's own

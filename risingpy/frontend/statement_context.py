@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.portals import Portals, PreparedEntry
+from risingpy.frontend.results import Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.transaction import Transaction
 from risingpy.frontend.transaction_scope import TransactionScope
-from risingpy.frontend.wire.portal import Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import Prepared, Result, StartupParameters, Statement
 from risingpy.meta.database import Database, Snapshot
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema

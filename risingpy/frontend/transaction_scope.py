@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
+from risingpy.frontend.portals import Portals
 from risingpy.frontend.settings import Settings, is_on
 from risingpy.frontend.transaction import Transaction, TransactionStatus
-from risingpy.frontend.wire.portal import Portals
 from risingpy.meta.database import Database
 
 

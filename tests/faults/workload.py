@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
 
 Rows = list[Any]

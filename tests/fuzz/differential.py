@@ -24,8 +24,8 @@ import psycopg
 
 from risingpy.errors import FeatureNotSupported, SqlError
 from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
 from risingpy.meta.epoch_runner import EpochReport
 from risingpy.meta.in_process_runner import InProcessRunner

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
 from risingpy.meta.epoch_runner import EpochReport, EpochRunner
 from tests.engines import Engine, wait_until_warm

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from risingpy.errors import SqlError
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
 from tests.result_rows import result_rows

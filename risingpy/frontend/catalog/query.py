@@ -20,9 +20,9 @@ from risingpy.frontend.catalog.system_relation import (
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import ParsedStatement
+from risingpy.frontend.portals import CursorOptions, Portals, PreparedEntry
+from risingpy.frontend.results import CommandTag, Field, Prepared, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.portal import CursorOptions, Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import CommandTag, Field, Prepared, Result
 from risingpy.storage.engine.compaction import CompactionProgress
 from risingpy.storage.engine.table_statistics import TableStatistics
 

@@ -1,6 +1,6 @@
 """A client's session: what the wire layer calls, and what statements ask for.
 
-In: the calls of `wire/session_protocol.py`, which the wire layer makes. Out: results, as statements' commands give them.
+In: the calls of `wire/session_protocol.py`, made by the wire layer. Out: results, as statements' commands give them.
 
     client_session.py     the session as the wire layer sees it
     context.py            the session as its statements see it

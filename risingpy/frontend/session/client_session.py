@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from risingpy.frontend.command import Parameters
+from risingpy.frontend.portals import Portals, PreparedEntry
+from risingpy.frontend.results import CopyIn, Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.context import SessionContext
-from risingpy.frontend.wire.portal import Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import CopyIn, Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.meta.database import Database
 
 

@@ -12,9 +12,9 @@ from risingpy.errors import FeatureNotSupported, StalePlan, UndefinedObject
 from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
+from risingpy.frontend.results import Prepared, Result, Statement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import bind_statement
-from risingpy.frontend.wire.session_protocol import Prepared, Result, Statement
 from risingpy.meta.table_locks import LockMode
 from risingpy.types import UNKNOWN, SqlType
 from risingpy.types.oids import type_by_oid

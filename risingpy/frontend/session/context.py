@@ -15,14 +15,14 @@ from risingpy.frontend.catalog.session_functions import VERSION_TEXT
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import ast
 from risingpy.frontend.parser.ast import ParsedStatement
+from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.query import BatchRunner
+from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
 from risingpy.frontend.session.deadline import Deadline
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.transaction_scope import TransactionScope
-from risingpy.frontend.wire.portal import Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.database import Database, Snapshot
 from risingpy.plan.expressions import Expr

@@ -21,10 +21,10 @@ from risingpy.frontend.parser.ast import (
 from risingpy.frontend.parser.ast_alter import AlterRelation
 from risingpy.frontend.parser.tokenize import end_of_name
 from risingpy.frontend.renamed_text import with_renamed_relation
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.table_definition import quoted
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.schema_change import NewName
 from risingpy.plan.catalog import DEFAULT_SCHEMA, Relation, RelationKind
 from risingpy.types import SqlType

@@ -10,8 +10,8 @@ from risingpy.errors import InvalidParameterValue, UndefinedObject
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.state import OLD_SNAPSHOT_SECONDS
 from risingpy.meta.system_parameters import with_old_snapshot_threshold, with_parallelism
 from risingpy.types import SqlType

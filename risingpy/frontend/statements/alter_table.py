@@ -22,9 +22,9 @@ from risingpy.frontend.parser.ast_alter import (
     SetDefault,
     SetNotNull,
 )
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.table_definition import table_definition
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.schema_change import TableReplacement, check_unchanged
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import JobStatus, Relation, RelationKind

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Backup, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 

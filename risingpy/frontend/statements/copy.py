@@ -15,12 +15,12 @@ from risingpy.frontend.binder import CopyTarget, bind_copy_target, bind_query
 from risingpy.frontend.catalog.query import SystemStatement
 from risingpy.frontend.catalog.recognize import find_system_name
 from risingpy.frontend.command import Command, Parameters
+from risingpy.frontend.copy_options import make_copy_options
 from risingpy.frontend.parser import parse_query
 from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement, Query
+from risingpy.frontend.results import CommandTag, CopyIn, CopyOptions, CopyOut, Field, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.select import result_fields
-from risingpy.frontend.wire.copy_options import make_copy_options
-from risingpy.frontend.wire.session_protocol import CommandTag, CopyIn, CopyOptions, CopyOut, Field, Result
 from risingpy.frontend.written_rows import (
     check_writable,
     check_written,

@@ -15,9 +15,9 @@ from risingpy.frontend.binder.user_functions import definition_text, inlined
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement
 from risingpy.frontend.parser.parse import parse
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.functions.python import call_worker
 from risingpy.meta.function_ddl import FunctionTarget, create_function, drop
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage

@@ -8,8 +8,8 @@ from risingpy.errors import DuplicateRelation
 from risingpy.frontend.binder import bind_index
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateIndex, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.indexes import NewIndex
 from risingpy.types import SqlType
 

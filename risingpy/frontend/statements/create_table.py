@@ -8,9 +8,9 @@ from dataclasses import replace
 from risingpy.frontend.binder import TableDefinition, bind_table
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateSource, CreateTable, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema, skipped
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.frontend.written_rows import ROW_ID
 from risingpy.meta.ddl import NewSource, NewTable
 from risingpy.plan.catalog import ColumnDesc, Identity

@@ -8,8 +8,8 @@ from risingpy.errors import DuplicateRelation, InvalidTableDefinition
 from risingpy.frontend.binder import bind_stored_plan, bind_view
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.ddl import NewMaterializedView, NewView
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.types import SqlType

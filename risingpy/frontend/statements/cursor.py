@@ -9,12 +9,11 @@ import pyarrow as pa
 from risingpy.errors import NoActiveTransaction, SqlError, UndefinedCursor
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CloseCursor, DeclareCursor, Fetch, FetchKind, ParsedStatement
+from risingpy.frontend.portals import CursorOptions, Portal, PreparedEntry, RowStream
+from risingpy.frontend.results import BINARY, TEXT, CommandTag, Result
 from risingpy.frontend.scrolled_rows import ScrolledRows
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.prepare import inner_statements
-from risingpy.frontend.wire.fields import BINARY, TEXT
-from risingpy.frontend.wire.portal import CursorOptions, Portal, PreparedEntry, RowStream
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 

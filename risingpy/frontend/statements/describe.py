@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from risingpy.errors import UndefinedTable
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Describe, ObjectName, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.plan.catalog import Relation
 from risingpy.types import SqlType
 

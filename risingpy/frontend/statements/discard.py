@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from risingpy.errors import SqlError
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Discard, NoOperation, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.transaction import TransactionStatus
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 

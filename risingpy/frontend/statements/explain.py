@@ -28,11 +28,11 @@ from risingpy.frontend.parser.ast import (
     Statement,
     Update,
 )
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_table import new_table
 from risingpy.frontend.statements.prepare import executed_parts
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.meta.ddl import add_table
 from risingpy.meta.state import IdAllocator
 from risingpy.optimizer.explain import (

@@ -9,9 +9,9 @@ import pyarrow as pa
 from risingpy.errors import QueryCanceled, SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ExplainAnalyze, ParsedStatement
+from risingpy.frontend.results import CommandTag, Field, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
-from risingpy.frontend.wire.session_protocol import CommandTag, Field, Result
 from risingpy.optimizer.explain import AnalyzedOperator, explain_analyze
 from risingpy.plan.catalog import Relation
 from risingpy.plan.graph import Job

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Flush, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 

@@ -11,9 +11,9 @@ from risingpy.frontend.bound_parameters import with_parameters
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.literal_rows import literal_rows
 from risingpy.frontend.parser.ast import Insert, ParsedStatement
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.logical import LogicalPlan

@@ -12,9 +12,9 @@ from risingpy.frontend.binder import bind_arguments
 from risingpy.frontend.binder.types import resolve_type
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Deallocate, Execute, InnerStatement, ParsedStatement, Prepare, TypeName
+from risingpy.frontend.portals import PreparedEntry
+from risingpy.frontend.results import CommandTag, Result, Statement
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.portal import PreparedEntry
-from risingpy.frontend.wire.session_protocol import CommandTag, Result, Statement
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field, Values
 from risingpy.types import SqlType

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from risingpy.errors import NoActiveTransaction
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, ReleaseSavepoint, RollbackTo, Savepoint
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.transaction import TransactionStatus
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.types import SqlType
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from risingpy.frontend.binder import bind_query
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, Select
+from risingpy.frontend.results import CommandTag, Field, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.wire.session_protocol import CommandTag, Field, Result
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import JobStatus
 from risingpy.plan.logical import Schema

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from risingpy.frontend.wire.session_protocol import Field
+from risingpy.frontend.results import Field
 from risingpy.types import VARCHAR
 
 

@@ -12,10 +12,10 @@ from risingpy.frontend import binder
 from risingpy.frontend.binder import BoundRewrite
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Delete, ParsedStatement, Update
+from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.unique_keys import check_unique
-from risingpy.frontend.wire.session_protocol import CommandTag, Result
 from risingpy.frontend.written_rows import check_not_null, check_writable, pass_numbers, with_generated, write_rewritten
 from risingpy.optimizer.rules import optimize
 from risingpy.types import SqlType

@@ -8,9 +8,9 @@ Called by `risingpy.server`, which gives `WireServer` a function that opens sess
     protocol.py, byte_queue.py         the client's half as a state machine: bytes in, events out
     startup.py, client_messages.py, payload.py     its packets and messages as data
     conversation.py, responder.py, server_messages.py     the server's half: answers, as bytes
-    simple_query.py, extended_query.py, portal.py, parameters.py     the two sub-protocols
-    results.py, data_row.py, fields.py                               rows → DataRow, in bulk
-    copy_in.py, copy_decode.py, copy_rows.py, copy_binary.py, copy_out.py, copy_options.py   COPY
+    simple_query.py, extended_query.py, parameters.py     the two sub-protocols
+    send_rows.py, data_row.py, fields.py                  rows → DataRow, in bulk
+    copy_in.py, copy_decode.py, copy_rows.py, copy_binary.py, copy_out.py   COPY
 
 All but the first line is without I/O.
 """

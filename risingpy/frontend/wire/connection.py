@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from buenavista.postgres import BuenaVistaHandler
 
 from risingpy.errors import InternalError, SqlError
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.activity import Activity
 from risingpy.frontend.wire.client_messages import CopyMessage, Message
@@ -25,7 +26,7 @@ from risingpy.frontend.wire.conversation import converse, greet
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.protocol import ClientProtocol
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.session_protocol import Session, StartupParameters
+from risingpy.frontend.wire.session_protocol import Session
 from risingpy.frontend.wire.startup import PARAMETER_STATUS, CancelRequest, EncryptionRequest, StartupMessage
 
 if TYPE_CHECKING:

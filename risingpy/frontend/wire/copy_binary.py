@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from risingpy.errors import BadCopyFileFormat, SqlError
-from risingpy.frontend.wire.session_protocol import Field
+from risingpy.frontend.results import Field
 from risingpy.types.forms import decode_binary
 
 SIGNATURE = b"PGCOPY\n\377\r\n\0"

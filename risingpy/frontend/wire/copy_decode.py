@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from risingpy.errors import SqlError
+from risingpy.frontend.results import CopyFormat, CopyOptions, Field
 from risingpy.frontend.wire.copy_rows import decode_rows, row_end, split_rows
-from risingpy.frontend.wire.session_protocol import CopyFormat, CopyOptions, Field
 from risingpy.types.forms import parse_column
 
 _BLOCK_BYTES = 1 << 20

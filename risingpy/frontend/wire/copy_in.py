@@ -8,12 +8,12 @@ from typing import Protocol, assert_never
 import pyarrow as pa
 
 from risingpy.errors import QueryCanceled
+from risingpy.frontend.results import CopyFormat, CopyIn
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import CopyData, CopyDone, CopyFail
 from risingpy.frontend.wire.copy_binary import BinaryDecoder
 from risingpy.frontend.wire.copy_decode import DelimitedDecoder
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.session_protocol import CopyFormat, CopyIn
 
 
 class CopyDecoder(Protocol):

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from risingpy.frontend.portals import RowStream
+from risingpy.frontend.results import BINARY, TEXT, CopyFormat, CopyOptions, CopyOut, Field
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.copy_binary import HEADER, TRAILER
 from risingpy.frontend.wire.data_row import as_binary, encode_batch, join_pieces
-from risingpy.frontend.wire.fields import BINARY, TEXT, encode_column
-from risingpy.frontend.wire.portal import RowStream
+from risingpy.frontend.wire.fields import encode_column
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.session_protocol import CopyFormat, CopyOptions, CopyOut, Field
 
 _PREFIX_BYTES = 5  # a message's type and length
 _SLICE_ROWS = 16_384

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from risingpy.errors import BadCopyFileFormat, SqlError
+from risingpy.frontend.results import CopyFormat, CopyOptions, Field
 from risingpy.frontend.wire.payload import decode_text
-from risingpy.frontend.wire.session_protocol import CopyFormat, CopyOptions, Field
 from risingpy.types.forms import parse_text
 
 _MAX_SHOWN = 100  # characters of a value in an error's context

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from risingpy.frontend.results import Field
 from risingpy.frontend.wire.fields import encode_column, encode_value
-from risingpy.frontend.wire.session_protocol import Field
 
 SMALL_BATCH = 64
 """Below this many rows the row-by-row path is faster (measured: they meet at about 85 rows of 3 columns)."""

@@ -7,14 +7,13 @@ from typing import assert_never
 from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError, UndefinedCursor, UndefinedStatement
+from risingpy.frontend.portals import Portal, PreparedEntry, RowStream
+from risingpy.frontend.results import TEXT, Prepared
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import Bind, Close, Describe, Execute, ExtendedMessage, Parse, Target
-from risingpy.frontend.wire.fields import TEXT
 from risingpy.frontend.wire.parameters import decode_parameters, expand_formats, parameter_oids
-from risingpy.frontend.wire.portal import Portal, PreparedEntry, RowStream
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.results import send_rows, send_without_rows
-from risingpy.frontend.wire.session_protocol import Prepared
+from risingpy.frontend.wire.send_rows import send_rows, send_without_rows
 
 
 class ExtendedQuery:

@@ -8,14 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import SqlError
-from risingpy.frontend.wire.session_protocol import Field
+from risingpy.frontend.results import BINARY, Field
 from risingpy.types import SqlType
 from risingpy.types.arrays import encode_array, encode_element, format_array
 from risingpy.types.forms import binary_column, encode_binary, format_text, text_column
 from risingpy.types.oids import ARRAY_ELEMENT, OID_ALIASES, TYPE_BY_OID, VECTOR_ELEMENT
-
-TEXT, BINARY = 0, 1
-"""Format codes."""
 
 _FIXED_LENGTHS = {18: 1, 19: 64, 24: 4, 26: 4, 28: 4, 29: 4, 2205: 4, 2206: 4, 4089: 4}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from risingpy.errors import ProtocolViolation
+from risingpy.frontend.results import BINARY, TEXT, Prepared
 from risingpy.frontend.wire.client_messages import Bind
-from risingpy.frontend.wire.fields import BINARY, TEXT
 from risingpy.frontend.wire.payload import decode_text
-from risingpy.frontend.wire.session_protocol import Prepared
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.arrays import decode_array, decode_element, parse_array
 from risingpy.types.forms import decode_binary, parse_text

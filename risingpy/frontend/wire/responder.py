@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from risingpy.errors import InternalError, OutOfMemory, SqlError, as_out_of_range
+from risingpy.frontend.results import CommandTag
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import CopyMessage, Message
 from risingpy.frontend.wire.endings import Fatal, Hangup
-from risingpy.frontend.wire.session_protocol import CommandTag, Session
+from risingpy.frontend.wire.session_protocol import Session
 
 _log = logging.getLogger(__name__)
 

@@ -21,10 +21,11 @@ from buenavista.core import Connection as BackendConnection
 from buenavista.postgres import BuenaVistaServer
 
 from risingpy.errors import AdminShutdown, CannotConnectNow, SqlError
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.wire.activity import Due
 from risingpy.frontend.wire.connection import Connection
 from risingpy.frontend.wire.limits import Limits
-from risingpy.frontend.wire.session_protocol import Session, StartupParameters
+from risingpy.frontend.wire.session_protocol import Session
 from risingpy.frontend.wire.startup import CancelRequest
 
 _log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError
+from risingpy.frontend.results import Field, Notice
 from risingpy.frontend.wire.fields import oid_of, typlen_of
-from risingpy.frontend.wire.session_protocol import Field, Notice
 
 # Messages that buenavista does not know.
 COPY_IN_RESPONSE = b"G"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError
+from risingpy.frontend.portals import RowStream
+from risingpy.frontend.results import BINARY, TEXT, Statement
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import Query
-from risingpy.frontend.wire.fields import BINARY, TEXT
-from risingpy.frontend.wire.portal import RowStream
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.results import send_rows, send_without_rows
-from risingpy.frontend.wire.session_protocol import Statement
+from risingpy.frontend.wire.send_rows import send_rows, send_without_rows
 
 
 def run_simple_query(responder: Responder, query: Query) -> None:

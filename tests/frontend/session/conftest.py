@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from risingpy.frontend.results import CopyIn, StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
 from risingpy.frontend.wire import WireServer
-from risingpy.frontend.wire.session_protocol import CopyIn, StartupParameters
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
 from tests.result_rows import result_rows

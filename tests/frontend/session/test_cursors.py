@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from risingpy.errors import SqlError
 from risingpy.frontend import scrolled_rows
+from risingpy.frontend.portals import RowStream
 from risingpy.frontend.scrolled_rows import ScrolledRows
 from risingpy.frontend.wire import WireServer
-from risingpy.frontend.wire.portal import RowStream
 from tests.examples import examples
 from tests.frontend.session.conftest import Client
 from tests.postgres_oracle import PostgresOracle, missing_reason, postgres_server

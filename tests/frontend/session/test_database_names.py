@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from risingpy.errors import FeatureNotSupported
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
 from tests.frontend.session.conftest import Client
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from risingpy.errors import SqlError
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.settings import Settings
-from risingpy.frontend.wire.session_protocol import StartupParameters
 
 
 def made(**startup: str) -> Settings:

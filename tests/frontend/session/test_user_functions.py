@@ -15,8 +15,8 @@ from risingpy.errors import (
     SqlError,
     UndefinedFunction,
 )
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.functions.python import worker_process
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner

@@ -12,18 +12,9 @@ import duckdb
 import pyarrow as pa
 
 from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, SyntaxError_
-from risingpy.frontend.wire.copy_options import make_copy_options
-from risingpy.frontend.wire.portal import Portals, PreparedEntry
-from risingpy.frontend.wire.session_protocol import (
-    CommandTag,
-    CopyIn,
-    CopyOut,
-    Field,
-    Notice,
-    Prepared,
-    Result,
-    StartupParameters,
-)
+from risingpy.frontend.copy_options import make_copy_options
+from risingpy.frontend.portals import Portals, PreparedEntry
+from risingpy.frontend.results import CommandTag, CopyIn, CopyOut, Field, Notice, Prepared, Result, StartupParameters
 from risingpy.types import CHARACTER, INT256, INTERVAL, JSONB, NUMERIC, UNKNOWN, UUID, VARCHAR, SqlType, numeric
 from risingpy.types.forms import format_text
 from risingpy.types.oids import ARRAY_ELEMENT, TYPE_BY_OID

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from risingpy.errors import AdminShutdown, QueryCanceled
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.wire import Limits
 from risingpy.frontend.wire.activity import Activity, Due
 from risingpy.frontend.wire.client_messages import CopyMessage, Message
@@ -16,7 +17,6 @@ from risingpy.frontend.wire.conversation import converse, greet
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.protocol import ClientProtocol, Phase
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.session_protocol import StartupParameters
 
 
 class MemoryChannel:

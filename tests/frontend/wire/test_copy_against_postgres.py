@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import SqlError
+from risingpy.frontend.copy_options import make_copy_options
+from risingpy.frontend.results import Field
 from risingpy.frontend.wire.copy_decode import DelimitedDecoder
-from risingpy.frontend.wire.copy_options import make_copy_options
 from risingpy.frontend.wire.copy_out import encode_copy, header_line
-from risingpy.frontend.wire.session_protocol import Field
 from risingpy.types import BYTEA, INTEGER, TIMESTAMP, VARCHAR
 
 _FIELDS = (Field("a", INTEGER), Field("b", VARCHAR), Field("c d", TIMESTAMP), Field("e", BYTEA))

@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from risingpy.errors import SqlError
+from risingpy.frontend.copy_options import make_copy_options
+from risingpy.frontend.results import CopyOptions, Field
 from risingpy.frontend.wire.copy_decode import DelimitedDecoder
-from risingpy.frontend.wire.copy_options import make_copy_options
 from risingpy.frontend.wire.copy_out import encode_copy
 from risingpy.frontend.wire.copy_rows import decode_rows, split_rows
-from risingpy.frontend.wire.session_protocol import CopyOptions, Field
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, DOUBLE, INTEGER, TIMESTAMP, VARCHAR, SqlType, numeric
 from tests.examples import examples
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from risingpy.errors import SqlError
-from risingpy.frontend.wire.session_protocol import Prepared, Result
+from risingpy.frontend.results import Prepared, Result
 
 
 def _now() -> datetime:

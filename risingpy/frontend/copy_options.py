@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SqlError
-from risingpy.frontend.wire.session_protocol import CopyFormat, CopyOptions
+from risingpy.frontend.results import CopyFormat, CopyOptions
 
 _BOOLEANS = {
     **dict.fromkeys(("", "true", "on", "1", "yes", "t", "y"), True),

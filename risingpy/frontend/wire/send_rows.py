@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
+from risingpy.frontend.portals import RowStream
+from risingpy.frontend.results import CopyIn, CopyOut, Field, Result
 from risingpy.frontend.wire.copy_in import receive_copy
 from risingpy.frontend.wire.copy_out import send_copy
 from risingpy.frontend.wire.data_row import encode_batch
-from risingpy.frontend.wire.portal import RowStream
 from risingpy.frontend.wire.responder import Responder
-from risingpy.frontend.wire.session_protocol import CopyIn, CopyOut, Field, Result
 
 
 def send_rows(

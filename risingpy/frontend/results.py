@@ -1,0 +1,181 @@
+"""What a statement takes and gives, as data: the words that sessions, statements and the wire layer share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+import pyarrow as pa
+
+from risingpy.types import SqlType
+
+TEXT, BINARY = 0, 1
+"""Format codes of values."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartupParameters:
+    """What the client said at startup.
+
+    `settings` holds every run-time parameter it asked for (`application_name`, `client_encoding`, `TimeZone`, …), those
+    of `options='-c name=value'` included, with names as the client wrote them. `process_id` is what BackendKeyData
+    says (pg_backend_pid()). `client_address` is "host:port".
+    """
+
+    user: str
+    database: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    process_id: int = 0
+    client_address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A result column. `oid` overrides `type.oid` on the wire.
+
+    The override is for system relations: oid (26, Arrow integers), name (19), text (25), "char" (18), regclass (2205),
+    regtype (2206), regproc (24): Arrow strings or integers; and arrays (Arrow lists): text[] 1009, int4[] 1007,
+    int2[] 1005, int8[] 1016, oid[] 1028, bool[] 1000, name[] 1003, char[] 1002, float8[] 1022, float4[] 1021.
+    `type` then only matters for what `oid` does not say.
+    """
+
+    name: str
+    type: SqlType
+    table_oid: int = 0
+    column_number: int = 0
+    oid: int | None = None
+
+
+class Statement(Protocol):
+    """One parsed statement of the text given to `split`. The wire layer only gives it back to `prepare`."""
+
+    @property
+    def text(self) -> str:
+        """The statement's own text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A bound statement. Describe answers from it and executes nothing.
+
+    `fields` is None for a statement without rows (NoData); else the same fields as its `Result` will have, since the
+    client decodes by them. `parameter_oids` overrides the types' OIDs on the wire, parameter by parameter (0 = no
+    override), for such as `$1::oid[]`, whose value then reaches `execute` as a Python list. `statement` and the OIDs
+    `declared` for it are what `execute` runs: bound anew if the catalog has changed meanwhile.
+    """
+
+    parameter_types: tuple[SqlType, ...] = ()
+    fields: tuple[Field, ...] | None = None
+    parameter_oids: tuple[int, ...] = ()
+    statement: Statement | None = None
+    declared: tuple[int, ...] = ()
+
+
+class CopyFormat(Enum):
+    """COPY … (FORMAT …); the value is the word in SQL."""
+
+    TEXT = "text"
+    CSV = "csv"
+    BINARY = "binary"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOptions:
+    """The options of COPY, defaults filled in. Made and checked by `copy_options.make_copy_options`.
+
+    `force_quote` names the columns whose values COPY TO quotes in any case; None is all of them.
+    """
+
+    format: CopyFormat = CopyFormat.TEXT
+    delimiter: str = "\t"
+    null: str = "\\N"
+    header: bool = False
+    quote: str = '"'
+    escape: str = '"'
+    force_quote: frozenset[str] | None = frozenset()
+
+
+class CopySink(Protocol):
+    """Where the rows of COPY FROM STDIN go."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Takes decoded rows: columns in the order of `CopyIn.fields`, in the fields' `type.arrow`."""
+
+    def finish(self) -> None:
+        """The client has sent everything: make the rows durable. Raises a SqlError to refuse them all."""
+
+    def abort(self) -> None:
+        """The COPY failed or the client gave up: forget every row. Never raises; called instead of `finish`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyIn:
+    """COPY relation FROM STDIN. `relation` is the name that error contexts show (`COPY relation, line n`).
+
+    The rows are taken within `limit`: statement_timeout counts the time in which the client sends them.
+    """
+
+    relation: str
+    fields: tuple[Field, ...]
+    options: CopyOptions
+    sink: CopySink
+    limit: AbstractContextManager[object] = field(default_factory=nullcontext)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOut:
+    """COPY … TO STDOUT: the wire layer encodes `Result.batches` by these."""
+
+    fields: tuple[Field, ...]
+    options: CopyOptions
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTag:
+    """What CommandComplete says of a command: its words, and for some commands a number of rows.
+
+    `rows` is the number if the command knows it (UPDATE 3). With `counts_rows` it is that of the rows which the client
+    is sent, or sends (SELECT 5, COPY 5), known only in the end.
+    """
+
+    words: str
+    rows: int | None = None
+    counts_rows: bool = False
+
+    def text(self, sent: int) -> str:
+        """As the client is told, once so many rows have gone."""
+        rows = sent if self.counts_rows else self.rows
+        return self.words if rows is None else f"{self.words} {rows}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a statement gave.
+
+    `tag`: what CommandComplete says.
+    `batches`: columns in the order of `fields` (names do not matter), in the fields' Arrow types; taken lazily, by
+    the connection's thread, perhaps in several parts (row limits), and perhaps not to the end. If it has a
+    `close()` (a generator has), that is called when the rows are no longer wanted: release what they hold there.
+    `fields` and `batches` are both None for a statement without rows; with `CopyOut`, `fields` is None.
+    `binary`: the rows go in binary form also where the client cannot ask for it (FETCH from a BINARY cursor).
+    """
+
+    tag: CommandTag
+    fields: tuple[Field, ...] | None = None
+    batches: Iterator[pa.RecordBatch] | None = None
+    copy: CopyIn | CopyOut | None = None
+    binary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A NoticeResponse. Severity: DEBUG, LOG, INFO, NOTICE or WARNING."""
+
+    message: str
+    severity: str = "NOTICE"
+    sqlstate: str = "00000"
+    detail: str | None = None
+    hint: str | None = None
