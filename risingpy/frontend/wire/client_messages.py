@@ -44,14 +44,21 @@ class Parse:
 
 
 @dataclass(frozen=True, slots=True)
-class Bind:
-    """Makes a portal. A value is None for NULL; formats are codes, none or one standing for all."""
+class Arguments:
+    """The values of a Bind, None for NULL; formats are codes, none or one standing for all."""
 
-    portal: str
-    statement: str
     formats: list[int]
     values: list[bytes | None]
     result_formats: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Makes a portal. Of malformed arguments it has the error: as in PostgreSQL, an unknown statement comes first."""
+
+    portal: str
+    statement: str
+    arguments: Arguments | SqlError
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +155,15 @@ def _parse(payload: Payload) -> Parse:
 
 def _bind(payload: Payload) -> Bind:
     portal, statement = payload.string(), payload.string()
-    formats = payload.int16s()
-    values = [payload.value() for _ in range(payload.count())]
-    return Bind(portal, statement, formats, values, payload.int16s())
+    try:
+        formats = payload.int16s()
+        values = [payload.value() for _ in range(payload.count())]
+        arguments = Arguments(formats, values, payload.int16s())
+        payload.end()
+    except SqlError as error:
+        payload.skip()
+        return Bind(portal, statement, error)
+    return Bind(portal, statement, arguments)
 
 
 def _describe(payload: Payload) -> Describe:

@@ -71,9 +71,11 @@ class ExtendedQuery:
 
     def _bind(self, message: Bind) -> None:
         entry = self._statement(message.statement)
-        prepared = entry.prepared or Prepared()
-        parameters = decode_parameters(message, prepared, self._session.time_zone())
-        formats = message.result_formats
+        prepared, arguments = entry.prepared or Prepared(), message.arguments
+        if isinstance(arguments, SqlError):
+            raise arguments
+        parameters = decode_parameters(arguments, message.statement, prepared, self._session.time_zone())
+        formats = arguments.result_formats
         if prepared.fields is not None:
             count = len(prepared.fields)
             formats = expand_formats(formats, count, f"result formats but query has {count} columns")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from risingpy.errors import ProtocolViolation
 from risingpy.frontend.results import BINARY, TEXT, Prepared
-from risingpy.frontend.wire.client_messages import Bind
+from risingpy.frontend.wire.client_messages import Arguments
 from risingpy.frontend.wire.payload import decode_text
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.arrays import decode_array, decode_element, parse_array
@@ -34,18 +34,18 @@ def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
     raise ProtocolViolation(f"bind message has {len(formats)} {what}")
 
 
-def decode_parameters(bind: Bind, prepared: Prepared, time_zone: str) -> list[object | None]:
-    """The values of a Bind message's parameters."""
-    count, wanted = len(bind.values), len(prepared.parameter_types)
+def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, time_zone: str) -> list[object | None]:
+    """The values of a Bind message's parameters; `name` is the statement's."""
+    count, wanted = len(arguments.values), len(prepared.parameter_types)
     if count != wanted:
         raise ProtocolViolation(
-            f'bind message supplies {count} parameters, but prepared statement "{bind.statement}" requires {wanted}'
+            f'bind message supplies {count} parameters, but prepared statement "{name}" requires {wanted}'
         )
-    formats = expand_formats(bind.formats, count, f"parameter formats but {count} parameters")
+    formats = expand_formats(arguments.formats, count, f"parameter formats but {count} parameters")
     types, oids = prepared.parameter_types, parameter_oids(prepared)
     return [
         None if value is None else _decode(type_, oid, value, format_, time_zone)
-        for type_, oid, value, format_ in zip(types, oids, bind.values, formats, strict=True)
+        for type_, oid, value, format_ in zip(types, oids, arguments.values, formats, strict=True)
     ]
 
 

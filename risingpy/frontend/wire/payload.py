@@ -67,6 +67,10 @@ class Payload:
         self._at = end
         return raw
 
+    def skip(self) -> None:
+        """What follows is not read."""
+        self._at = len(self._data)
+
     def end(self) -> None:
         """Nothing may follow."""
         if self._at != len(self._data):

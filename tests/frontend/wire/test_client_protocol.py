@@ -12,6 +12,7 @@ import pytest
 from risingpy.errors import SqlError
 from risingpy.frontend.wire.byte_queue import ByteQueue
 from risingpy.frontend.wire.client_messages import (
+    Arguments,
     Bind,
     Close,
     CopyData,
@@ -109,7 +110,7 @@ def test_every_message_of_a_session(raw: Any) -> None:
     ) == [
         Query("select 1"),
         Parse("s", "select $1", [23]),
-        Bind("p", "s", [0, 1], [b"1", None], [1]),
+        Bind("p", "s", Arguments([0, 1], [b"1", None], [1])),
         Describe(Target.STATEMENT, "s"),
         Describe(Target.PORTAL, "p"),
         Execute("p", 5),
@@ -283,8 +284,16 @@ def test_a_queue_gives_what_it_took() -> None:
 
 def test_malformed_errors_are_the_protocols(raw: Any) -> None:
     protocol = started(raw)
-    for body, state in [(b"\0\0\0\1", "08P01"), (b"\0\0\0\0\0\1\0\0\0\5ab\0\0", "08P01"), (b"\xff\0", "22021")]:
-        [event] = said(protocol, raw.message(b"B", body))
+    for kind, body, state in [(b"P", b"\0\0\0\1", "08P01"), (b"D", b"Z\0", "08P01"), (b"B", b"\xff\0", "22021")]:
+        [event] = said(protocol, raw.message(kind, body))
         assert isinstance(event, Malformed) and isinstance(event.error, SqlError)
         assert event.error.sqlstate == state
         assert said(protocol, raw.SYNC) == [Sync()]
+
+
+def test_arguments_that_are_malformed_wait_for_their_statement(raw: Any) -> None:
+    protocol = started(raw)
+    for body in (b"", b"\0\0\0\1\0\0\0\5ab", b"\0\0\0\0\0\0too much"):
+        [event] = said(protocol, raw.message(b"B", b"p\0s\0" + body))
+        assert (event.portal, event.statement, event.arguments.sqlstate) == ("p", "s", "08P01")
+        assert protocol.phase is Phase.SERIES

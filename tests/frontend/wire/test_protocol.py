@@ -193,3 +193,26 @@ def test_cancel_needs_the_key(server: WireServer, raw: Any) -> None:
             attempt = key
         assert raw.fields_of(client.until("E")[-1][1])["C"] == "57014"
         assert client.kinds(raw.query(b"select 1"), syncs=2) == "ZTDCZ"
+
+
+def test_a_malformed_bind_of_an_unknown_statement(server: WireServer, raw: Any) -> None:
+    """As in PostgreSQL, the statement is looked up before the arguments are read."""
+    with raw.RawClient(server.port) as client:
+        client.kinds(raw.parse(b"known", b"select 1"), raw.SYNC)
+        for name, state in ((b"unknown", "26000"), (b"known", "08P01")):
+            client.send(raw.message(b"B", b"\0" + name + b"\0\0\1"), raw.SYNC)
+            assert raw.fields_of(client.until("Z")[0][1])["C"] == state
+
+
+def test_a_cancelled_copy_drops_the_rest_of_its_message(server: WireServer, raw: Any) -> None:
+    with raw.RawClient(server.port) as client:
+        client.kinds(raw.query(b"create or replace table cc(a int)"))
+        data = raw.message(b"d", b"1\n" * 5000)
+        client.send(raw.query(b"copy cc from stdin"), data[:100])
+        assert client.until("G")[-1][0] == "G"
+        key = next(body for kind, body in client.greeting if kind == "K")
+        with raw.RawClient(server.port, hello=False) as canceller:
+            canceller.send(struct.pack("!II", 16, 80877102) + key)
+            canceller.rest()
+        assert [kind for kind, _ in client.until("Z")] == ["E", "Z"]
+        assert client.kinds(data[100:], raw.message(b"c"), raw.query(b"select 1")) == "TDCZ"

@@ -8,7 +8,8 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from risingpy.frontend.wire.client_messages import CopyData, Execute, Malformed, Query
+from risingpy.errors import SqlError
+from risingpy.frontend.wire.client_messages import Bind, CopyData, Execute, Malformed, Query
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.protocol import ClientProtocol, Phase
 from tests.examples import is_fuzzing
@@ -118,6 +119,8 @@ def _plain(event: Any) -> Any:
     """An event as something that can be compared: errors cannot."""
     if isinstance(event, Malformed):
         return ("malformed", event.in_series, event.error.sqlstate, event.error.message)
+    if isinstance(event, Bind) and isinstance(event.arguments, SqlError):
+        return ("bind", event.portal, event.statement, event.arguments.sqlstate, event.arguments.message)
     return event
 
 
