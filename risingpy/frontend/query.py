@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
+from risingpy.batch.parameters import bound, with_parameters
+from risingpy.batch.sql import to_duckdb_sql
 from risingpy.errors import FeatureNotSupported, OutOfMemory, SqlError, StalePlan, UndefinedTable
-from risingpy.frontend.bound_parameters import bound, with_parameters
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.direct_rows import direct_lookup
 from risingpy.frontend.index_selection import find_index_lookups, use_indexes
@@ -33,7 +34,6 @@ from risingpy.functions.evaluation.duckdb_sql import Selected
 from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
 from risingpy.functions.evaluation.sql_text import intervals_apart
 from risingpy.meta.database import Snapshot
-from risingpy.optimizer.batch import to_duckdb_sql
 from risingpy.optimizer.rewrite import plan_inputs
 from risingpy.plan.catalog import Relation, RelationKind
 from risingpy.plan.expressions import Expr

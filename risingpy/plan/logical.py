@@ -1,6 +1,6 @@
 """The logical plan: what a query means, the same for a batch SELECT and for a materialized view.
 
-The binder makes it, `rules/` rewrite it, `batch.py` writes it out as DuckDB SQL and `optimizer/stream/` turns it into
+The binder makes it, `rules/` rewrite it, `batch/` answers it and `optimizer/stream/` turns it into
 a stream plan. Expressions refer to columns of the node's input by position; for a join the left input's columns come
 first. Each node's `schema` is its output, kept by the node: asked of the input each time, it would take as long as the
 plan is deep.

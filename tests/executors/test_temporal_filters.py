@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from risingpy.batch.sql import to_duckdb_sql
 from risingpy.executors.relation import table_scan
 from risingpy.frontend.binder import bind_query
 from risingpy.frontend.parser import parse_query
 from risingpy.functions.evaluation.duckdb_connection import connect
 from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
-from risingpy.optimizer.batch import to_duckdb_sql
 from risingpy.optimizer.now import NOW
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.optimizer.rules import optimize

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
+from risingpy.batch.runner import BatchRunner
 from risingpy.errors import InFailedTransaction, QueryCanceled, StatementTooComplex
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, split_statements
@@ -16,7 +17,6 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser import ast
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
-from risingpy.frontend.query import BatchRunner
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
 from risingpy.frontend.session.deadline import Deadline

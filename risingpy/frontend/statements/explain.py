@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
+from risingpy.batch.parameters import with_parameters
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_table, bind_update, bind_view
-from risingpy.frontend.bound_parameters import with_parameters
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.index_selection import use_indexes
 from risingpy.frontend.key_lookup import scan_ranges

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from risingpy.batch.parameters import with_parameters
 from risingpy.frontend.binder import bind_insert
-from risingpy.frontend.bound_parameters import with_parameters
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.literal_rows import literal_rows
 from risingpy.frontend.parser.ast import Insert, ParsedStatement

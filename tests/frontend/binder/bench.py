@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow as pa
 
+from risingpy.batch.sql import to_duckdb_sql
 from risingpy.frontend.binder import bind_query, bind_table
 from risingpy.frontend.binder.query import BoundQuery
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateTable, CreateView, Select
 from risingpy.functions.evaluation.duckdb_connection import connect, translate_error
 from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
-from risingpy.optimizer.batch import to_duckdb_sql
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
 from risingpy.plan.expressions import Expr

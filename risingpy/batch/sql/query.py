@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
+from risingpy.batch.sql.aggregates import aggregate_sql
+from risingpy.batch.sql.as_of_ties import ties_decided
+from risingpy.batch.sql.guarded_conjuncts import guarded_conjuncts
+from risingpy.batch.sql.series import has_series, series_sql
 from risingpy.errors import FeatureNotSupported, InternalError, SqlError
 from risingpy.functions.evaluation.duckdb_sql import Selected, compile_expression
 from risingpy.functions.evaluation.window_sql import window_sql
-from risingpy.optimizer.as_of_ties import ties_decided
-from risingpy.optimizer.batch_aggregates import aggregate_sql
-from risingpy.optimizer.batch_series import has_series, series_sql
-from risingpy.optimizer.guarded_conjuncts import guarded_conjuncts
 from risingpy.optimizer.rewrite import is_volatile
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import (
