@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from risingpy.batch import Parameters as Parameters
 from risingpy.frontend.results import Field, Result
 from risingpy.types import SqlType
-
-Parameters = Sequence[object | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from risingpy.batch import PreparedQuery
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.portals import Portals, PreparedEntry
@@ -16,6 +17,7 @@ from risingpy.frontend.settings import Settings
 from risingpy.frontend.transaction import Transaction
 from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.meta.database import Database, Snapshot
+from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.statement_limits import StatementLimits
@@ -94,11 +96,14 @@ class StatementContext(Protocol):
     def snapshot(self) -> Snapshot:
         """The newest committed state, with this session's own last write in it if it asks for that."""
 
-    def run_plan(self, plan: LogicalPlan, parameters: Parameters) -> Iterator[pa.RecordBatch]:
-        """The rows of a plan over committed rows and this transaction's own, lazily."""
+    def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:
+        """A query that has been through the optimizer, ready to run; `catalog` is the one that it was bound on."""
 
-    def run_to_table(self, plan: LogicalPlan, parameters: Parameters) -> pa.Table:
-        """All rows of a plan."""
+    def run_query(self, query: PreparedQuery, parameters: Parameters) -> Iterator[pa.RecordBatch]:
+        """The rows of a query over committed rows and this transaction's own, lazily."""
+
+    def run_to_table(self, query: PreparedQuery, parameters: Parameters) -> pa.Table:
+        """All rows of a query."""
 
     def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         """Expressions over rows that are at hand (c0…); `fields` has their types."""

@@ -1,7 +1,7 @@
 """A session's transaction: what it has written and not yet logged, and the tables that it holds.
 
 Writes are kept here until the commit logs them as one group, so they become visible, and durable, together. The
-session's own reads see them: `overlaid` puts them over a table's committed rows.
+session's own reads see them: `batch/own_changes.py` lays them over a table's committed rows.
 """
 
 from __future__ import annotations
@@ -11,19 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
-import numpy as np
 import pyarrow as pa
 
 from risingpy.errors import IoError, StalePlan, UndefinedSavepoint
-from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
-from risingpy.executors.relation.conflicts import ConflictRule, standing_rows
 from risingpy.meta.database import Database
 from risingpy.meta.dml_log import TableChange
 from risingpy.meta.table_locks import HeldTable, LockMode
 from risingpy.plan.catalog import Relation
-from risingpy.plan.operators import ConflictBehavior
-from risingpy.storage.codec.group_keys import group_rows
-from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
 
 
 class TransactionStatus(Enum):
@@ -192,22 +186,3 @@ def _discard_spills(changes: list[TableChange]) -> None:
     for change in changes:
         if change.spill is not None:
             change.spill.discard()
-
-
-def overlaid(relation: Relation, rows: pa.Table, changes: list[pa.Table]) -> pa.Table:
-    """A table's rows (all columns, c0…) as they will be after `changes`, by the table's rule for conflicts."""
-    assert relation.table is not None
-    schema = relation.table
-    written = pa.concat_tables(changes)
-    base = pa.table([pa.array(np.full(rows.num_rows, INSERT, np.int8)), *rows.columns], names=written.column_names)
-    everything = pa.concat_tables([base, written.cast(base.schema)])
-    keys = [everything.column(f"c{key.index}").combine_chunks() for key in schema.key]
-    codes, firsts = group_rows(encode_keys(schema, keys, compute_vnodes([], everything.num_rows)))
-    version = [i for i, column in enumerate(relation.columns) if column.column_id == relation.version_column]
-    rule = ConflictRule(
-        keep_first=relation.on_conflict is ConflictBehavior.IGNORE,
-        fill_nulls=relation.on_conflict is ConflictBehavior.FILL,
-        version=version[0] if version else None,
-    )
-    stands, columns = standing_rows(rule, ops_of(everything), columns_of(everything), codes, len(firsts))
-    return pa.table(columns, names=rows.column_names).filter(pa.array(stands))

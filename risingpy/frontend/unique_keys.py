@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from risingpy.batch import group_by_key
 from risingpy.errors import SqlError
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.plan.catalog import Relation
 from risingpy.plan.logical import Field, Scan
-from risingpy.storage.codec.group_keys import group_rows
-from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
 from risingpy.types.forms import format_text
 
 
@@ -27,10 +26,9 @@ def check_unique(session: StatementContext, relation: Relation, old: pa.Table, n
     columns = relation.primary_key
     schema = tuple(Field(relation.columns[index].name, relation.columns[index].type) for index in columns)
     scan = Scan(relation.relation_id, relation.qualified_name, columns, schema, relation.version)
-    standing = session.run_to_table(scan, ()).rename_columns(keys)
+    standing = session.run_to_table(session.planned(scan), ()).rename_columns(keys)
     # Of the standing rows those stay that the UPDATE does not take: exactly the ones that are not in `before`.
-    encoded = _encoded(relation, pa.concat_tables([before, standing, after]))
-    codes, _ = group_rows(encoded)
+    codes, _ = group_by_key(relation, pa.concat_tables([before, standing, after]))
     taken, stay, come = np.split(codes, np.cumsum([before.num_rows, standing.num_rows]))
     remaining = stay[~np.isin(stay, taken)]
     everything = np.concatenate([remaining, come])
@@ -39,13 +37,6 @@ def check_unique(session: StatementContext, relation: Relation, old: pa.Table, n
     if len(twice):
         row = int(np.flatnonzero(come == everything[twice[0]])[0])
         _refuse(relation, after.slice(row, 1))
-
-
-def _encoded(relation: Relation, keys: pa.Table) -> pa.BinaryArray:
-    assert relation.table is not None
-    by_index = {index: keys.column(f"c{index}").combine_chunks() for index in relation.primary_key}
-    columns = [by_index[key.index] for key in relation.table.key]
-    return encode_keys(relation.table, columns, compute_vnodes([], keys.num_rows))
 
 
 def _refuse(relation: Relation, key: pa.Table) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from risingpy.batch.runner import BatchRunner
+from risingpy.batch import BatchRunner, PreparedQuery
 from risingpy.errors import InFailedTransaction, QueryCanceled, StatementTooComplex
 from risingpy.frontend.binder import SessionValues
 from risingpy.frontend.catalog.query import SystemCatalog, split_statements
@@ -25,6 +25,7 @@ from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.database import Database, Snapshot
+from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
 from risingpy.statement_limits import StatementLimits
@@ -142,11 +143,14 @@ class SessionContext:
             self.database.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
         return self.database.snapshot()
 
-    def run_plan(self, plan: LogicalPlan, parameters: Parameters) -> Iterator[pa.RecordBatch]:
-        return self._runner.run(plan, parameters, self.snapshot)
+    def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:
+        return PreparedQuery(query, self.database.catalog if catalog is None else catalog)
 
-    def run_to_table(self, plan: LogicalPlan, parameters: Parameters) -> pa.Table:
-        return self._runner.as_table(plan.schema, self.run_plan(plan, parameters))
+    def run_query(self, query: PreparedQuery, parameters: Parameters) -> Iterator[pa.RecordBatch]:
+        return self._runner.run(query, parameters, self.snapshot)
+
+    def run_to_table(self, query: PreparedQuery, parameters: Parameters) -> pa.Table:
+        return self._runner.to_table(query, parameters, self.snapshot)
 
     def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
         return self._runner.evaluate(expressions, fields, rows, parameters)

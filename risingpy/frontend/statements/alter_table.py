@@ -97,12 +97,12 @@ def _alter(session: StatementContext, relation: Relation, statement: AlterTable)
 def _value(session: StatementContext, expr: Expr) -> object:
     """A DEFAULT's value now, as Arrow takes it."""
     plan = Project(Values(((),), ()), (expr,), (Field("default", expr.type),))
-    return session.run_to_table(plan, ()).column(0)[0].as_py()
+    return session.run_to_table(session.planned(plan), ()).column(0)[0].as_py()
 
 
 def _check_rows(session: StatementContext, check: RowCheck) -> None:
     plan = check.plan if check.error is None else Limit(check.plan, Literal(1, BIGINT), None)
-    for batch in session.run_plan(optimize(plan, session.check), ()):
+    for batch in session.run_query(session.planned(optimize(plan, session.check)), ()):
         if batch.num_rows and check.error is not None:
             raise check.error
 

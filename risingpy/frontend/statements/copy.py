@@ -140,14 +140,15 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
     if statement.query is not None and find_system_name(statement.query.text) is not None:
         return _bind_system_query(session, statement.query, options)
     query = statement.query or parse_query(_select_of(session, statement))
-    bound = bind_query(query, session.database.catalog, session.search_path(), (), session=session.session_values())
-    plan, fields = optimize(bound.plan, session.check), result_fields(bound.fields)
+    catalog = session.database.catalog
+    bound = bind_query(query, catalog, session.search_path(), (), session=session.session_values())
+    planned, fields = session.planned(optimize(bound.plan, session.check), catalog), result_fields(bound.fields)
     _check_quoted(fields, options)
 
     def run(parameters: Parameters) -> Result:
         return Result(
             CommandTag("COPY", counts_rows=True),
-            batches=session.run_plan(plan, parameters),
+            batches=session.run_query(planned, parameters),
             copy=CopyOut(fields, options),
         )
 

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from risingpy.batch.parameters import with_parameters
+from risingpy.batch import explain_plan, with_parameters
 from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import bind_delete, bind_insert, bind_query, bind_table, bind_update, bind_view
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.index_selection import use_indexes
-from risingpy.frontend.key_lookup import scan_ranges
 from risingpy.frontend.parser.ast import (
     CreateMaterializedView,
     CreateTable,
@@ -37,7 +35,6 @@ from risingpy.meta.ddl import add_table
 from risingpy.meta.state import IdAllocator
 from risingpy.optimizer.explain import (
     ExplainFormat,
-    explain_batch,
     explain_fragments,
     explain_logical,
     explain_stream,
@@ -47,6 +44,7 @@ from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.jobs import plan_materialized_view
+from risingpy.plan.catalog import Catalog
 from risingpy.plan.graph import Job
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import StreamPlan
@@ -74,18 +72,13 @@ def _explained(session: StatementContext, parsed: ParsedStatement, explain: Expl
             return _explain_view(session, explain, view)
         case CreateTable() as table:
             return _explain_table(session, explain, parsed.text, table)
-    plan = _batch_plan(session, explain)
+    catalog = session.database.catalog
+    plan = _batch_plan(session, explain, catalog)
     if explain.kind is ExplainKind.LOGICAL:
         return explain_logical(plan, explain_format=explain.format)
     traced = explain_trace(plan, for_stream=False) if explain.trace else ()
-    return [*traced, *_batch_lines(session, optimize(plan, session.check), explain.format)]
-
-
-def _batch_lines(session: StatementContext, plan: LogicalPlan, explain_format: ExplainFormat) -> list[str]:
-    """An optimized plan, with the indexes and the keys by which it reads its tables."""
-    catalog = session.database.catalog
-    plan = use_indexes(plan, catalog)
-    return explain_batch(plan, scan_ranges(plan, catalog), explain_format=explain_format)
+    query = session.planned(optimize(plan, session.check), catalog)
+    return [*traced, *explain_plan(query.plan, explain_format=explain.format)]
 
 
 def _bind_analyze(session: StatementContext, explain: Explain) -> Command:
@@ -100,11 +93,12 @@ def _bind_analyze(session: StatementContext, explain: Explain) -> Command:
 
     def run(parameters: Parameters) -> Result:
         began = perf_counter()
-        plan = optimize(_batch_plan(session, explain), session.check)
+        catalog = session.database.catalog
+        query = session.planned(optimize(_batch_plan(session, explain, catalog), session.check), catalog)
         planned = perf_counter()
-        rows = sum(batch.num_rows for batch in session.run_plan(plan, parameters))
+        rows = sum(batch.num_rows for batch in session.run_query(query, parameters))
         ended = perf_counter()
-        lines = _batch_lines(session, plan, explain.format)
+        lines = explain_plan(query.plan, explain_format=explain.format)
         if explain.format is ExplainFormat.TEXT:
             lines += [
                 f"Planning Time: {(planned - began) * 1000:.3f} ms",
@@ -134,13 +128,15 @@ def _executed(session: StatementContext, statement: Statement) -> _Explained:
     return _Explained(executed.statement.statement, executed.types, executed.values)
 
 
-def _batch_plan(session: StatementContext, explain: Explain) -> LogicalPlan:
+def _batch_plan(session: StatementContext, explain: Explain, catalog: Catalog) -> LogicalPlan:
     explained = _executed(session, explain.statement)
-    return with_parameters(_bound_plan(session, explained.statement, explained.types), explained.values)
+    return with_parameters(_bound_plan(session, explained.statement, explained.types, catalog), explained.values)
 
 
-def _bound_plan(session: StatementContext, statement: Statement, types: Sequence[SqlType]) -> LogicalPlan:
-    catalog, path, values = session.database.catalog, session.search_path(), session.session_values()
+def _bound_plan(
+    session: StatementContext, statement: Statement, types: Sequence[SqlType], catalog: Catalog
+) -> LogicalPlan:
+    path, values = session.search_path(), session.session_values()
     match statement:
         case Select() as select:
             return bind_query(select.query, catalog, path, types, session=values).plan

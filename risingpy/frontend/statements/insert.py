@@ -4,44 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-
-from risingpy.batch.parameters import with_parameters
 from risingpy.frontend.binder import bind_insert
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.literal_rows import literal_rows
 from risingpy.frontend.parser.ast import Insert, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.returning import returned, returning_fields
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.written_rows import check_writable, inserted, write_inserted
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
 
 
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Insert, parameter_types: Sequence[SqlType]
 ) -> Command:
+    catalog = session.database.catalog
     bound = bind_insert(
         statement,
-        session.database.catalog,
+        catalog,
         session.search_path(),
         parameter_types,
         session=session.session_values(),
     )
-    plan = optimize(bound.plan, session.check)
+    query = session.planned(optimize(bound.plan, session.check), catalog)
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "INSERT")
-        rows = inserted(session, bound.relation, _rows(session, plan, parameters))
+        rows = inserted(session, bound.relation, session.run_to_table(query, parameters))
         answer = returned(session, bound.returning, rows, parameters)
         write_inserted(session, bound.relation, rows)
         return Result(CommandTag("INSERT 0", rows.num_rows), returning_fields(bound.returning), answer)
 
     return Command(run, returning_fields(bound.returning), bound.parameter_types)
-
-
-def _rows(session: StatementContext, plan: LogicalPlan, parameters: Parameters) -> pa.Table:
-    constant = literal_rows(with_parameters(plan, parameters))
-    return constant if constant is not None else session.run_to_table(plan, parameters)

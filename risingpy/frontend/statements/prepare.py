@@ -95,7 +95,7 @@ def _values(session: StatementContext, statement: Execute, types: Sequence[SqlTy
     if not expressions:
         return ()
     fields = tuple(Field(f"c{index}", expr.type) for index, expr in enumerate(expressions))
-    row = session.run_to_table(Values((expressions,), fields), ())
+    row = session.run_to_table(session.planned(Values((expressions,), fields)), ())
     return tuple(_hashable(column[0].as_py()) for column in row.columns)
 
 

@@ -18,19 +18,20 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Select, parameter_types: Sequence[SqlType]
 ) -> Command:
+    catalog = session.database.catalog
     bound = bind_query(
         statement.query,
-        session.database.catalog,
+        catalog,
         session.search_path(),
         parameter_types,
         session=session.session_values(),
     )
-    plan = optimize(bound.plan, session.check)
+    query = session.planned(optimize(bound.plan, session.check), catalog)
     fields = result_fields(bound.fields)
 
     def run(parameters: Parameters) -> Result:
         _warn_of_stopped(session, bound.dependencies)
-        return Result(CommandTag("SELECT", counts_rows=True), fields, session.run_plan(plan, parameters))
+        return Result(CommandTag("SELECT", counts_rows=True), fields, session.run_query(query, parameters))
 
     return Command(run, fields, bound.parameter_types)
 

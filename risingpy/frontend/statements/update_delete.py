@@ -18,49 +18,58 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.unique_keys import check_unique
 from risingpy.frontend.written_rows import check_not_null, check_writable, pass_numbers, with_generated, write_rewritten
 from risingpy.optimizer.rules import optimize
+from risingpy.plan.catalog import Catalog
 from risingpy.types import SqlType
 
 
 def bind_update(
     session: StatementContext, parsed: ParsedStatement, statement: Update, parameter_types: Sequence[SqlType]
 ) -> Command:
-    return _command(session, "UPDATE", lambda: _bound(session, binder.bind_update, statement, parameter_types))
+    def bind(catalog: Catalog) -> BoundRewrite:
+        return _bound(session, catalog, binder.bind_update, statement, parameter_types)
+
+    return _command(session, "UPDATE", bind)
 
 
 def bind_delete(
     session: StatementContext, parsed: ParsedStatement, statement: Delete, parameter_types: Sequence[SqlType]
 ) -> Command:
-    return _command(session, "DELETE", lambda: _bound(session, binder.bind_delete, statement, parameter_types))
+    def bind(catalog: Catalog) -> BoundRewrite:
+        return _bound(session, catalog, binder.bind_delete, statement, parameter_types)
+
+    return _command(session, "DELETE", bind)
 
 
 def _bound(
     session: StatementContext,
+    catalog: Catalog,
     bind: Callable[..., BoundRewrite],
     statement: Update | Delete,
     parameter_types: Sequence[SqlType],
 ) -> BoundRewrite:
     return bind(
         statement,
-        session.database.catalog,
+        catalog,
         session.search_path(),
         parameter_types,
         session=session.session_values(),
     )
 
 
-def _command(session: StatementContext, verb: str, bind: Callable[[], BoundRewrite]) -> Command:
-    planned = bind()
-    planned_plan = optimize(planned.plan, session.check)
+def _command(session: StatementContext, verb: str, bind: Callable[[Catalog], BoundRewrite]) -> Command:
+    catalog = session.database.catalog
+    planned = bind(catalog)
+    planned_query = session.planned(optimize(planned.plan, session.check), catalog)
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, verb)
         with _held(session, planned.relation.relation_id):
-            bound, plan = planned, planned_plan
+            bound, query = planned, planned_query
             if _was_altered(session, planned):  # while this waited. Nobody alters it from here on
                 bound = _bound_anew(session, planned, bind)
-                plan = optimize(bound.plan, session.check)
+                query = session.planned(optimize(bound.plan, session.check))
             width = len(bound.relation.columns)
-            found = session.run_to_table(plan, parameters)
+            found = session.run_to_table(query, parameters)
             old = _columns(found, 0, width)
             new = _columns(found, width, width) if bound.has_new else None
             if new is not None:
@@ -81,12 +90,14 @@ def _was_altered(session: StatementContext, planned: BoundRewrite) -> bool:
     return relation is None or relation.version != planned.relation.version
 
 
-def _bound_anew(session: StatementContext, planned: BoundRewrite, bind: Callable[[], BoundRewrite]) -> BoundRewrite:
+def _bound_anew(
+    session: StatementContext, planned: BoundRewrite, bind: Callable[[Catalog], BoundRewrite]
+) -> BoundRewrite:
     """The statement on the table as it is now; StalePlan if the client would get, or has given, something else.
 
     Also if the transaction has rows of the old form to write: they will be refused.
     """
-    bound = bind()
+    bound = bind(session.database.catalog)
     is_same = bound.relation.relation_id == planned.relation.relation_id
     same_types = bound.parameter_types == planned.parameter_types
     same_rows = returning_fields(bound.returning) == returning_fields(planned.returning)

@@ -5,8 +5,7 @@ Stream plans are in `stream.py`, how a tree is printed in `tree.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias, assert_never
 
 from risingpy.optimizer.explain.expression_text import expression_text
@@ -45,23 +44,23 @@ from risingpy.plan.logical import (
     Values,
 )
 
-# By `id` of a Scan that reads a part of its table only: the conditions on the leading key columns.
-ScanRanges: TypeAlias = Mapping[int, list[str]]
+# Of each Scan, left to right: the conditions on the leading key columns, if it reads a part of its table only.
+ScanRanges: TypeAlias = Sequence[list[str]]
 
 
 def explain_logical(plan: LogicalPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
     """The lines of EXPLAIN (LOGICAL)."""
-    return render(_node(plan, "Logical", {}), explain_format)
+    return render(_node(plan, "Logical", iter(())), explain_format)
 
 
 def explain_batch(
     plan: LogicalPlan,
-    scan_ranges: ScanRanges = MappingProxyType({}),
+    scan_ranges: ScanRanges = (),
     *,
     explain_format: ExplainFormat = ExplainFormat.TEXT,
 ) -> list[str]:
     """The lines of EXPLAIN of a SELECT: DuckDB runs the plan, so this is the logical plan after the rules."""
-    return render(_node(plan, "Batch", scan_ranges), explain_format)
+    return render(_node(plan, "Batch", iter(scan_ranges)), explain_format)
 
 
 @OncePerOperator
@@ -96,10 +95,12 @@ def _names(plan: LogicalPlan) -> list[str]:
             assert_never(plan)
 
 
-def _node(plan: LogicalPlan, prefix: str, scan_ranges: ScanRanges) -> ExplainNode:
+def _node(plan: LogicalPlan, prefix: str, scan_ranges: Iterator[list[str]]) -> ExplainNode:
+    """The plan as a tree; each Scan, left to right, takes the next of `scan_ranges`."""
     name, fields = _described(plan)
-    if id(plan) in scan_ranges:
-        fields = {**fields, "scan_ranges": scan_ranges[id(plan)]}
+    ranges = next(scan_ranges, []) if isinstance(plan, Scan) else []
+    if ranges:
+        fields = {**fields, "scan_ranges": ranges}
     children = (*plan_inputs(plan), *subqueries_of(plan))
     return ExplainNode(prefix + name, fields, children=tuple(_node(child, prefix, scan_ranges) for child in children))
 

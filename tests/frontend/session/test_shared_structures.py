@@ -9,14 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from risingpy.errors import InternalError, SqlError
-from risingpy.frontend import index_selection
 from risingpy.functions.evaluation import query_engines, sql_text
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.storage.engine.read_views import StateStore
@@ -118,22 +116,6 @@ def test_views_are_looked_at_while_epochs_open_and_end_them(tmp_path: Path, rest
         store.cut_views(60)
 
     assert run_together([open_and_end, open_and_end, look, look, look], 1.5) == []
-
-
-def test_a_catalogs_indexes_are_its_own(restless: None) -> None:
-    """Sessions on snapshots of different catalogs share one place that keeps what was asked for last."""
-
-    class Catalog:
-        def __init__(self) -> None:
-            self.relations: dict[int, Any] = {}
-
-    owners: dict[int, tuple[object, Catalog]] = {}  # by the identity of an answer, which is held
-
-    def ask(catalog: Any) -> None:
-        found = index_selection._indexes(catalog)
-        assert owners.setdefault(id(found), (found, catalog))[1] is catalog
-
-    assert run_together([partial(ask, Catalog()) for _ in range(3)], 1.0) == []
 
 
 def test_two_types_never_get_one_name_in_duckdb(restless: None) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from risingpy.frontend.command import Parameters
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.optimizer.rules.constant_folding import fold
 from risingpy.optimizer.rules.long_lists import long_lists
-from risingpy.plan.expression_trees import transform
+from risingpy.plan.expression_trees import transform, walk
 from risingpy.plan.expressions import Expr, Literal, Parameter
 from risingpy.plan.logical import Filter, LogicalPlan
+
+Parameters = Sequence[object | None]
+"""A value per parameter: None for NULL, else as `Literal` has it."""
 
 
 def with_parameters(plan: LogicalPlan, values: Parameters) -> LogicalPlan:
@@ -29,3 +32,19 @@ def with_parameters(plan: LogicalPlan, values: Parameters) -> LogicalPlan:
 def bound(expr: Expr, values: Parameters) -> Expr:
     """`expr` with every Parameter replaced."""
     return transform(expr, lambda e: Literal(values[e.index - 1], e.type) if isinstance(e, Parameter) else None)
+
+
+def constant(expr: Expr, values: Parameters) -> Literal | None:
+    """The value of an expression of constants and parameters; None if only the evaluator can tell it, or its error."""
+    match expr:
+        case Literal():
+            return expr
+        case Parameter():
+            return Literal(values[expr.index - 1], expr.type)
+    folded = fold(bound(expr, values))
+    return folded if isinstance(folded, Literal) else None
+
+
+def has_parameters(expr: Expr) -> bool:
+    """Whether a value is missing in the expression."""
+    return any(isinstance(part, Parameter) for part in walk(expr))

@@ -1,0 +1,47 @@
+"""Constants and keys with the parameters' values in them, as Arrow: what needs no DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from risingpy.batch.parameters import Parameters, constant
+from risingpy.batch.plan import ConstantRows, Direct
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.logical import Schema
+
+
+def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters) -> pa.Table | None:
+    """The rows as a table (c0…); None if only the evaluator can tell a value, or its error."""
+    arrays = []
+    for column, field in zip(rows.columns, schema, strict=True):
+        values = _values(column, parameters)
+        if values is None:
+            return None
+        arrays.append(pa.array(values, field.type.arrow))
+    return pa.table(arrays, names=_names(len(arrays)))
+
+
+def direct_rows(direct: Direct, found: pa.Table, parameters: Parameters) -> pa.RecordBatch | None:
+    """The outputs of a lookup that has found these rows, one or none; None as above."""
+    arrays = []
+    for output in direct.outputs:
+        if isinstance(output, InputRef):
+            arrays.append(found.column(output.index).combine_chunks())
+            continue
+        values = _values([output] * found.num_rows, parameters)
+        if values is None:
+            return None
+        arrays.append(pa.array(values, output.type.arrow))
+    return pa.RecordBatch.from_arrays(arrays, names=_names(len(arrays)))
+
+
+def _values(exprs: Sequence[Expr], parameters: Parameters) -> list[object] | None:
+    literals = [constant(expr, parameters) for expr in exprs]
+    known = [literal.value for literal in literals if literal is not None]
+    return known if len(known) == len(literals) else None
+
+
+def _names(count: int) -> list[str]:
+    return [f"c{index}" for index in range(count)]

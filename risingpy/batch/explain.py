@@ -1,0 +1,23 @@
+"""A batch plan as EXPLAIN shows it: DuckDB's operators, and by which keys and indexes they read their tables."""
+
+from __future__ import annotations
+
+from risingpy.batch.plan import BatchPlan, Input, Overlay, PointGet, PrefixScan, TableScan, stored_form
+from risingpy.optimizer.explain import ExplainFormat, explain_batch
+from risingpy.optimizer.explain.expression_text import expression_text
+
+
+def explain_plan(plan: BatchPlan, *, explain_format: ExplainFormat = ExplainFormat.TEXT) -> list[str]:
+    """The lines of EXPLAIN of a query."""
+    return explain_batch(plan.query, [_ranges(each) for each in plan.inputs], explain_format=explain_format)
+
+
+def _ranges(rows: Input) -> list[str]:
+    """What the leading key columns must be equal to."""
+    match rows:
+        case PointGet() | PrefixScan():
+            columns = rows.relation.columns
+            fixed = zip(stored_form(rows.relation).key, rows.key, strict=False)
+            return [f"{columns[part.index].name} = {expression_text(value, ())}" for part, value in fixed]
+        case TableScan() | Overlay():
+            return []

@@ -1,0 +1,88 @@
+"""Reads an index instead of its relation where a query narrows the index's first columns to constants.
+
+    Filter(a = 5; Scan t(a, c))   =>   Filter(a = 5; Scan i(a, c))          with an index i on t (a) that has c
+
+Only an index that has every column that the scan reads is used, and only if it fixes more leading columns than the
+relation's own key does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from risingpy.batch.keys import key_read
+from risingpy.batch.plan import PointGet, PrefixScan
+from risingpy.optimizer.stream.index import FIRST_EXPRESSION_ID
+from risingpy.plan.catalog import Catalog, JobStatus, Relation, RelationKind
+from risingpy.plan.expression_trees import columns_read, remapped, transform
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.logical import Field, Filter, LogicalPlan, Project, Scan
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRead:
+    """What is read of an index, and the query over it that gives what the filter over the relation gives."""
+
+    query: LogicalPlan
+    read: PointGet | PrefixScan
+
+
+def usable_indexes(catalog: Catalog) -> Mapping[int, Sequence[Relation]]:
+    """The indexes that can be read, by the relation that they index."""
+    found: dict[int, list[Relation]] = {}
+    for relation in catalog.relations.values():
+        if relation.kind is RelationKind.INDEX and relation.status is JobStatus.CREATED:
+            assert relation.index is not None
+            found.setdefault(relation.index.relation_id, []).append(relation)
+    return found
+
+
+def best_index(
+    scan: Scan, predicate: Expr, relation: Relation, indexes: Sequence[Relation], own: PointGet | PrefixScan | None
+) -> IndexRead | None:
+    """The index that fixes the most key columns; None if none fixes more than `own`, the read by the relation's key."""
+    if isinstance(own, PointGet):  # one row at most: no index finds it faster
+        return None
+    best: IndexRead | None = None
+    fixed = 0 if own is None else len(own.key)
+    for index in indexes:
+        found = _over(scan, predicate, relation, index)
+        if found is not None and len(found.read.key) > fixed:
+            best, fixed = found, len(found.read.key)
+    return best
+
+
+def _over(scan: Scan, predicate: Expr, relation: Relation, index: Relation) -> IndexRead | None:
+    """The filter over the index; None if the index lacks a column, or the filter fixes none of its keys."""
+    assert index.index is not None
+    places = {column.column_id: i for i, column in enumerate(index.columns)}
+    ids = [relation.columns[i].column_id for i in scan.columns]
+    if any(column_id not in places for column_id in ids):
+        return None
+    columns = [places[column_id] for column_id in ids]
+    schema = list(scan.schema)
+    positions = {column_id: position for position, column_id in enumerate(ids)}
+    for number, key in enumerate(index.index.keys):
+        if isinstance(key.expression, InputRef) or columns_read(key.expression) - positions.keys():
+            continue
+        stored = InputRef(len(columns), key.expression.type)
+        replaced = _replaced(predicate, remapped(key.expression, positions), stored)
+        if replaced != predicate:
+            predicate = replaced
+            columns.append(places[FIRST_EXPRESSION_ID + number])
+            schema.append(Field(key.text, stored.type, hidden=True))
+    chosen = Scan(index.relation_id, index.qualified_name, tuple(columns), tuple(schema), index.version)
+    read = key_read(index, chosen, predicate)
+    if read is None:
+        return None
+    narrowed = Filter(chosen, predicate)
+    if len(columns) == len(scan.columns):
+        return IndexRead(narrowed, read)
+    kept = tuple(InputRef(i, field.type) for i, field in enumerate(scan.schema))
+    return IndexRead(Project(narrowed, kept, scan.schema), read)
+
+
+def _replaced(predicate: Expr, computed: Expr, stored: InputRef) -> Expr:
+    """The predicate with what the index has computed taken from there."""
+    return transform(predicate, lambda part: stored if part == computed else None)

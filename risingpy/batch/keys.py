@@ -1,0 +1,137 @@
+"""Keys in a query's conditions: which equalities fix the first columns of a relation's key, and to what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Context, Decimal
+
+from risingpy.batch.parameters import Parameters, constant
+from risingpy.batch.plan import PointGet, PrefixScan, stored_form
+from risingpy.plan.catalog import Relation
+from risingpy.plan.expression_trees import conjuncts, walk
+from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
+from risingpy.plan.logical import Scan
+from risingpy.types import BYTEA, MAX_PRECISION, NUMERIC, SqlType, TypeKind
+from risingpy.types.wide_numeric import KEY_BYTES, of_key, to_decimal
+
+# Equal values of these may have different keys: 0 and -0, 1 month and 30 days.
+_SEVERAL_FORMS = (TypeKind.REAL, TypeKind.DOUBLE, TypeKind.INTERVAL)
+_INTEGERS = (TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT)
+_ARITHMETIC = ("add", "subtract", "multiply")
+_WIDE = Context(prec=2 * MAX_PRECISION)
+
+
+def key_read(relation: Relation, scan: Scan, predicate: Expr) -> PointGet | PrefixScan | None:
+    """The rows that the predicate over the scan leaves, or a few more; None if it fixes no first column of the key.
+
+    The predicate must still be applied.
+    """
+    if relation.table is None:
+        return None
+    key = tuple(_leading_values(scan, relation, dict(_equalities(predicate))))
+    if not key:
+        return None
+    read = PointGet if len(key) == len(relation.table.key) else PrefixScan
+    return read(relation, key, scan.columns)
+
+
+def is_key_expression(expr: Expr) -> bool:
+    """Whether the expression is a constant, or will be one when parameters have values, but for an overflow."""
+    match expr:
+        case Literal() | Parameter():
+            return True
+        case Cast(arg, type_):
+            return arg.type.kind in _INTEGERS and type_.kind in _INTEGERS and is_key_expression(arg)
+        case Call(function, args):
+            integers = all(part.type.kind in _INTEGERS for part in (expr, *args))
+            return function in _ARITHMETIC and integers and all(map(is_key_expression, args))
+    return False
+
+
+def may_become_key(predicate: Expr) -> bool:
+    """Whether the values of parameters may leave an equality of what is none yet: `$1 IS NULL OR id = $1`."""
+    for condition in conjuncts(predicate):
+        parts = list(walk(condition))
+        branches = any(isinstance(part, Case) or (isinstance(part, Call) and part.function == "or") for part in parts)
+        if branches and any(isinstance(part, Parameter) for part in parts):
+            return True
+    return False
+
+
+def key_values(read: PointGet | PrefixScan, parameters: Parameters) -> tuple[Literal, ...] | None:
+    """The values of the key's first columns, in the form in which they are stored. None: no row can be equal.
+
+    They are fewer than the read asks for where only the evaluator can tell one, which happens if it overflows.
+    """
+    schema = stored_form(read.relation)
+    values: list[Literal] = []
+    for column, expr in zip(schema.key, read.key, strict=False):
+        value = constant(expr, parameters)
+        if value is None:
+            break
+        stored = _as_stored(value, read.relation.columns[column.index].type)
+        if stored is None:  # NULL, or more decimals than the column has: `_storable` lets nothing else come here
+            return None
+        values.append(stored)
+    return tuple(values)
+
+
+def _leading_values(scan: Scan, relation: Relation, values: dict[int, Expr]) -> Iterator[Expr]:
+    """What the first key columns must equal, up to the first column of which nothing is known."""
+    for key in stored_form(relation).key:
+        expr = values.get(scan.columns.index(key.index)) if key.index in scan.columns else None
+        value = None if expr is None else _storable(expr, relation.columns[key.index].type)
+        if value is None:
+            return
+        yield value
+
+
+def _storable(expr: Expr, type_: SqlType) -> Expr | None:
+    """The expression as one of the key column's stored values; None for NULL, and for what has no exact one.
+
+    Of a parameter the type tells whether it may have one; `key_values` looks at the value.
+    """
+    if isinstance(expr, Literal):
+        return _as_stored(expr, type_)
+    if type_.kind in _SEVERAL_FORMS:
+        return None
+    is_number = type_.kind is TypeKind.NUMERIC and not type_.is_wide and expr.type.kind is TypeKind.NUMERIC
+    return expr if expr.type.arrow == type_.arrow or is_number else None
+
+
+def _as_stored(literal: Literal, type_: SqlType) -> Literal | None:
+    """The constant as a value of the key column's type; None for NULL and for what has no exact one."""
+    if type_.kind in _SEVERAL_FORMS:
+        return None
+    if literal.type.arrow == type_.arrow:
+        return None if literal.value is None else literal
+    value = to_decimal(literal.value) if literal.type.is_wide and isinstance(literal.value, bytes) else literal.value
+    if type_.kind is TypeKind.NUMERIC and not type_.is_wide and isinstance(value, Decimal) and value.is_finite():
+        assert type_.scale is not None
+        scaled = value.quantize(Decimal(1).scaleb(-type_.scale), context=_WIDE)
+        if scaled == value and abs(scaled) < Decimal(10) ** (type_.precision or 0) / 10**type_.scale:
+            return Literal(scaled, type_)
+    return None
+
+
+def _uncast(expr: Expr) -> Expr:
+    """A numeric column that was cast to meet a wide constant, as it is; a number of which the key is compared."""
+    match expr:
+        case Call("numeric_key", (number,)):
+            return _uncast(number)
+        case Literal(bytes(key)) if expr.type == BYTEA and len(key) == KEY_BYTES:
+            return Literal(of_key(key), NUMERIC)
+    return expr.arg if isinstance(expr, Cast) and expr.type.is_wide and not expr.arg.type.is_float else expr
+
+
+def _equalities(predicate: Expr) -> Iterator[tuple[int, Expr]]:
+    """(column, constant) of the equalities that must all hold."""
+    for condition in conjuncts(predicate):
+        if isinstance(condition, Call) and condition.function in ("eq", "in"):
+            # IN (…) of one value is an equality; the patterns below take no longer list.
+            by_key = any(isinstance(arg, Call) and arg.function == "numeric_key" for arg in condition.args)
+            match tuple(map(_uncast, condition.args)) if by_key else condition.args:
+                case (InputRef(index=index), value) if is_key_expression(value):
+                    yield index, value
+                case (value, InputRef(index=index)) if is_key_expression(value):
+                    yield index, value

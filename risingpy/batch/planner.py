@@ -1,0 +1,156 @@
+"""Plans a query: which constants, keys and indexes answer it, or narrow what DuckDB reads.
+
+In: an optimized logical plan and the catalog. Out: a `BatchPlan`. `prepared_query.py` asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from risingpy.batch.index_choice import best_index, usable_indexes
+from risingpy.batch.keys import is_key_expression, key_read, may_become_key
+from risingpy.batch.plan import (
+    BatchPlan,
+    ComputedRows,
+    ConstantRows,
+    Direct,
+    FoundByIndex,
+    Input,
+    Overlay,
+    PointGet,
+    PrefixScan,
+    TableScan,
+    stored_form,
+)
+from risingpy.errors import StalePlan, UndefinedTable
+from risingpy.optimizer.rewrite import plan_inputs, with_inputs
+from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.expression_trees import conjuncts
+from risingpy.plan.expressions import Expr, InputRef
+from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan, Values
+
+
+def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozenset()) -> BatchPlan:
+    """How the query is answered, to a transaction that has changed the tables `changed`.
+
+    Raises StalePlan if a relation was altered since the query was bound, UndefinedTable if one was dropped.
+    """
+    constants = _constant_rows(query)
+    if constants is not None:
+        return BatchPlan(query, (), constants)
+    _check_versions(query, catalog)
+    chosen = _Inputs(catalog, changed, usable_indexes(catalog))
+    over = chosen.of(query)
+    inputs = tuple(chosen.inputs)
+    return BatchPlan(over, inputs, _direct(over, inputs) or ComputedRows(), chosen.custom)
+
+
+def scans_of(query: LogicalPlan) -> list[Scan]:
+    """The query's scans, left to right."""
+    if isinstance(query, Scan):
+        return [query]
+    return [scan for each in plan_inputs(query) for scan in scans_of(each)]
+
+
+def _check_versions(query: LogicalPlan, catalog: Catalog) -> None:
+    """Raises StalePlan if a relation's columns are not those that the query counts."""
+    for scan in scans_of(query):
+        relation = catalog.relations.get(scan.relation_id)
+        if relation is not None and relation.version != scan.version:
+            raise StalePlan(f'relation "{relation.name}" was altered meanwhile', hint="Run the statement again.")
+
+
+@dataclass(slots=True)
+class _Inputs:
+    """Chooses where each scan gets its rows; `inputs` come in the order of the scans."""
+
+    catalog: Catalog
+    changed: Set[int]
+    indexes: Mapping[int, Sequence[Relation]]
+    inputs: list[Input] = field(default_factory=list)
+    custom: bool = False
+
+    def of(self, query: LogicalPlan) -> LogicalPlan:
+        """The query with the chosen indexes in place of their relations."""
+        match query:
+            case Scan():
+                self._add(query, TableScan(self._relation(query), query.columns))
+                return query
+            case Filter(Scan() as scan, predicate):
+                return self._narrowed(query, scan, predicate)
+        inputs = plan_inputs(query)
+        rewritten = [self.of(each) for each in inputs]
+        if all(new is old for new, old in zip(rewritten, inputs, strict=True)):
+            return query
+        return with_inputs(query, rewritten)
+
+    def _narrowed(self, query: Filter, scan: Scan, predicate: Expr) -> LogicalPlan:
+        relation = self._relation(scan)
+        self.custom = self.custom or may_become_key(predicate)
+        own = key_read(relation, scan, predicate)
+        found = best_index(scan, predicate, relation, self.indexes.get(relation.relation_id, ()), own)
+        if found is None:
+            self._add(scan, own or TableScan(relation, scan.columns))
+            return query
+        if relation.relation_id in self.changed:
+            self.inputs.append(Overlay(FoundByIndex(relation, _key_columns_of(found.read, relation)), scan.columns))
+            return query
+        self.inputs.append(found.read)
+        return found.query
+
+    def _add(self, scan: Scan, rows: TableScan | PointGet | PrefixScan) -> None:
+        if scan.relation_id in self.changed:
+            everything = tuple(range(len(rows.relation.columns)))
+            self.inputs.append(Overlay(replace(rows, columns=everything), scan.columns))
+        else:
+            self.inputs.append(rows)
+
+    def _relation(self, scan: Scan) -> Relation:
+        relation = self.catalog.get(scan.relation_id)
+        if relation is None:
+            raise UndefinedTable(f'relation "{scan.name}" was dropped meanwhile')
+        return relation
+
+
+def _key_columns_of(read: PointGet | PrefixScan, relation: Relation) -> PointGet | PrefixScan:
+    """The read of an index, of the columns that are the relation's key."""
+    places = {column.column_id: i for i, column in enumerate(read.relation.columns)}
+    key = tuple(places[relation.columns[part.index].column_id] for part in stored_form(relation).key)
+    return replace(read, columns=key)
+
+
+def _constant_rows(query: LogicalPlan) -> ConstantRows | None:
+    """VALUES of constants and parameters, perhaps with columns added or moved; None for anything else."""
+    match query:
+        case Values(rows):
+            columns = tuple(tuple(row[i] for row in rows) for i in range(len(query.schema)))
+        case Project(Values(rows), expressions):
+            columns = tuple(
+                tuple(row[expr.index] if isinstance(expr, InputRef) else expr for row in rows) for expr in expressions
+            )
+        case _:
+            return None
+    # An Arrow table without columns has no rows.
+    return ConstantRows(columns) if columns and all(map(is_key_expression, _flat(columns))) else None
+
+
+def _flat(columns: Sequence[Sequence[Expr]]) -> list[Expr]:
+    return [expr for column in columns for expr in column]
+
+
+def _direct(query: LogicalPlan, inputs: Sequence[Input]) -> Direct | None:
+    """The lookup that answers the whole query, or None."""
+    if len(inputs) != 1 or not isinstance(inputs[0], PointGet):
+        return None
+    outputs: list[Expr] = [InputRef(index, field.type) for index, field in enumerate(query.schema)]
+    while isinstance(query, Project):
+        below = query.expressions
+        outputs = [below[output.index] if isinstance(output, InputRef) else output for output in outputs]
+        if not all(isinstance(output, InputRef) or is_key_expression(output) for output in outputs):
+            return None
+        query = query.input
+    if not outputs or not isinstance(query, Filter) or not isinstance(query.input, Scan):
+        return None
+    # The predicate must say no more than the key does.
+    return Direct(inputs[0], tuple(outputs)) if len(conjuncts(query.predicate)) == len(inputs[0].key) else None

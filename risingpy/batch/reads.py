@@ -1,0 +1,129 @@
+"""Where each kind of input gets its rows: the one place at which a query reads tables.
+
+Key reads give tables, for they are small. Scans give readers: DuckDB takes batch after batch, and may stop early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import pyarrow as pa
+
+from risingpy.batch.constants import direct_rows
+from risingpy.batch.keys import key_values
+from risingpy.batch.own_changes import OwnChanges, overlaid
+from risingpy.batch.parameters import Parameters
+from risingpy.batch.plan import Direct, FoundByIndex, Input, Overlay, PointGet, PrefixScan, TableScan, stored_form
+from risingpy.errors import FeatureNotSupported
+from risingpy.plan.catalog import Relation
+from risingpy.plan.expressions import Literal
+from risingpy.storage.engine.read_views import ReadView
+from risingpy.storage.engine.storage_table import StorageTable
+
+Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
+"""Rows of an input, its columns as c0…"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """One run of a plan: the state that it reads, its parameters' values, and its transaction's own writes."""
+
+    view: ReadView
+    parameters: Parameters
+    own: OwnChanges
+
+    def rows(self, input_: Input) -> Rows:
+        """The rows of an input. A reader reads lazily: the view must be held so long."""
+        match input_:
+            case TableScan():
+                return self._scan(input_)
+            case PointGet() | PrefixScan():
+                return self._by_key(input_)
+            case Overlay():
+                return self._overlaid(input_)
+            case _:
+                assert_never(input_)
+
+    def direct(self, direct: Direct) -> pa.RecordBatch | None:
+        """The answer, of one row or none; None if only the evaluator can tell the key or an output."""
+        values = key_values(direct.get, self.parameters)
+        if values is not None and len(values) < len(direct.get.key):
+            return None
+        return direct_rows(direct, self._with_key(direct.get, values), self.parameters)
+
+    def _scan(self, scan: TableScan) -> pa.RecordBatchReader:
+        relation, columns = scan.relation, scan.columns
+        if relation.table is None:
+            raise FeatureNotSupported(
+                f'source "{relation.name}" cannot be queried: it keeps no rows',
+                hint="Create a materialized view over it and query that.",
+            )
+        batches = StorageTable(relation.table, self.view).scan(columns)
+        return pa.RecordBatchReader.from_batches(_arrow_schema(relation, columns), batches)
+
+    def _by_key(self, read: PointGet | PrefixScan) -> Rows:
+        values = key_values(read, self.parameters)
+        if values == ():  # the query's filter raises the error that the first column's value is
+            return self._scan(TableScan(read.relation, read.columns))
+        return self._with_key(read, values)
+
+    def _with_key(self, read: PointGet | PrefixScan, values: Sequence[Literal] | None) -> pa.Table:
+        """The rows whose key begins with the values; none if these are None."""
+        if values is None:
+            return _arrow_schema(read.relation, read.columns).empty_table()
+        schema = stored_form(read.relation)
+        table = StorageTable(schema, self.view)
+        arrays = [pa.array([value.value], value.type.arrow) for value in values]
+        found = _row(table, arrays) if len(values) == len(schema.key) else table.scan_prefix(arrays)
+        return _renamed(found.select([f"c{index}" for index in read.columns]))
+
+    def _overlaid(self, overlay: Overlay) -> pa.Table:
+        """With the transaction's changes laid over the rows."""
+        relation = overlay.rows.relation
+        changes = self.own.changes_of(relation)
+        if isinstance(overlay.rows, FoundByIndex):
+            rows = self._found_by_index(overlay.rows, changes)
+        else:
+            rows = _as_table(self.rows(overlay.rows))
+        return _renamed(overlaid(relation, rows, changes).select([f"c{index}" for index in overlay.columns]))
+
+    def _found_by_index(self, found: FoundByIndex, changes: Sequence[pa.Table]) -> pa.Table:
+        """Committed rows, all columns: those that the index finds, then those of the keys that `changes` write to."""
+        relation, schema = found.relation, stored_form(found.relation)
+        indexed = _as_table(self._by_key(found.index))
+        keys = []
+        for place, part in enumerate(schema.key):
+            type_ = relation.columns[part.index].type.arrow
+            written = [chunk.column(f"c{part.index}") for chunk in changes]
+            columns = (column.cast(type_) for column in (indexed.column(place), *written))
+            keys.append(pa.concat_arrays([piece for column in columns for piece in column.chunks]))
+        are_there, values = StorageTable(schema, self.view).get_rows(keys)
+        by_column = {part.index: column for part, column in zip(schema.key, keys, strict=True)}
+        by_column.update(zip(schema.value_columns, values, strict=True))
+        rows = pa.table({f"c{i}": by_column[i] for i in range(len(relation.columns))})
+        return rows.filter(pa.array(are_there))
+
+
+def _row(table: StorageTable, key: Sequence[pa.Array]) -> pa.Table:
+    """The row of a whole key, if it is there, with all columns."""
+    found, values = table.get_rows(key)
+    by_column = {part.index: array for part, array in zip(table.schema.key, key, strict=True)}
+    by_column.update(zip(table.schema.value_columns, values, strict=True))
+    row = pa.table({f"c{index}": array for index, array in by_column.items()})
+    return row if found[0] else row.slice(0, 0)
+
+
+def _as_table(rows: Rows) -> pa.Table:
+    return rows.read_all() if isinstance(rows, pa.RecordBatchReader) else rows
+
+
+def _renamed(rows: pa.Table) -> pa.Table:
+    return rows.rename_columns([f"c{index}" for index in range(rows.num_columns)])
+
+
+def _arrow_schema(relation: Relation, columns: Sequence[int]) -> pa.Schema:
+    return pa.schema(
+        [pa.field(f"c{position}", relation.columns[index].type.arrow) for position, index in enumerate(columns)]
+    )
