@@ -23,12 +23,12 @@ def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters) -
     return pa.table(arrays, names=_names(len(arrays)))
 
 
-def direct_rows(direct: Direct, found: pa.Table, parameters: Parameters) -> pa.RecordBatch | None:
+def direct_rows(direct: Direct, found: pa.RecordBatch, parameters: Parameters) -> pa.RecordBatch | None:
     """The outputs of a lookup that has found these rows, one or none; None as above."""
     arrays = []
     for output in direct.outputs:
         if isinstance(output, InputRef):
-            arrays.append(found.column(output.index).combine_chunks())
+            arrays.append(found.column(output.index))
             continue
         values = _values([output] * found.num_rows, parameters)
         if values is None:

@@ -51,7 +51,7 @@ class Reads:
         values = key_values(direct.get, self.parameters)
         if values is not None and len(values) < len(direct.get.key):
             return None
-        return direct_rows(direct, self._with_key(direct.get, values), self.parameters)
+        return direct_rows(direct, self._point(direct.get, values), self.parameters)
 
     def _scan(self, scan: TableScan) -> pa.RecordBatchReader:
         relation, columns = scan.relation, scan.columns
@@ -71,13 +71,23 @@ class Reads:
 
     def _with_key(self, read: PointGet | PrefixScan, values: Sequence[Literal] | None) -> pa.Table:
         """The rows whose key begins with the values; none if these are None."""
-        if values is None:
-            return _arrow_schema(read.relation, read.columns).empty_table()
         schema = stored_form(read.relation)
-        table = StorageTable(schema, self.view)
-        arrays = [pa.array([value.value], value.type.arrow) for value in values]
-        found = _row(table, arrays) if len(values) == len(schema.key) else table.scan_prefix(arrays)
+        if values is None or len(values) == len(schema.key):
+            return pa.Table.from_batches([self._point(read, values)])
+        found = StorageTable(schema, self.view).scan_prefix(_arrays(values))
         return _renamed(found.select([f"c{index}" for index in read.columns]))
+
+    def _point(self, read: PointGet | PrefixScan, values: Sequence[Literal] | None) -> pa.RecordBatch:
+        """The row with these values as its whole key, if it is there; none if these are None."""
+        schema, names = stored_form(read.relation), [f"c{place}" for place in range(len(read.columns))]
+        if values is None:
+            return pa.RecordBatch.from_pylist([], _arrow_schema(read.relation, read.columns))
+        key = _arrays(values)
+        found, columns = StorageTable(schema, self.view).get_rows(key)
+        arrays = dict(zip((part.index for part in schema.key), key, strict=True))
+        arrays.update(zip(schema.value_columns, columns, strict=True))
+        row = pa.RecordBatch.from_arrays([arrays[index] for index in read.columns], names)
+        return row if found[0] else row.slice(0, 0)
 
     def _overlaid(self, overlay: Overlay) -> pa.Table:
         """With the transaction's changes laid over the rows."""
@@ -106,13 +116,8 @@ class Reads:
         return rows.filter(pa.array(are_there))
 
 
-def _row(table: StorageTable, key: Sequence[pa.Array]) -> pa.Table:
-    """The row of a whole key, if it is there, with all columns."""
-    found, values = table.get_rows(key)
-    by_column = {part.index: array for part, array in zip(table.schema.key, key, strict=True)}
-    by_column.update(zip(table.schema.value_columns, values, strict=True))
-    row = pa.table({f"c{index}": array for index, array in by_column.items()})
-    return row if found[0] else row.slice(0, 0)
+def _arrays(values: Sequence[Literal]) -> list[pa.Array]:
+    return [pa.array([value.value], value.type.arrow) for value in values]
 
 
 def _as_table(rows: Rows) -> pa.Table:
