@@ -29,9 +29,9 @@ from risingpy.frontend.written_rows import (
     write_inserted,
     write_spilled,
 )
+from risingpy.meta.dml_log import Spill, TableChange
 from risingpy.optimizer.rules import optimize
 from risingpy.plan import logical
-from risingpy.storage.log.segment import LogRecord
 from risingpy.storage.log.spill import Spill
 from risingpy.types import SqlType
 
@@ -110,7 +110,8 @@ class _TableSink:
             self._spill = self._session.database.new_spill()
         if self._batches:
             relation = self._target.relation
-            self._spill.append(LogRecord.of(relation.relation_id, relation.version, inserts(self._take_rows())))
+            change = TableChange(relation.relation_id, relation.version, inserts(self._take_rows()))
+            self._spill.append(change.record())
 
     def _take_rows(self) -> pa.Table:
         """All columns of the rows that are kept, checked; they are no longer kept."""
