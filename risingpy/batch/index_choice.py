@@ -8,7 +8,6 @@ relation's own key does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from risingpy.batch.keys import key_read
@@ -28,29 +27,31 @@ class IndexRead:
     read: PointGet | PrefixScan
 
 
-def usable_indexes(catalog: Catalog) -> Mapping[int, Sequence[Relation]]:
-    """The indexes that can be read, by the relation that they index."""
-    found: dict[int, list[Relation]] = {}
-    for relation in catalog.relations.values():
-        if relation.kind is RelationKind.INDEX and relation.status is JobStatus.CREATED:
-            assert relation.index is not None
-            found.setdefault(relation.index.relation_id, []).append(relation)
-    return found
-
-
 def best_index(
-    scan: Scan, predicate: Expr, relation: Relation, indexes: Sequence[Relation], own: PointGet | PrefixScan | None
+    scan: Scan, predicate: Expr, relation: Relation, catalog: Catalog, own: PointGet | PrefixScan | None
 ) -> IndexRead | None:
     """The index that fixes the most key columns; None if none fixes more than `own`, the read by the relation's key."""
     if isinstance(own, PointGet):  # one row at most: no index finds it faster
         return None
     best: IndexRead | None = None
     fixed = 0 if own is None else len(own.key)
-    for index in indexes:
+    for index in _usable_indexes(relation, catalog):
         found = _over(scan, predicate, relation, index)
         if found is not None and len(found.read.key) > fixed:
             best, fixed = found, len(found.read.key)
     return best
+
+
+def _usable_indexes(relation: Relation, catalog: Catalog) -> list[Relation]:
+    """The indexes of a relation that can be read."""
+    return [index for index in catalog.relations.values() if _is_usable(index, relation)]
+
+
+def _is_usable(index: Relation, relation: Relation) -> bool:
+    if index.kind is not RelationKind.INDEX or index.status is not JobStatus.CREATED:
+        return False
+    assert index.index is not None
+    return index.index.relation_id == relation.relation_id
 
 
 def _over(scan: Scan, predicate: Expr, relation: Relation, index: Relation) -> IndexRead | None:

@@ -5,10 +5,10 @@ In: an optimized logical plan and the catalog. Out: a `BatchPlan`. `prepared_que
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from risingpy.batch.index_choice import best_index, usable_indexes
+from risingpy.batch.index_choice import best_index
 from risingpy.batch.keys import is_key_expression, key_read, may_become_key
 from risingpy.batch.plan import (
     BatchPlan,
@@ -40,7 +40,7 @@ def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozens
     if constants is not None:
         return BatchPlan(query, (), constants)
     _check_versions(query, catalog)
-    chosen = _Inputs(catalog, changed, usable_indexes(catalog))
+    chosen = _Inputs(catalog, changed)
     over = chosen.of(query)
     inputs = tuple(chosen.inputs)
     return BatchPlan(over, inputs, _direct(over, inputs) or ComputedRows(), chosen.custom)
@@ -67,7 +67,6 @@ class _Inputs:
 
     catalog: Catalog
     changed: Set[int]
-    indexes: Mapping[int, Sequence[Relation]]
     inputs: list[Input] = field(default_factory=list)
     custom: bool = False
 
@@ -89,7 +88,7 @@ class _Inputs:
         relation = self._relation(scan)
         self.custom = self.custom or may_become_key(predicate)
         own = key_read(relation, scan, predicate)
-        found = best_index(scan, predicate, relation, self.indexes.get(relation.relation_id, ()), own)
+        found = best_index(scan, predicate, relation, self.catalog, own)
         if found is None:
             self._add(scan, own or TableScan(relation, scan.columns))
             return query

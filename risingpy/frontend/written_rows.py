@@ -16,7 +16,6 @@ from risingpy.plan.catalog import Relation
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field
 from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
-from risingpy.storage.log.spill import Spill
 from risingpy.types.forms import format_text
 
 ROW_ID = "_row_id"

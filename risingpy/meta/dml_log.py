@@ -13,7 +13,7 @@ import pyarrow as pa
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
 from risingpy.plan.catalog import Catalog, JobStatus
 from risingpy.storage.log.segment import LogRecord
-from risingpy.storage.log.spill import Spill
+from risingpy.storage.log.spill import Spill as Spill  # what sessions know of the log, with TableChange
 from risingpy.storage.log.write_ahead_log import WriteAheadLog
 
 

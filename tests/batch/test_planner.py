@@ -26,8 +26,8 @@ from risingpy.batch.plan import (
 from risingpy.batch.planner import plan_query, scans_of
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.errors import StalePlan, UndefinedTable
+from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
-from risingpy.frontend.wire.session_protocol import StartupParameters
 from risingpy.meta.database import Database
 from risingpy.meta.in_process_runner import InProcessRunner
 from risingpy.optimizer.rules import optimize

@@ -148,7 +148,7 @@ class _Writer:
         return f"{self._input(plan, selected)}{order}{limit}"
 
     def _with_ties(self, plan: Limit, sort: Sort) -> str:
-        """DuckDB has no WITH TIES: the rows behind the offset whose rank is in the limit. LIMIT 0 has no last row."""
+        """DuckDB has no WITH TIES: the rows after the offset whose rank is in the limit. LIMIT 0 has no last row."""
         _limit(plan)  # refuses negative numbers
         limit = "0" if plan.limit is None else _expression(plan.limit)
         offset = "0" if plan.offset is None else _expression(plan.offset)

@@ -32,7 +32,6 @@ from risingpy.frontend.written_rows import (
 from risingpy.meta.dml_log import Spill, TableChange
 from risingpy.optimizer.rules import optimize
 from risingpy.plan import logical
-from risingpy.storage.log.spill import Spill
 from risingpy.types import SqlType
 
 KEPT_BYTES = 64 << 20  # in memory, per COPY; a group of more goes through a file
