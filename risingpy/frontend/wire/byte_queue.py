@@ -48,16 +48,17 @@ class ByteQueue:
         if count == 0:
             return b""
         first, start = self._pieces[0], self._offset
-        if start + count > len(first):
+        end = start + count
+        if end > len(first):
             return b"".join(self._cut(count))
         self._length -= count
-        if start + count == len(first):
+        if end == len(first):
             self._pieces.popleft()
             self._offset = 0
         else:
-            self._offset = start + count
-        # A slice of the whole of a `bytes` is that object itself.
-        return bytes(first[start : start + count])
+            self._offset = end
+        # A slice of the whole of a `bytes` is that object itself, and so is `bytes` of a slice of it.
+        return bytes(first[start:end])
 
     def drop(self, count: int) -> int:
         """Forgets up to `count` bytes; returns how many."""

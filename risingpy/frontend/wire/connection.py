@@ -131,11 +131,12 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
     # What the client says
 
     def next_message(self) -> Message:
-        self.rest()
         while True:
             self.check_ending()
             message = self._protocol.next_message()
-            if message is not None or self._protocol.has_begun:
+            if message is None and not self._protocol.has_begun:
+                self.rest()
+            else:
                 self.activity.work()
             if message is not None:
                 return message

@@ -64,6 +64,9 @@ _EXTENDED = frozenset(
     (ClientCommand.PARSE, ClientCommand.BIND, ClientCommand.DESCRIBE, ClientCommand.EXECUTE, ClientCommand.CLOSE)
 )
 _COPY = frozenset((COPY_DATA, COPY_DONE, COPY_FAIL))
+_DECODED = _EXTENDED | {ClientCommand.QUERY}
+_DROPPED_WITHIN_COPY = frozenset((ClientCommand.SYNC, ClientCommand.FLUSH))
+_ENDS_SKIPPING = frozenset((ClientCommand.SYNC, ClientCommand.TERMINATE))
 _LARGE = frozenset((ClientCommand.QUERY, ClientCommand.PARSE, ClientCommand.BIND, COPY_DATA, COPY_FAIL, FUNCTION_CALL))
 _KNOWN = (
     _EXTENDED
@@ -251,15 +254,13 @@ class ClientProtocol:
         return kind, length
 
     def _is_dropped(self, kind: bytes) -> bool:
-        match self.phase:
-            case Phase.COPY_IN:
-                return kind in (ClientCommand.SYNC, ClientCommand.FLUSH)
-            case Phase.SKIPPING:
-                return kind not in (ClientCommand.SYNC, ClientCommand.TERMINATE)
-        return kind in _COPY
+        phase = self.phase
+        if phase is Phase.COPY_IN:
+            return kind in _DROPPED_WITHIN_COPY
+        return kind in _COPY if phase is not Phase.SKIPPING else kind not in _ENDS_SKIPPING
 
     def _message(self, kind: bytes, body: bytes) -> Message:
-        if kind in _EXTENDED or kind == ClientCommand.QUERY:
+        if kind in _DECODED:
             return self._decoded(kind, body)
         match kind:
             case ClientCommand.SYNC:
