@@ -91,7 +91,7 @@ def check(data_dir: Path | None) -> None:
 
     Every row is decoded, and compared with the digest of what was written. Exit code 1 if anything is wrong.
     """
-    from risingpy.meta.check import check as check_directory
+    from risingpy.meta.recovery.check import check as check_directory
 
     with _refusals():
         report = check_directory(_data_dir(data_dir))
@@ -110,8 +110,8 @@ def rescale(data_dir: Path | None, parallelism: int) -> None:
 
     Killed at any moment, it leaves the old number or the new one, whole. Needs room for a second copy of the state.
     """
-    from risingpy.meta.check import require_data_directory
-    from risingpy.meta.rescale import rescale as rescale_directory
+    from risingpy.meta.recovery.check import require_data_directory
+    from risingpy.meta.recovery.rescale import rescale as rescale_directory
 
     directory = _data_dir(data_dir)
     with _refusals():
@@ -138,8 +138,8 @@ def backup(host: str, port: int, dbname: str, user: str, directory: Path) -> Non
 @click.argument("directory", type=click.Path(path_type=Path))
 def restore(data_dir: Path | None, directory: Path) -> None:
     """Make a data directory of the backup in DIRECTORY, and check it. Then start the server on it."""
-    from risingpy.meta.backup import restore as restore_directory
-    from risingpy.meta.check import check as check_directory
+    from risingpy.meta.recovery.backup import restore as restore_directory
+    from risingpy.meta.recovery.check import check as check_directory
 
     target = _data_dir(data_dir)
     with _refusals():

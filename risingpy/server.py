@@ -20,10 +20,10 @@ from risingpy.frontend.wire.server import WireServer
 from risingpy.memory import ENVIRONMENT_NAME
 from risingpy.memory_guard import MemoryGuard
 from risingpy.meta.database import Database
-from risingpy.meta.epoch_runner import EpochRunner
-from risingpy.meta.epoch_shape import EpochShape
-from risingpy.meta.in_process_runner import InProcessRunner
-from risingpy.meta.spark_runner import SparkRunner
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.runner import EpochRunner
+from risingpy.meta.epochs.shape import EpochShape
+from risingpy.meta.epochs.spark_runner import SparkRunner
 from risingpy.storage import kernels
 from risingpy.storage.engine.meta_store import DataDirectoryInUse
 

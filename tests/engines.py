@@ -17,10 +17,10 @@ import pytest
 from risingpy.executors.spark.driver import SparkDriver
 from risingpy.executors.spark.session import SparkSettings, start_session
 from risingpy.meta.database import Database
-from risingpy.meta.epoch_runner import EpochRunner
-from risingpy.meta.epoch_shape import EpochShape
-from risingpy.meta.in_process_runner import InProcessRunner
-from risingpy.meta.spark_runner import SparkRunner
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.runner import EpochRunner
+from risingpy.meta.epochs.shape import EpochShape
+from risingpy.meta.epochs.spark_runner import SparkRunner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

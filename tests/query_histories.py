@@ -12,7 +12,7 @@ import psycopg
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
-from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
 from tests.postgres_oracle import PostgresOracle
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from risingpy.errors import IoError, StalePlan, UndefinedSavepoint
 from risingpy.meta.database import Database
-from risingpy.meta.dml_log import TableChange
-from risingpy.meta.table_locks import HeldTable, LockMode
+from risingpy.meta.writing.dml_log import TableChange
+from risingpy.meta.writing.table_locks import HeldTable, LockMode
 from risingpy.plan.catalog import Relation
 
 

@@ -11,7 +11,7 @@ from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.functions.topics.identities import place_of
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
-from risingpy.meta.dml_log import Spill, TableChange
+from risingpy.meta.writing.dml_log import Spill, TableChange
 from risingpy.plan.catalog import Relation
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field

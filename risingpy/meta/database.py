@@ -14,22 +14,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from risingpy.functions.evaluation.query_engines import QueryEngines
-from risingpy.meta.backup import back_up
-from risingpy.meta.barriers import BarrierLoop
 from risingpy.meta.cancellation import Cancelled, check_of
-from risingpy.meta.dml_log import DmlLog, TableChange, refuse_stale
-from risingpy.meta.epoch_runner import EpochRunner
-from risingpy.meta.graph_changes import GraphChange
-from risingpy.meta.identity_counters import IdentityCounters
-from risingpy.meta.internal_tables import internal_tables
-from risingpy.meta.opening import open_directory
-from risingpy.meta.published_state import PublishedState
-from risingpy.meta.schema_commands import SchemaCommands
-from risingpy.meta.source_offsets import SourceOffsets, reached
+from risingpy.meta.durable_state import RowIds
+from risingpy.meta.epochs.barrier_loop import BarrierLoop
+from risingpy.meta.epochs.graph_changes import GraphChange
+from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.runner import EpochRunner
+from risingpy.meta.epochs.source_offsets import SourceOffsets, reached
+from risingpy.meta.recovery.backup import back_up
+from risingpy.meta.recovery.opening import open_directory
+from risingpy.meta.schema.commands import SchemaCommands
+from risingpy.meta.schema.internal_tables import internal_tables
+from risingpy.meta.schema.system_parameters import shown_parameters
 from risingpy.meta.state import MetaState
-from risingpy.meta.state_store import RowIds
-from risingpy.meta.system_parameters import shown_parameters
-from risingpy.meta.table_locks import LockMode, TableLocks
+from risingpy.meta.writing.dml_log import DmlLog, TableChange, refuse_stale
+from risingpy.meta.writing.identity_counters import IdentityCounters
+from risingpy.meta.writing.table_locks import LockMode, TableLocks
 from risingpy.plan.catalog import Catalog, JobStatus, Relation
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.storage.engine.read_views import ReadView

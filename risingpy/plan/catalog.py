@@ -1,6 +1,6 @@
 """The catalog as planners read it: an immutable snapshot of every relation.
 
-The meta service (`meta/state_store.py`) keeps and changes it; a statement is bound and planned against one snapshot.
+The meta service (`meta/durable_state.py`) keeps and changes it; a statement is bound and planned against one snapshot.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class WatermarkFilter:
 
     In each epoch the rows pass whose `column` is not below the watermark, which is the greatest value of `expression`
     in all epochs before, on all shards; no row with NULL passes once there is one. What an epoch reaches is reported,
-    made durable with the epoch's commit, and told to the next (`meta/barriers.py`). Stream key: the input's. No state.
+    made durable with the epoch's commit, and told to the next (`meta/epochs/`). Stream key: the input's. No state.
     """
 
     input: StreamPlan

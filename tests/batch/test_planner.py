@@ -29,7 +29,7 @@ from risingpy.errors import StalePlan, UndefinedTable
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
-from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog
 from risingpy.types import BIGINT, INTEGER, NUMERIC, SMALLINT, VARCHAR, SqlType

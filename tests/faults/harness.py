@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import risingpy.frontend.session  # noqa: F401 - imported before forking
-from risingpy.meta import barriers
-from risingpy.meta.check import check_opened
 from risingpy.meta.database import Database
-from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.epochs import barrier_loop
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.meta.recovery.check import check_opened
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Relation
 from risingpy.storage import fault_points
@@ -104,8 +104,8 @@ def prepare() -> None:
     load_kernels()
     native_lmdb.FEWEST_ROWS = range_scan.FEW_RANGES = 2
     WriteAheadLog.__init__.__kwdefaults__["segment_bytes"] = SMALL_SEGMENT
-    barriers.FIRST_PAUSE_SECONDS = 0.001
-    barriers.LONGEST_PAUSE_SECONDS = 0.01
+    barrier_loop.FIRST_PAUSE_SECONDS = 0.001
+    barrier_loop.LONGEST_PAUSE_SECONDS = 0.01
     logging.disable()  # expected failures would be logged by the dozen
 
 

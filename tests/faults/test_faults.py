@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.meta import barriers
+from risingpy.meta.epochs import barrier_loop
 from risingpy.server_process import ServerProcess
 from risingpy.storage.fault_points import POINTS, VARIABLE
 from tests.faults.harness import compiled_shim, run_harness
@@ -121,8 +121,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_stops_writes_and_nothing_else(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(barriers, "LONGEST_PAUSE_SECONDS", 0.5)
-    monkeypatch.setattr(barriers, "RETRIES", 1000)
+    monkeypatch.setattr(barrier_loop, "LONGEST_PAUSE_SECONDS", 0.5)
+    monkeypatch.setattr(barrier_loop, "RETRIES", 1000)
     server = Server(small_disk / "data")
     client, reader = server.client(), server.client()
     client.run("CREATE TABLE t (id INT PRIMARY KEY, pad VARCHAR)")

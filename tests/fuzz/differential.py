@@ -27,8 +27,8 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
-from risingpy.meta.epoch_runner import EpochReport
-from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.runner import EpochReport
 from tests.fuzz.generator import SCHEMA, Generator
 from tests.postgres_oracle import postgres_server
 from tests.result_rows import result_rows

@@ -12,7 +12,7 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
-from risingpy.meta.epoch_runner import EpochReport, EpochRunner
+from risingpy.meta.epochs.runner import EpochReport, EpochRunner
 from tests.engines import Engine, wait_until_warm
 from tests.idleness import assert_falls_idle
 from tests.result_rows import result_rows

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, SerializationFailure, SqlError
-from risingpy.meta.barriers import BarrierLoop
-from risingpy.meta.state_store import MetaStateStore
+from risingpy.meta.durable_state import DurableState
+from risingpy.meta.epochs.barrier_loop import BarrierLoop
 from tests.meta.conftest import Client, Server
 
 
@@ -183,7 +183,7 @@ def test_a_crash_at_any_step_leaves_the_old_table_or_the_new_one(
         monkeypatch.setattr(owner, name, wrapped)
 
     around(BarrierLoop, "_write_graph")
-    around(MetaStateStore, "commit")
+    around(DurableState, "commit")
     around(BarrierLoop, "_commit_epoch")
     client.run("INSERT INTO t VALUES (3, 30, 'x')")
     client.run("ALTER TABLE t ADD COLUMN c int DEFAULT 7")

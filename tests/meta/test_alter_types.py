@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from risingpy.meta.check import check
+from risingpy.meta.recovery.check import check
 from tests.meta.conftest import Client, Server
 
 COLUMNS = {

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from risingpy.cli import main
 from risingpy.errors import SqlError
-from risingpy.meta.backup import NOTE, restore
-from risingpy.meta.check import check
+from risingpy.meta.recovery.backup import NOTE, restore
+from risingpy.meta.recovery.check import check
 from tests.meta.conftest import Server
 
 

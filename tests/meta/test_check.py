@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from risingpy.cli import main
 from risingpy.errors import SqlError
-from risingpy.meta.check import check
 from risingpy.meta.database import Database
+from risingpy.meta.recovery.check import check
 from risingpy.storage.engine.shard_store import shard_directory
 from risingpy.storage.log.write_ahead_log import log_directory
 from tests.meta.conftest import Server

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from risingpy.executors.epoch import task as epoch_task
-from risingpy.meta.barriers import BarrierLoop
-from risingpy.meta.epoch_runner import EpochFailed
+from risingpy.meta.epochs.barrier_loop import BarrierLoop
+from risingpy.meta.epochs.runner import EpochFailed
 from tests.meta.conftest import Client, Server
 
 ROWS = 3000

@@ -22,8 +22,8 @@ from risingpy.errors import (
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.epoch.task import EpochWorker
-from risingpy.meta.dml_log import TableChange
-from risingpy.meta.epoch_runner import EpochFailed, EpochReport
+from risingpy.meta.epochs.runner import EpochFailed, EpochReport
+from risingpy.meta.writing.dml_log import TableChange
 from risingpy.plan.catalog import JobStatus
 from risingpy.storage.engine.meta_store import DataDirectoryInUse
 from tests.idleness import assert_falls_idle
@@ -326,7 +326,7 @@ def test_a_loop_that_breaks_down_says_so(server: Server, monkeypatch: pytest.Mon
 
     client = server.client()
     client.run(TABLE)
-    monkeypatch.setattr("risingpy.meta.source_offsets.SourceOffsets.available", broken)
+    monkeypatch.setattr("risingpy.meta.epochs.source_offsets.SourceOffsets.available", broken)
     with pytest.raises(SqlError, match="the engine has stopped: RuntimeError: the wheel came off"):
         for number in range(1000):  # it looks at the sources when there is nothing else to do
             client.run(f"INSERT INTO t VALUES ({number}, 1, 1); FLUSH")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingpy.meta.epoch_shape import EpochShape
+from risingpy.meta.epochs.shape import EpochShape
 
 MILLION = 1 << 20
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.meta.identity_counters import IdentityCounters
+from risingpy.meta.writing.identity_counters import IdentityCounters
 from risingpy.storage.engine.meta_store import MetaStore
 
 

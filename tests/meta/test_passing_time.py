@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.epoch.stage_runner import FragmentFailed
-from risingpy.meta.epoch_runner import EpochFailed
-from risingpy.meta.epochs import milliseconds
-from risingpy.meta.passing_time import PassingTime, first_time
+from risingpy.meta.epochs.number import milliseconds
+from risingpy.meta.epochs.passing_time import PassingTime, first_time
+from risingpy.meta.epochs.runner import EpochFailed
 from risingpy.optimizer.now import QUARTER_MILLISECONDS
 from risingpy.storage.engine.read_views import ReadView
 from tests.meta.conftest import Client, Server

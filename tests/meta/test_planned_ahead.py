@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from risingpy.errors import DuplicateRelation
-from risingpy.meta import ddl
+from risingpy.meta.schema import relations
 from tests.meta.conftest import Client, Server
 from tests.meta.test_alter import in_thread
 
@@ -20,7 +20,7 @@ class SlowPlanner:
     def __init__(self) -> None:
         self.began, self.may_end = threading.Semaphore(0), threading.Semaphore(0)
         self.times = 0
-        self._plan = ddl.plan_materialized_view
+        self._plan = relations.plan_materialized_view
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         self.times += 1
@@ -33,7 +33,7 @@ class SlowPlanner:
 @pytest.fixture
 def planner(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowPlanner]:
     planner = SlowPlanner()
-    monkeypatch.setattr(ddl, "plan_materialized_view", planner)
+    monkeypatch.setattr(relations, "plan_materialized_view", planner)
     yield planner
     planner.may_end.release()
 

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from risingpy.cli import main
 from risingpy.errors import SqlError
-from risingpy.meta import rescale as rescale_module
-from risingpy.meta.check import check
-from risingpy.meta.rescale import rescale
-from risingpy.meta.state_store import MetaStateStore
+from risingpy.meta.durable_state import DurableState
+from risingpy.meta.recovery import rescale as rescale_module
+from risingpy.meta.recovery.check import check
+from risingpy.meta.recovery.rescale import rescale
 from risingpy.storage.engine.shard_store import ShardStore, shards_directory
 from tests.meta.conftest import Client, Server
 
@@ -103,7 +103,7 @@ def killed_before_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     def commit(*_: object) -> None:
         raise Killed
 
-    monkeypatch.setattr(MetaStateStore, "commit", commit)
+    monkeypatch.setattr(DurableState, "commit", commit)
 
 
 def killed_before_the_old_shards_go(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from risingpy.errors import DeadlockDetected, QueryCanceled, SqlError
-from risingpy.meta.table_locks import HeldTable, LockMode, TableLocks
+from risingpy.meta.writing.table_locks import HeldTable, LockMode, TableLocks
 from tests.meta.conftest import Client, Server
 
 SHARED, ALONE = LockMode.SHARED, LockMode.ALONE

@@ -12,7 +12,7 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.executors.epoch.descriptor import EpochDescriptor
-from risingpy.meta.epoch_runner import EpochFailed, EpochReport
+from risingpy.meta.epochs.runner import EpochFailed, EpochReport
 from risingpy.plan.catalog import Relation
 from tests.meta.conftest import Client, FaultyRunner, Server
 
@@ -90,7 +90,7 @@ def fails_after_its_work(runner: FaultyRunner, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_closed_windows_are_what_the_query_says(server: Server, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("risingpy.meta.barriers.FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("risingpy.meta.epochs.barrier_loop.FIRST_PAUSE_SECONDS", 0.01)
     order = random.Random(seed)
     client = server.client()
     client.run(TABLE)

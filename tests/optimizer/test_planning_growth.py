@@ -18,7 +18,7 @@ from risingpy.errors import SqlError
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
 from risingpy.meta.database import Database
-from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.result_rows import result_rows
 
 TABLES = 100

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from risingpy.frontend.catalog.oids import index_oid, relation_oid, system_relation_oid
 from risingpy.frontend.catalog.system_relation import Row, SystemState, relation
-from risingpy.meta.epochs import milliseconds
+from risingpy.meta.epochs.number import milliseconds
 from risingpy.plan.catalog import Relation
 from risingpy.storage.engine.table_statistics import TableStatistics
 

@@ -15,7 +15,7 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.results import Prepared, Result, Statement
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import bind_statement
-from risingpy.meta.table_locks import LockMode
+from risingpy.meta.writing.table_locks import LockMode
 from risingpy.types import UNKNOWN, SqlType
 from risingpy.types.oids import type_by_oid
 

@@ -25,7 +25,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.table_definition import quoted
-from risingpy.meta.schema_change import NewName
+from risingpy.meta.schema.alter import NewName
 from risingpy.plan.catalog import DEFAULT_SCHEMA, Relation, RelationKind
 from risingpy.types import SqlType
 

@@ -12,8 +12,8 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.parser.ast_alter import AlterSystem
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.meta.schema.system_parameters import with_old_snapshot_threshold, with_parallelism
 from risingpy.meta.state import OLD_SNAPSHOT_SECONDS
-from risingpy.meta.system_parameters import with_old_snapshot_threshold, with_parallelism
 from risingpy.types import SqlType
 
 _DURATION = re.compile(r"(\d+)\s*(ms|s|min|h|d)?")

@@ -25,7 +25,7 @@ from risingpy.frontend.parser.ast_alter import (
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.table_definition import table_definition
-from risingpy.meta.schema_change import TableReplacement, check_unchanged
+from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import JobStatus, Relation, RelationKind
 from risingpy.plan.expressions import Expr, Literal

@@ -29,7 +29,7 @@ from risingpy.frontend.written_rows import (
     write_inserted,
     write_spilled,
 )
-from risingpy.meta.dml_log import Spill, TableChange
+from risingpy.meta.writing.dml_log import Spill, TableChange
 from risingpy.optimizer.rules import optimize
 from risingpy.plan import logical
 from risingpy.types import SqlType

@@ -19,7 +19,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema
 from risingpy.functions.python import call_worker
-from risingpy.meta.function_ddl import FunctionTarget, create_function, drop
+from risingpy.meta.schema.functions import FunctionTarget, create_function, drop
 from risingpy.plan.catalog import FunctionDesc, FunctionKind, FunctionLanguage
 from risingpy.plan.expressions import InputRef
 from risingpy.statement_limits import working_for

@@ -10,7 +10,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateIndex, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.meta.indexes import NewIndex
+from risingpy.meta.schema.indexes import NewIndex
 from risingpy.types import SqlType
 
 

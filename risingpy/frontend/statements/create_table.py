@@ -12,7 +12,7 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.written_rows import ROW_ID
-from risingpy.meta.ddl import NewSource, NewTable
+from risingpy.meta.schema.relations import NewSource, NewTable
 from risingpy.plan.catalog import ColumnDesc, Identity
 from risingpy.types import BIGINT, SqlType
 

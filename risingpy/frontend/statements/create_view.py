@@ -10,7 +10,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateView, ObjectName, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.meta.ddl import NewMaterializedView, NewView
+from risingpy.meta.schema.relations import NewMaterializedView, NewView
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.types import SqlType
 

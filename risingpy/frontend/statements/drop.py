@@ -8,7 +8,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Drop, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.meta.ddl import DropTarget
+from risingpy.meta.schema.relations import DropTarget
 from risingpy.types import SqlType
 
 

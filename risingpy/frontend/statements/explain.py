@@ -31,7 +31,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_table import new_table
 from risingpy.frontend.statements.prepare import executed_parts
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.meta.ddl import add_table
+from risingpy.meta.schema.relations import add_table
 from risingpy.meta.state import IdAllocator
 from risingpy.optimizer.explain import (
     ExplainFormat,

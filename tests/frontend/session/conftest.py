@@ -12,7 +12,7 @@ from risingpy.frontend.results import CopyIn, StartupParameters
 from risingpy.frontend.session import ClientSession, open_session
 from risingpy.frontend.wire import WireServer
 from risingpy.meta.database import Database
-from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.result_rows import result_rows
 
 

@@ -19,7 +19,7 @@ from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.functions.python import worker_process
 from risingpy.meta.database import Database
-from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from tests.frontend.session.conftest import Client
 
 _LABEL = """CREATE FUNCTION label(n INT, s VARCHAR) RETURNS VARCHAR LANGUAGE python IMMUTABLE AS $$

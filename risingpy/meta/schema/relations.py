@@ -21,8 +21,8 @@ from risingpy.errors import (
     WrongObjectType,
     unchecked,
 )
+from risingpy.meta.durable_state import without_relation
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.meta.state_store import without_relation
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view, plan_table

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.relation.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
-from risingpy.meta.dml_log import DmlLog
-from risingpy.meta.epoch_shape import EpochShape
-from risingpy.meta.source_offsets import Offsets, SourceOffsets
+from risingpy.meta.epochs.shape import EpochShape
+from risingpy.meta.epochs.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import MetaState
+from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.catalog import JobStatus, Relation
 
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger

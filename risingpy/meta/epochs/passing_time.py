@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.functions.evaluation.evaluate import Evaluator
-from risingpy.meta.epochs import milliseconds
+from risingpy.meta.epochs.number import milliseconds
 from risingpy.optimizer.now import QUARTER_MILLISECONDS, over_now
 from risingpy.plan.expressions import Expr
 from risingpy.plan.graph import Job

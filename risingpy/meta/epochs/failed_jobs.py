@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from risingpy.errors import SqlError
 from risingpy.executors.epoch.stage_runner import FragmentFailed
+from risingpy.meta.durable_state import with_status, without_job, without_relation
 from risingpy.meta.state import MetaState
-from risingpy.meta.state_store import with_status, without_job, without_relation
 from risingpy.plan.catalog import JobStatus, Relation
 
 

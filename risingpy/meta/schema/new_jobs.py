@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager
 
-from risingpy.meta import ddl
-from risingpy.meta.barriers import BarrierLoop
+from risingpy.meta.epochs.barrier_loop import BarrierLoop
+from risingpy.meta.schema.relations import without_relation_id
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import JobStatus
 
@@ -25,7 +25,7 @@ def gone_if_cancelled(loop: BarrierLoop, relation_id: int) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        wait((loop.submit(lambda state: ddl.without_relation_id(state, relation_id)),), GONE_SECONDS)
+        wait((loop.submit(lambda state: without_relation_id(state, relation_id)),), GONE_SECONDS)
         raise
 
 

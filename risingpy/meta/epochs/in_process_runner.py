@@ -7,8 +7,8 @@ from pathlib import Path
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.epoch.task import EpochWorker
-from risingpy.meta.epoch_runner import EpochFailed, EpochReport, combined
-from risingpy.meta.epoch_shape import EpochShape
+from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
+from risingpy.meta.epochs.shape import EpochShape
 
 _TRIES_WITHOUT_MEMORY = 5  # some eight seconds: a statement beside may have taken it
 

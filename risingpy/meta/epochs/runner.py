@@ -9,7 +9,7 @@ from typing import Protocol
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.epoch.stage_runner import StageReport
-from risingpy.meta.epoch_shape import EpochShape
+from risingpy.meta.epochs.shape import EpochShape
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from risingpy.meta.ddl import check_new_name, check_unchanged, with_job
+from risingpy.meta.schema.relations import check_new_name, check_unchanged, with_job
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.index import plan_index

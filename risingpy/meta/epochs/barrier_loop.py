@@ -15,19 +15,19 @@ from pathlib import Path
 from risingpy.errors import DiskFailure, QueryCanceled, SqlError, StatementTooComplex
 from risingpy.executors.epoch.descriptor import graph_path, write_descriptor
 from risingpy.executors.epoch.stage_runner import FragmentFailed
-from risingpy.meta.dml_log import DmlLog
-from risingpy.meta.epoch_result import is_through, state_after
-from risingpy.meta.epoch_runner import EpochFailed, EpochReport, EpochRunner
-from risingpy.meta.epochs import next_epoch, unix_milliseconds
-from risingpy.meta.failed_jobs import without_failed
-from risingpy.meta.graph_changes import GraphChange, GraphChanges
-from risingpy.meta.next_epoch import NextEpoch, creating, is_work_in, plan_epoch
-from risingpy.meta.passing_time import PassingTime
-from risingpy.meta.published_state import WAIT_SLICE_SECONDS, PublishedState
-from risingpy.meta.source_offsets import SourceOffsets
+from risingpy.meta.durable_state import DurableState
+from risingpy.meta.epochs.failed_jobs import without_failed
+from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
+from risingpy.meta.epochs.next_epoch import NextEpoch, creating, is_work_in, plan_epoch
+from risingpy.meta.epochs.number import next_epoch, unix_milliseconds
+from risingpy.meta.epochs.passing_time import PassingTime
+from risingpy.meta.epochs.published_state import WAIT_SLICE_SECONDS, PublishedState
+from risingpy.meta.epochs.result import is_through, state_after
+from risingpy.meta.epochs.runner import EpochFailed, EpochReport, EpochRunner
+from risingpy.meta.epochs.source_offsets import SourceOffsets
+from risingpy.meta.epochs.work_since_start import WorkSinceStart
 from risingpy.meta.state import MetaState
-from risingpy.meta.state_store import MetaStateStore
-from risingpy.meta.work_since_start import WorkSinceStart
+from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.plan.graph_codec import GraphWriter
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.engine.read_views import StateStore
@@ -49,7 +49,7 @@ class BarrierLoop:
         *,
         data_dir: Path,
         state: MetaState,
-        states: MetaStateStore,
+        states: DurableState,
         store: StateStore,
         runner: EpochRunner,
         sources: SourceOffsets,

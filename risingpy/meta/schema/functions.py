@@ -1,4 +1,4 @@
-"""CREATE FUNCTION, CREATE AGGREGATE, DROP of them: from one `MetaState` to the next, as in `ddl.py` for relations."""
+"""CREATE FUNCTION, CREATE AGGREGATE, DROP of them: from one `MetaState` to the next, as in `relations.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from risingpy.errors import DependentObjectsStillExist, SqlError, UndefinedFunction, UndefinedObject
-from risingpy.meta.ddl import DropTarget, drop_relations
+from risingpy.meta.schema.relations import DropTarget, drop_relations
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.plan.catalog import FunctionDesc, FunctionKind
 from risingpy.types import SqlType

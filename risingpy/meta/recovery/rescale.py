@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.functions.evaluation.stored_casts import cast_stored
+from risingpy.meta.durable_state import DurableState, without_unfinished_jobs
 from risingpy.meta.state import MetaState
-from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
 from risingpy.optimizer.stream.nested_loop_join import side_that_is_everywhere
 from risingpy.plan.joins import DynamicFilter, HashJoin
 from risingpy.plan.operators import StreamPlan, TableScan
@@ -49,7 +49,7 @@ def rescale(data_dir: Path, shards: int, say: Callable[[str], None]) -> int:
 
 def rescale_opened(data_dir: Path, store: MetaStore, shards: int, say: Callable[[str], None]) -> int:
     """`rescale` for the holder of the meta store."""
-    states = MetaStateStore(store)
+    states = DurableState(store)
     stored = states.load(shards)
     remove_other_shards(data_dir, stored.shards)
     state = without_unfinished_jobs(stored)

@@ -17,7 +17,7 @@ from risingpy.plan.graph import Job
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
 
 
-class MetaStateStore:
+class DurableState:
     """Reads and replaces the durable `MetaState`."""
 
     def __init__(self, store: MetaStore) -> None:

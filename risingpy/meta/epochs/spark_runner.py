@@ -6,9 +6,9 @@ from itertools import chain
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.executors.spark.driver import QueryFailed, SparkDriver
-from risingpy.meta.epoch_runner import EpochFailed, EpochReport, combined
-from risingpy.meta.epoch_shape import EpochShape
-from risingpy.meta.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
+from risingpy.meta.epochs.shape import EpochShape
 
 
 class SparkRunner:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from risingpy.meta.epoch_runner import EpochReport, with_reached
-from risingpy.meta.next_epoch import NextEpoch, creating
+from risingpy.meta.durable_state import with_status
+from risingpy.meta.epochs.next_epoch import NextEpoch, creating
+from risingpy.meta.epochs.runner import EpochReport, with_reached
 from risingpy.meta.state import CommittedEpoch, MetaState
-from risingpy.meta.state_store import with_status
 from risingpy.plan.catalog import JobStatus
 
 

@@ -1,23 +1,23 @@
 """Schema changes as statements ask for them: made between two epochs, waited for, undone if they are cancelled.
 
-What a change does to the state is in `ddl.py`, `schema_change.py` and `indexes.py`.
+What a change does to the state is in `relations.py`, `alter.py` and `indexes.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from risingpy.meta import ddl, schema_change
-from risingpy.meta.barriers import BarrierLoop
 from risingpy.meta.cancellation import Cancelled, check_of
-from risingpy.meta.graph_changes import GraphChange
-from risingpy.meta.indexes import NewIndex, add_index
-from risingpy.meta.new_jobs import gone_if_cancelled, wait_for_job
-from risingpy.meta.planned_ahead import PlannedAhead
-from risingpy.meta.schema_change import NewName, TableReplacement
-from risingpy.meta.source_offsets import SourceOffsets, reached
+from risingpy.meta.epochs.barrier_loop import BarrierLoop
+from risingpy.meta.epochs.graph_changes import GraphChange
+from risingpy.meta.epochs.source_offsets import SourceOffsets, reached
+from risingpy.meta.schema import alter, relations
+from risingpy.meta.schema.alter import NewName, TableReplacement
+from risingpy.meta.schema.indexes import NewIndex, add_index
+from risingpy.meta.schema.new_jobs import gone_if_cancelled, wait_for_job
+from risingpy.meta.schema.planned_ahead import PlannedAhead
 from risingpy.meta.state import MetaState
-from risingpy.meta.table_locks import LockMode, TableLocks
+from risingpy.meta.writing.table_locks import LockMode, TableLocks
 
 
 class SchemaCommands:
@@ -32,30 +32,39 @@ class SchemaCommands:
         self._sources = sources
         self._table_rows = table_rows  # how many rows a relation has now
 
-    def create_table(self, table: ddl.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+    def create_table(
+        self, table: relations.NewTable, *, if_not_exists: bool = False, cancelled: Cancelled = None
+    ) -> bool:
         """Creates a table; False if it exists and `if_not_exists`."""
         return self._create(
-            table.schema_name, table.name, if_not_exists, lambda state: ddl.add_table(state, table), cancelled
+            table.schema_name, table.name, if_not_exists, lambda state: relations.add_table(state, table), cancelled
         )
 
     def create_view(
-        self, view: ddl.NewView, *, if_not_exists: bool = False, or_replace: bool = False, cancelled: Cancelled = None
+        self,
+        view: relations.NewView,
+        *,
+        if_not_exists: bool = False,
+        or_replace: bool = False,
+        cancelled: Cancelled = None,
     ) -> bool:
         """Creates a plain view; False if it exists and `if_not_exists`."""
 
         def add(state: MetaState) -> MetaState:
-            return ddl.add_view(state, view, or_replace=or_replace)
+            return relations.add_view(state, view, or_replace=or_replace)
 
         return self._create(view.schema_name, view.name, if_not_exists, add, cancelled)
 
-    def create_source(self, source: ddl.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
+    def create_source(
+        self, source: relations.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None
+    ) -> bool:
         """Creates an external source; False if it exists and `if_not_exists`."""
         return self._create(
-            source.schema_name, source.name, if_not_exists, lambda state: ddl.add_source(state, source), cancelled
+            source.schema_name, source.name, if_not_exists, lambda state: relations.add_source(state, source), cancelled
         )
 
     def create_materialized_view(
-        self, view: ddl.NewMaterializedView, *, if_not_exists: bool = False, cancelled: Cancelled = None
+        self, view: relations.NewMaterializedView, *, if_not_exists: bool = False, cancelled: Cancelled = None
     ) -> tuple[bool, tuple[str, ...]]:
         """Creates a view and returns when it has its upstreams' rows: (created, notices).
 
@@ -63,7 +72,7 @@ class SchemaCommands:
         """
         made: list[tuple[int, tuple[str, ...]]] = []
         planned = PlannedAhead(
-            lambda state: ddl.add_materialized_view(state, view, self._table_rows, check_of(cancelled)),
+            lambda state: relations.add_materialized_view(state, view, self._table_rows, check_of(cancelled)),
             self._published.state,
         )
 
@@ -101,7 +110,7 @@ class SchemaCommands:
 
     def drop(
         self,
-        names: Sequence[ddl.DropTarget],
+        names: Sequence[relations.DropTarget],
         *,
         if_exists: bool,
         cascade: bool,
@@ -109,10 +118,10 @@ class SchemaCommands:
         process_id: int = 0,
     ) -> tuple[str, ...]:
         """Drops relations; returns notices. Raises DependentObjectsStillExist if others need them."""
-        tables = {relation.relation_id for relation in ddl.drop_targets(self._published.state, names)}
+        tables = {relation.relation_id for relation in relations.drop_targets(self._published.state, names)}
         with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
             return self._notices_of(
-                lambda state: ddl.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
+                lambda state: relations.drop_relations(state, names, if_exists=if_exists, cascade=cascade), cancelled
             )
 
     def replace_table(self, change: TableReplacement, cancelled: Cancelled = None) -> tuple[str, ...]:
@@ -120,14 +129,14 @@ class SchemaCommands:
 
         Raises SerializationFailure if the table was altered since the change was planned.
         """
-        return self._notices_of(lambda state: schema_change.replace_table(state, change), cancelled)
+        return self._notices_of(lambda state: alter.replace_table(state, change), cancelled)
 
     def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
         """Gives a relation another name or schema."""
-        self._loop.change(lambda state: schema_change.rename(state, change), cancelled)
+        self._loop.change(lambda state: alter.rename(state, change), cancelled)
 
     def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
-        """Applies a change of another module's between two epochs (`function_ddl`, `system_parameters`)."""
+        """Applies a change of another module's between two epochs (`functions`, `system_parameters`)."""
         self._loop.change(change, cancelled)
 
     def create_schema(self, name: str, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
@@ -137,7 +146,7 @@ class SchemaCommands:
         def add(state: MetaState) -> MetaState:
             nonlocal created
             created = not (if_not_exists and name in state.catalog.schemas)
-            return ddl.add_schema(state, name) if created else state
+            return relations.add_schema(state, name) if created else state
 
         self._loop.change(add, cancelled)
         return created
@@ -152,11 +161,11 @@ class SchemaCommands:
         process_id: int = 0,
     ) -> tuple[str, ...]:
         """Drops a schema; returns notices."""
-        relations = self._published.state.catalog.relations.values()
-        tables = {each.relation_id for each in relations if cascade and each.schema_name == name}
+        known = self._published.state.catalog.relations.values()
+        tables = {each.relation_id for each in known if cascade and each.schema_name == name}
         with self._locks.held(tables, LockMode.ALONE, cancelled, process_id=process_id):
             return self._notices_of(
-                lambda state: ddl.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
+                lambda state: relations.drop_schema(state, name, if_exists=if_exists, cascade=cascade), cancelled
             )
 
     def _notices_of(

@@ -21,10 +21,10 @@ from risingpy.errors import (
     UndefinedObject,
     UndefinedTable,
 )
-from risingpy.meta.ddl import with_all_readers
-from risingpy.meta.indexes import index_of_altered, indexes_of
+from risingpy.meta.durable_state import without_relation
+from risingpy.meta.schema.indexes import index_of_altered, indexes_of
+from risingpy.meta.schema.relations import with_all_readers
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.meta.state_store import without_relation
 from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.index import key_column_ids

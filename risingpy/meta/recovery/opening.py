@@ -8,9 +8,9 @@ from pathlib import Path
 
 from risingpy.executors.epoch.descriptor import run_directory
 from risingpy.functions.evaluation.stored_casts import cast_stored
-from risingpy.meta.rescale import remove_other_shards, rescale_opened
+from risingpy.meta.durable_state import DurableState, without_unfinished_jobs
+from risingpy.meta.recovery.rescale import remove_other_shards, rescale_opened
 from risingpy.meta.state import MetaState
-from risingpy.meta.state_store import MetaStateStore, without_unfinished_jobs
 from risingpy.storage.engine.lmdb_environment import DamagedStore
 from risingpy.storage.engine.meta_store import MetaStore, meta_directory
 from risingpy.storage.engine.read_views import StateStore
@@ -24,7 +24,7 @@ class OpenedDirectory:
     """The stores of a data directory, and the state that they hold."""
 
     meta_store: MetaStore
-    states: MetaStateStore
+    states: DurableState
     state: MetaState
     store: StateStore
 
@@ -39,7 +39,7 @@ def open_directory(data_dir: Path, parallelism: int) -> OpenedDirectory:
         raise DamagedStore(f"{data_dir} has shards and no meta store, which says what is in them")
     meta_store = MetaStore(data_dir)
     run_directory(data_dir).mkdir(exist_ok=True)
-    states = MetaStateStore(meta_store)
+    states = DurableState(meta_store)
     stored = states.load(parallelism)
     if stored.wanted_shards:
         rescale_opened(data_dir, meta_store, stored.wanted_shards, LOG.info)

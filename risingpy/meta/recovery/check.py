@@ -8,8 +8,8 @@ from pathlib import Path
 
 from risingpy.errors import SqlError
 from risingpy.functions.evaluation.stored_casts import cast_stored
+from risingpy.meta.durable_state import DurableState
 from risingpy.meta.state import MetaState
-from risingpy.meta.state_store import MetaStateStore
 from risingpy.storage.codec.table_schema import TableSchema, vnodes_of_shard
 from risingpy.storage.engine.meta_store import MetaStore, meta_directory
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
@@ -38,7 +38,7 @@ def check(data_dir: Path) -> CheckReport:
     require_data_directory(data_dir)
     store = MetaStore(data_dir)
     try:
-        return check_opened(data_dir, MetaStateStore(store).load(1))
+        return check_opened(data_dir, DurableState(store).load(1))
     finally:
         store.close()
 
