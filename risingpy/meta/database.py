@@ -17,10 +17,13 @@ from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.durable_state import RowIds
 from risingpy.meta.epochs.barrier_loop import BarrierLoop
-from risingpy.meta.epochs.graph_changes import GraphChange
+from risingpy.meta.epochs.committer import Committer
+from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.runner import EpochRunner
-from risingpy.meta.epochs.source_offsets import SourceOffsets, reached
+from risingpy.meta.epochs.scheduler import EpochScheduler
+from risingpy.meta.epochs.source_offsets import SourceOffsets
+from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.recovery.backup import back_up
 from risingpy.meta.recovery.opening import open_directory
 from risingpy.meta.schema.commands import SchemaCommands
@@ -57,7 +60,6 @@ class Database:
         opened = open_directory(data_dir, parallelism)
         self.data_dir = data_dir
         self._meta_store = opened.meta_store
-        self._states = opened.states
         self._initial = opened.state
         self._store = opened.store
         self._row_ids = RowIds(self._meta_store)
@@ -66,30 +68,41 @@ class Database:
         self.query_engines = QueryEngines(data_dir)
         self.locks = TableLocks()
         self._sources = SourceOffsets()
-        self.ddl: SchemaCommands
-        self._loop: BarrierLoop
-        self._published: PublishedState
+        self._published = PublishedState(self._initial, self._store)
+        self._waiters = Waiters(self._published)
+        self._changes = GraphChanges(self._waiters)
+        self._log = DmlLog(log_directory(data_dir), self._initial.committed.lsn, self._waiters.wake)
+        self._left_behind = self._log.last_lsn
+        self._committer = Committer(data_dir, opened.states, self._published, self._waiters, self._log)
+        self._loop: BarrierLoop | None = None
+        self.ddl = SchemaCommands(
+            published=self._published,
+            waiters=self._waiters,
+            changes=self._changes,
+            locks=self.locks,
+            sources=self._sources,
+            table_rows=self.table_rows,
+        )
         self._catalog: tuple[Catalog, Catalog] | None = None  # the state's, and the same with internal tables
 
     def start(self, runner: EpochRunner) -> None:
         """Starts the barrier loop, whose first epoch waits until `runner` has been started too."""
         self._loop = BarrierLoop(
             data_dir=self.data_dir,
-            state=self._initial,
-            states=self._states,
-            store=self._store,
+            published=self._published,
+            waiters=self._waiters,
+            changes=self._changes,
+            scheduler=EpochScheduler(self._log, self._sources),
+            committer=self._committer,
             runner=runner,
-            sources=self._sources,
         )
-        self._published = self._loop.published
-        self.ddl = SchemaCommands(self._loop, self.locks, self._sources, self.table_rows)
-        self._log = DmlLog(log_directory(self.data_dir), self._initial.committed.lsn, self._published.wake)
-        self._left_behind = self._log.last_lsn
-        self._loop.start(self._log)
+        self._loop.start()
 
     def close(self) -> None:
         """Stops after the running epoch and gives the directory free."""
-        self._loop.stop()
+        if self._loop is not None:
+            self._loop.stop()
+        self._published.close()
         self.query_engines.close()
         self.identity_counters.close()
         self._log.close()
@@ -118,7 +131,7 @@ class Database:
     @property
     def fatal(self) -> str | None:
         """Why the barrier loop has given up, if it has."""
-        return self._published.fatal
+        return self._waiters.fatal
 
     @property
     def shards(self) -> int:
@@ -161,17 +174,14 @@ class Database:
 
     def wait_for_lsn(self, lsn: int, cancelled: Cancelled = None) -> None:
         """Waits until the epoch that holds the log up to `lsn` is committed and readable."""
-        self._published.wait_until(lambda state: state.committed.lsn >= lsn, cancelled)
+        self._waiters.until_lsn(lsn, cancelled)
 
     def flush(self, cancelled: Cancelled = None) -> int:
         """Waits until everything that was logged, and that the sources had, is in every view; returns the epoch."""
         lsn = self._log.last_lsn
         target = self._sources.newest(self.state)
-        self._published.wake()
-        state = self._published.wait_until(
-            lambda state: state.committed.lsn >= lsn and reached(state.committed.offsets, target), cancelled
-        )
-        return self._published.wait_until_settled(state, cancelled).committed.epoch
+        self._waiters.wake()
+        return self._waiters.until_read(lsn, target, cancelled).committed.epoch
 
     # Writes
 
@@ -205,7 +215,7 @@ class Database:
         """Copies the database, as it is at one committed epoch, to a new directory; returns the epoch."""
 
         def change(between_epochs: GraphChange) -> MetaState:
-            return self._loop.change(between_epochs, cancelled)
+            return self._changes.apply(between_epochs, cancelled)
 
         return back_up(target, self.data_dir, change, self._store, self._meta_store, check_of(cancelled))
 
@@ -223,14 +233,14 @@ class Database:
 
     def ddl_progress(self) -> Iterator[tuple[Relation, int]]:
         """The views that are being created, with the rows that they have read so far."""
-        rows = self._loop.backfilled_rows
+        rows = self._committer.backfilled_rows
         for relation in self.catalog.relations.values():
             if relation.status is JobStatus.CREATING:
                 yield relation, rows.get(relation.relation_id, 0)
 
     def operator_work(self) -> Mapping[OperatorPosition, OperatorWork]:
         """What each running operator has done since the server started."""
-        return self._loop.work.totals()
+        return self._committer.work.totals()
 
     def read_views(self) -> Sequence[ReadView]:
         """The committed epochs that somebody reads, the oldest first."""

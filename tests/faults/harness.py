@@ -25,8 +25,8 @@ from typing import Any
 
 import risingpy.frontend.session  # noqa: F401 - imported before forking
 from risingpy.meta.database import Database
-from risingpy.meta.epochs import barrier_loop
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
+from risingpy.meta.epochs.number import barrier_loop
 from risingpy.meta.recovery.check import check_opened
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Relation

@@ -12,7 +12,7 @@ import pytest
 
 from risingpy.errors import DependentObjectsStillExist, FeatureNotSupported, SerializationFailure, SqlError
 from risingpy.meta.durable_state import DurableState
-from risingpy.meta.epochs.barrier_loop import BarrierLoop
+from risingpy.meta.epochs.committer import Committer
 from tests.meta.conftest import Client, Server
 
 
@@ -182,9 +182,9 @@ def test_a_crash_at_any_step_leaves_the_old_table_or_the_new_one(
 
         monkeypatch.setattr(owner, name, wrapped)
 
-    around(BarrierLoop, "_write_graph")
+    around(Committer, "_write_graph")
     around(DurableState, "commit")
-    around(BarrierLoop, "_commit_epoch")
+    around(Committer, "commit_epoch")
     client.run("INSERT INTO t VALUES (3, 30, 'x')")
     client.run("ALTER TABLE t ADD COLUMN c int DEFAULT 7")
     client.run("INSERT INTO t (id, a, b) VALUES (4, 40, 'y')")

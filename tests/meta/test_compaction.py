@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from risingpy.executors.epoch import task as epoch_task
-from risingpy.meta.epochs.barrier_loop import BarrierLoop
+from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.runner import EpochFailed
 from tests.meta.conftest import Client, Server
 
@@ -111,14 +111,14 @@ def test_a_crash_at_any_step_loses_nothing(
     server: Server, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies: list[Path] = []
-    original = BarrierLoop._commit_epoch
+    original = Committer.commit_epoch
 
     def copied(self: Any, *arguments: Any) -> None:
         copies.append(tmp_path / f"crash{len(copies)}")
         shutil.copytree(server.data_dir, copies[-1])
         original(self, *arguments)
 
-    monkeypatch.setattr(BarrierLoop, "_commit_epoch", copied)
+    monkeypatch.setattr(Committer, "commit_epoch", copied)
     client.run("ALTER TABLE t DROP COLUMN wide")
     client.run("UPDATE t SET b = id")
     finished(server)

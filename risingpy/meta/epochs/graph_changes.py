@@ -2,45 +2,74 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 
-from risingpy.errors import CannotConnectNow
+from risingpy.errors import CannotConnectNow, QueryCanceled
+from risingpy.meta.epochs.waiters import WAIT_SLICE_SECONDS, Waiters
 from risingpy.meta.state import MetaState
 
 GraphChange = Callable[[MetaState], MetaState]
 
 
 class GraphChanges:
-    """In the order in which they came. Whoever owns it holds a lock while calling it."""
+    """In the order in which they came. Statements' threads add them, the barrier loop's thread takes them.
 
-    def __init__(self) -> None:
+    The waiters' `changed` guards the queue.
+    """
+
+    def __init__(self, waiters: Waiters) -> None:
+        self._waiters = waiters
+        self._changed = waiters.changed
         self._waiting: deque[tuple[GraphChange, Future[MetaState]]] = deque()
+
+    # For statements
+
+    def apply(self, change: GraphChange, cancelled: threading.Event | None = None) -> MetaState:
+        """Has `change` applied between two epochs, durably, and returns the state after it.
+
+        QueryCanceled while it still waits for the running epoch: then it is not applied.
+        """
+        future = self.submit(change)
+        while not future.done():
+            if cancelled is not None and cancelled.is_set() and self._withdraw(future):
+                raise QueryCanceled("canceling statement due to user request")
+            wait((future,), None if cancelled is None else WAIT_SLICE_SECONDS)
+        return future.result()
+
+    def submit(self, change: GraphChange) -> Future[MetaState]:
+        """As `apply`, without waiting: it will be applied before every change that is submitted later."""
+        with self._changed:
+            self._waiters.refuse_if_down()
+            future: Future[MetaState] = Future()
+            self._waiting.append((change, future))
+            self._changed.notify_all()
+        return future
+
+    def _withdraw(self, future: Future[MetaState]) -> bool:
+        """Forgets a change; False if it has been taken."""
+        with self._changed:
+            for entry in self._waiting:
+                if entry[1] is future:
+                    self._waiting.remove(entry)
+                    return True
+        return False
+
+    # For the barrier loop
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def add(self, change: GraphChange) -> Future[MetaState]:
-        """The future gets the state after the change, or its error."""
-        future: Future[MetaState] = Future()
-        self._waiting.append((change, future))
-        return future
-
     def take(self) -> tuple[GraphChange, Future[MetaState]] | None:
         """The next one, which waits no more."""
-        return self._waiting.popleft() if self._waiting else None
-
-    def withdraw(self, future: Future[MetaState]) -> bool:
-        """Forgets a change; False if it has been taken."""
-        for entry in self._waiting:
-            if entry[1] is future:
-                self._waiting.remove(entry)
-                return True
-        return False
+        with self._changed:
+            return self._waiting.popleft() if self._waiting else None
 
     def refuse(self, reason: str) -> None:
         """There will be no more epochs: all that wait fail with this."""
-        while self._waiting:
-            _, future = self._waiting.popleft()
-            future.set_exception(CannotConnectNow(reason))
+        with self._changed:
+            while self._waiting:
+                _, future = self._waiting.popleft()
+                future.set_exception(CannotConnectNow(reason))

@@ -31,18 +31,12 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
         errors=_added(old.errors, report.errors),
     )
     for relation in creating(old):
-        if not is_through(relation.relation_id, report):
+        if not report.is_through(relation.relation_id):
             continue
         new = with_status(new, relation.relation_id, JobStatus.CREATED)
         if old.jobs[relation.relation_id].awaits:  # watermarks count for it from now on
             new = replace(new, committed=replace(new.committed, settled=False))
     return new
-
-
-def is_through(relation_id: int, report: EpochReport) -> bool:
-    """Whether a relation in creation has all rows of its upstreams: it read the last of them, or none in this epoch."""
-    _, finished = report.backfill.get(relation_id, (0, True))
-    return finished
 
 
 def _running(state: MetaState, watermarks: Mapping[int, int]) -> Mapping[int, int]:

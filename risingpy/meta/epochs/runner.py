@@ -31,6 +31,14 @@ class EpochReport:
     work: Mapping[OperatorPosition, OperatorWork] = field(default_factory=dict)
     watermarks: Mapping[int, int] = field(default_factory=dict)
 
+    def backfilled_rows(self, job_id: int) -> int:
+        """How many rows a job in creation has read from its upstreams in this epoch."""
+        return self.backfill[job_id][0] if job_id in self.backfill else 0
+
+    def is_through(self, job_id: int) -> bool:
+        """Whether a job in creation has all rows of its upstreams: it read the last of them, or has none to read."""
+        return self.backfill[job_id][1] if job_id in self.backfill else True
+
 
 class EpochRunner(Protocol):
     """Runs epochs. `run` may be called as soon as `start` has returned; it waits for the engine if it must.

@@ -9,6 +9,6 @@ Each change is a function from one `MetaState` to the next; the barrier loop app
     alter              ALTER TABLE and the renaming of relations
     system_parameters  ALTER SYSTEM
     planned_ahead      a change that is computed while epochs go on
-    new_jobs           waiting for a new job until it has the rows of what it reads
+    new_jobs           takes away what a CREATE that ends early has begun
     internal_tables    the tables that jobs keep their state in, as relations
 """

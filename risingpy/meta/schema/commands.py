@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from risingpy.meta.cancellation import Cancelled, check_of
-from risingpy.meta.epochs.barrier_loop import BarrierLoop
-from risingpy.meta.epochs.graph_changes import GraphChange
-from risingpy.meta.epochs.source_offsets import SourceOffsets, reached
+from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
+from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.source_offsets import SourceOffsets
+from risingpy.meta.epochs.waiters import Waiters
 from risingpy.meta.schema import alter, relations
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.indexes import NewIndex, add_index
-from risingpy.meta.schema.new_jobs import gone_if_cancelled, wait_for_job
+from risingpy.meta.schema.new_jobs import gone_if_cancelled
 from risingpy.meta.schema.planned_ahead import PlannedAhead
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.table_locks import LockMode, TableLocks
@@ -24,10 +25,18 @@ class SchemaCommands:
     """Any thread may call these. What blocks takes a `cancelled` event and raises QueryCanceled."""
 
     def __init__(
-        self, loop: BarrierLoop, locks: TableLocks, sources: SourceOffsets, table_rows: Callable[[int], int]
+        self,
+        *,
+        published: PublishedState,
+        waiters: Waiters,
+        changes: GraphChanges,
+        locks: TableLocks,
+        sources: SourceOffsets,
+        table_rows: Callable[[int], int],
     ) -> None:
-        self._loop = loop
-        self._published = loop.published
+        self._published = published
+        self._waiters = waiters
+        self._changes = changes
         self._locks = locks
         self._sources = sources
         self._table_rows = table_rows  # how many rows a relation has now
@@ -84,13 +93,12 @@ class SchemaCommands:
         if not self._create(view.schema_name, view.name, if_not_exists, add, cancelled):
             return False, ()
         relation_id, notices = made[0]
-        with gone_if_cancelled(self._loop, relation_id):
-            wait_for_job(self._loop, relation_id, cancelled)
+        with gone_if_cancelled(self._changes, relation_id):
+            self._waiters.until_created(relation_id, cancelled)
             # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
             newest = self._sources.newest(self._published.state)
             target = {job: ends for job, ends in newest.items() if job == relation_id}
-            there = self._published.wait_until(lambda state: reached(state.committed.offsets, target), cancelled)
-            self._published.wait_until_settled(there, cancelled)
+            self._waiters.until_read(0, target, cancelled)
         return True, notices
 
     def create_index(self, index: NewIndex, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
@@ -104,8 +112,8 @@ class SchemaCommands:
 
         created = self._create(index.relation.schema_name, index.name, if_not_exists, add, cancelled)
         if created:
-            with gone_if_cancelled(self._loop, made[0]):
-                wait_for_job(self._loop, made[0], cancelled)
+            with gone_if_cancelled(self._changes, made[0]):
+                self._waiters.until_created(made[0], cancelled)
         return created
 
     def drop(
@@ -133,11 +141,11 @@ class SchemaCommands:
 
     def rename(self, change: NewName, cancelled: Cancelled = None) -> None:
         """Gives a relation another name or schema."""
-        self._loop.change(lambda state: alter.rename(state, change), cancelled)
+        self._changes.apply(lambda state: alter.rename(state, change), cancelled)
 
     def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
         """Applies a change of another module's between two epochs (`functions`, `system_parameters`)."""
-        self._loop.change(change, cancelled)
+        self._changes.apply(change, cancelled)
 
     def create_schema(self, name: str, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:
         """Creates a schema; False if it exists and `if_not_exists`."""
@@ -148,7 +156,7 @@ class SchemaCommands:
             created = not (if_not_exists and name in state.catalog.schemas)
             return relations.add_schema(state, name) if created else state
 
-        self._loop.change(add, cancelled)
+        self._changes.apply(add, cancelled)
         return created
 
     def drop_schema(
@@ -181,7 +189,7 @@ class SchemaCommands:
             after, notices = change(state)
             return after
 
-        self._loop.change(apply, cancelled)
+        self._changes.apply(apply, cancelled)
         return tuple(notices)
 
     def _create(
@@ -199,5 +207,5 @@ class SchemaCommands:
             created = not (if_not_exists and state.catalog.find(name, schema_name, ()) is not None)
             return change(state) if created else state
 
-        self._loop.change(add, cancelled)
+        self._changes.apply(add, cancelled)
         return created

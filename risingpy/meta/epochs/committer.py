@@ -1,0 +1,93 @@
+"""From a report to a readable epoch: the new state is made durable, then published."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from risingpy.executors.epoch.descriptor import graph_path
+from risingpy.executors.epoch.stage_runner import FragmentFailed
+from risingpy.meta.durable_state import DurableState
+from risingpy.meta.epochs.failed_jobs import without_failed
+from risingpy.meta.epochs.next_epoch import NextEpoch, creating
+from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.result import state_after
+from risingpy.meta.epochs.runner import EpochReport
+from risingpy.meta.epochs.waiters import Waiters
+from risingpy.meta.epochs.work_since_start import WorkSinceStart
+from risingpy.meta.state import MetaState
+from risingpy.meta.writing.dml_log import DmlLog
+from risingpy.plan.graph_codec import GraphWriter
+from risingpy.storage.disk_failure import disk_failure
+from risingpy.storage.fault_points import reach
+
+LOG = logging.getLogger(__name__)
+
+
+class Committer:
+    """Used by the barrier loop's thread, but for `backfilled_rows` and `work`, which any thread may ask."""
+
+    def __init__(
+        self, data_dir: Path, durable: DurableState, published: PublishedState, waiters: Waiters, log: DmlLog
+    ) -> None:
+        self._data_dir = data_dir
+        self._durable = durable
+        self._published = published
+        self._waiters = waiters
+        self._log = log
+        self._progress: Mapping[int, int] = {}  # replaced whole: other threads read it
+        self._graph_writer = GraphWriter()
+        self.work = WorkSinceStart()
+        self._write_graph(published.state)
+
+    @property
+    def backfilled_rows(self) -> Mapping[int, int]:
+        """Rows read so far, per job that is being created."""
+        return self._progress
+
+    def commit_epoch(self, epoch: NextEpoch, report: EpochReport) -> None:
+        """Makes the state after the epoch durable, which is its commit point, and lets it be read."""
+        old = self._published.state
+        new = state_after(old, epoch, report)
+        self._progress = self._progress_after(old, report)
+        self._durable.commit(old, new)
+        self.work.add(report.work)
+        self._published.add(new)
+        self.publish()
+
+    def publish(self) -> None:
+        """Lets the committed epoch be read, if there is one that cannot be yet, and gives its log's space back."""
+        published = self._published.publish()
+        if published is not None:
+            self._log.committed(published.committed.lsn)
+
+    def commit_change(self, old: MetaState, new: MetaState) -> None:
+        """Makes another graph or catalog of the same epoch durable, and lets it be seen."""
+        if new.graph_version != old.graph_version:
+            self._write_graph(new)
+            self.work.keep_only(new.graph())
+        self._durable.commit(old, new)
+        reach("change.publish")
+        self._published.replace(new)
+
+    def stop_job(self, failure: FragmentFailed) -> None:
+        """Takes a job that cannot go on, and what reads it, out of the graph; the others go on."""
+        LOG.error("job %d failed: %s", failure.job_id, failure.error)
+        old = self._published.state
+        new, failures = without_failed(old, failure)
+        self._waiters.failed(failures)
+        self.commit_change(old, new)
+
+    def _progress_after(self, old: MetaState, report: EpochReport) -> Mapping[int, int]:
+        """Of the jobs that are not through yet."""
+        going_on = {r.relation_id for r in creating(old) if not report.is_through(r.relation_id)}
+        return {job: self._progress.get(job, 0) + report.backfilled_rows(job) for job in going_on}
+
+    def _write_graph(self, state: MetaState) -> None:
+        try:
+            reach("graph.write")
+            graph_path(self._data_dir, state.graph_version).write_bytes(self._graph_writer.write(state.graph()))
+            graph_path(self._data_dir, state.graph_version - 2).unlink(missing_ok=True)
+        except OSError as error:
+            raise disk_failure("cannot write the stream graph", error) from error

@@ -1,0 +1,85 @@
+"""When the next epoch is due, and what goes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from risingpy.meta.epochs.next_epoch import NextEpoch, is_work_in, plan_epoch
+from risingpy.meta.epochs.number import next_epoch, unix_milliseconds
+from risingpy.meta.epochs.passing_time import PassingTime
+from risingpy.meta.epochs.shape import EpochShape
+from risingpy.meta.epochs.source_offsets import SourceOffsets
+from risingpy.meta.state import MetaState
+from risingpy.meta.writing.dml_log import DmlLog
+from risingpy.storage.engine.read_views import ReadView
+
+COMPACTION_PAUSE_SECONDS = 0.2  # without other work, before an epoch for the compaction alone
+
+
+class EpochScheduler:
+    """Looks at the log, the sources, the state and the clock, and never waits. Used by the barrier loop's thread.
+
+    `now` tells the time in milliseconds since 1970.
+    """
+
+    def __init__(self, log: DmlLog, sources: SourceOffsets, now: Callable[[], int] = unix_milliseconds) -> None:
+        self._log = log
+        self._sources = sources
+        self._now = now
+        self._passing_time = PassingTime()
+        self._last_tried = 0
+        self._idle = False
+
+    def follow(self, state: MetaState) -> None:
+        """Takes notice of the newest state."""
+        self._passing_time.follow(state.jobs, state.graph_version, state.committed.epoch, self._now())
+
+    def is_due(self, state: MetaState) -> bool:
+        """Whether there is anything for an epoch; a compaction alone can wait."""
+        return bool(
+            self._log.last_lsn > state.committed.lsn
+            or is_work_in(state)
+            or self._passing_time.has_come(self._now())
+            or self._sources.available(state)
+        )
+
+    def is_to_look(self) -> bool:
+        """Whether `look` is to find out when time alone changes a view."""
+        return self._passing_time.is_to_look(self._now())
+
+    def look(self, view: ReadView) -> None:
+        """Reads in the newest epoch's view when time alone changes a view. Takes some milliseconds."""
+        self._passing_time.look(view)
+
+    def seconds_to_sleep(self, state: MetaState, otherwise: float | None) -> float | None:
+        """How long nothing can become due but by a wake-up; None: for ever. `otherwise`: for how long at most."""
+        if state.compactions:
+            return COMPACTION_PAUSE_SECONDS
+        pauses = otherwise, self._sources.poll_seconds(state), self._passing_time.seconds_left(self._now())
+        return min((seconds for seconds in pauses if seconds is not None), default=None)
+
+    def slept_through(self, state: MetaState) -> bool:
+        """Nobody has woken the loop for `seconds_to_sleep`; returns whether that gives time for some compaction."""
+        self._idle = bool(state.compactions)
+        return self._idle
+
+    def next_epoch(self, state: MetaState, shape: EpochShape) -> NextEpoch | None:
+        """The epoch after `state`; None if there is nothing for it."""
+        return plan_epoch(
+            state,
+            self._log,
+            self._sources,
+            shape,
+            number=lambda: self._next_number(state),
+            idle=self._idle,
+            passed=self._passing_time.has_come(self._now()),
+        )
+
+    def done(self) -> None:
+        """What was planned last has been committed, or there was nothing to plan."""
+        self._idle = False
+
+    def _next_number(self, state: MetaState) -> int:
+        """Beyond every epoch that was tried: a store refuses an older one than it has begun."""
+        self._last_tried = next_epoch(max(state.committed.epoch, self._last_tried))
+        return self._last_tried

@@ -1,0 +1,102 @@
+"""Who waits for a later state gets it, or is told that none will come."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from risingpy.errors import CannotConnectNow, QueryCanceled, SqlError
+from risingpy.functions.evaluation.stored_casts import cast_stored
+from risingpy.meta.epochs.graph_changes import GraphChanges
+from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.waiters import Waiters
+from risingpy.meta.state import CommittedEpoch, MetaState
+from risingpy.storage.engine.read_views import StateStore
+
+BEFORE = MetaState()
+AFTER = replace(BEFORE, committed=CommittedEpoch(lsn=9, offsets={1: {2: {"a": 4}}}))
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Iterator[PublishedState]:
+    store = StateStore(tmp_path, 1, cast=cast_stored)
+    store.recover(0)
+    published = PublishedState(BEFORE, store)
+    yield published
+    published.close()
+    store.close()
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+def test_a_waiter_is_woken_by_the_state_that_it_waits_for(published: PublishedState, pool: ThreadPoolExecutor) -> None:
+    waiters = Waiters(published)
+    logged = pool.submit(waiters.until_lsn, 9)
+    read = pool.submit(waiters.until_read, 9, {1: {2: {"a": 4}}})
+    published.replace(replace(AFTER, committed=replace(AFTER.committed, lsn=8)))
+    assert not logged.done()
+    published.replace(AFTER)
+    assert logged.result(5) is AFTER
+    assert read.result(5) is AFTER
+
+
+def test_a_state_that_is_not_settled_is_read_one_epoch_later(
+    published: PublishedState, pool: ThreadPoolExecutor
+) -> None:
+    waiters = Waiters(published)
+    unsettled = replace(AFTER, committed=replace(AFTER.committed, settled=False))
+    published.replace(unsettled)
+    read = pool.submit(waiters.until_read, 9, {})
+    published.replace(replace(unsettled, committed=replace(unsettled.committed, epoch=1)))
+    assert read.result(5).committed.epoch == 1
+
+
+def test_a_cancelled_waiter_ends(published: PublishedState) -> None:
+    cancelled = threading.Event()
+    cancelled.set()
+    with pytest.raises(QueryCanceled):
+        Waiters(published).until_lsn(9, cancelled)
+
+
+def test_who_waits_is_told_that_no_state_will_come(published: PublishedState, pool: ThreadPoolExecutor) -> None:
+    waiters = Waiters(published)
+    changes = GraphChanges(waiters)
+    waiting = pool.submit(waiters.until_lsn, 9)
+    change = changes.submit(lambda state: state)
+    waiters.give_up("the disk is gone")
+    changes.refuse("the engine has stopped")
+    for future in (waiting, change):
+        with pytest.raises(CannotConnectNow):
+            future.result(5)
+    with pytest.raises(CannotConnectNow):
+        changes.submit(lambda state: state)
+
+
+def test_who_waits_for_a_job_is_told_why_it_failed(published: PublishedState) -> None:
+    waiters = Waiters(published)
+    waiters.until_created(5)
+    waiters.failed({5: SqlError("too much")})
+    with pytest.raises(SqlError, match="too much"):
+        waiters.until_created(5)
+
+
+def test_a_change_that_waits_can_be_withdrawn_and_a_taken_one_cannot(published: PublishedState) -> None:
+    changes = GraphChanges(Waiters(published))
+    cancelled = threading.Event()
+    cancelled.set()
+    with pytest.raises(QueryCanceled):
+        changes.apply(lambda state: state, cancelled)
+    assert not changes
+    first, second = changes.submit(lambda state: state), changes.submit(lambda state: AFTER)
+    taken = [changes.take(), changes.take()]
+    assert [each[1] for each in taken if each is not None] == [first, second]
+    assert changes.take() is None
