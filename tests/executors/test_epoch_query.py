@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.spark.driver import QueryFailed, SparkDriver
 from risingpy.executors.spark.epoch_channel import EpochChannel
 from risingpy.executors.spark.epoch_query import EpochQuery
 
@@ -37,7 +40,7 @@ class _Session:
         return self.queries[-1]
 
     def __getattr__(self, name: str) -> Any:
-        return self if name in ("readStream", "writeStream") else lambda *_, **__: self
+        return self if name in ("readStream", "writeStream", "dataSource") else lambda *_, **__: self
 
 
 @pytest.fixture
@@ -65,4 +68,30 @@ def test_a_query_ends_that_runs_when_the_server_stops(query: EpochQuery, tmp_pat
     query.ensure_started(session, tmp_path, tmp_path / "scratch", 0)
     assert query.is_running
     query.stop()
+    assert [each.isActive for each in session.queries] == [False]
+
+
+class _Sessions:
+    def __init__(self, session: Any) -> None:
+        self.session = session
+
+    def open(self) -> Any:
+        return self.session
+
+    def end_is_near(self) -> None: ...
+
+    def close(self, session: Any) -> None: ...
+
+
+def test_a_driver_that_is_stopped_while_spark_starts_leaves_no_query(tmp_path: Path) -> None:
+    session: Any = _Session()
+    driver = SparkDriver(tmp_path, _Sessions(session), 0)
+    driver.start()
+    assert session.is_starting.wait(SECONDS)
+    driver.stop()
+    session.may_start.set()
+    with pytest.raises(QueryFailed, match="stopping"):
+        while not driver.is_warm:
+            time.sleep(0.01)
+        driver.run(EpochDescriptor(1, 0, 0, 1, 0, 0, single_task=True), 1)
     assert [each.isActive for each in session.queries] == [False]

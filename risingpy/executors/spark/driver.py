@@ -93,6 +93,9 @@ class SparkDriver:
         """Stops the queries and Spark; a running epoch is given up."""
         self._stopping = True
         self._sessions.end_is_near()
+        # Spark may be starting just now, in its own thread: that must not bring a query to life after this.
+        self._narrow.refuse_starts()
+        self._wide.refuse_starts()
         self._narrow.close_channel()
         self._wide.close_channel()
         if not self._warm.done() or self._warm.exception() is not None:

@@ -88,13 +88,17 @@ class EpochQuery:
         """Why it ended, as Spark has it."""
         return "it was never started" if self._query is None else str(self._query.exception())
 
+    def refuse_starts(self) -> None:
+        """From now on the query is not started; one that another thread is just starting ends as soon as it has."""
+        self._stopped = True
+
     def close_channel(self) -> None:
         """Lets the waiting source and task go, so that `stop` need not wait for them."""
         self._channel.close()
 
     def stop(self) -> None:
         """Ends the query, also one that another thread is just starting. No epoch runs on it any more."""
-        self._stopped = True
+        self.refuse_starts()
         with contextlib.suppress(Exception):
             if self._query is not None:
                 self._query.stop()
