@@ -24,13 +24,13 @@ def assert_falls_idle(database: Database) -> None:
     if database.fatal is not None:
         return
     began = quiet_since = time.monotonic()
-    seen, epochs = database.committed_epoch, 0
+    seen, epochs = database.reads.committed_epoch, 0
     while time.monotonic() < quiet_since + QUIET_SECONDS:
         time.sleep(0.02)
-        state = database.state
-        if database.committed_epoch != seen or state.purge or state.compactions:
-            epochs += database.committed_epoch != seen
-            seen = database.committed_epoch
+        state = database.reads.state
+        if database.reads.committed_epoch != seen or state.purge or state.compactions:
+            epochs += database.reads.committed_epoch != seen
+            seen = database.reads.committed_epoch
             quiet_since = time.monotonic()
             left = f"to purge {sorted(state.purge)}, to compact {dict(state.compactions)}, fresh {state.fresh_jobs}"
             assert quiet_since < began + SETTLE_SECONDS, f"{epochs} epochs of an idle database; {left}"

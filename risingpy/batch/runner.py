@@ -29,7 +29,7 @@ from risingpy.functions.evaluation.duckdb_failures import (
 from risingpy.functions.evaluation.duckdb_sql import Selected
 from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
 from risingpy.functions.evaluation.sql_text import intervals_apart
-from risingpy.meta.database import Snapshot
+from risingpy.meta.reads import Snapshot
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Schema
 from risingpy.statement_limits import StatementLimits, working_for

@@ -16,7 +16,8 @@ from risingpy.frontend.results import Prepared, Result, StartupParameters, State
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.transaction import Transaction
 from risingpy.frontend.transaction_scope import TransactionScope
-from risingpy.meta.database import Database, Snapshot
+from risingpy.meta.database import Database
+from risingpy.meta.reads import Snapshot
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema

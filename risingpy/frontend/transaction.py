@@ -70,9 +70,9 @@ class Transaction:
     def hold(self, table_id: int, cancelled: threading.Event) -> None:
         """Holds the table until the transaction ends, and waits until all that was logged before is applied."""
         if all(held.table_id != table_id for held in self._held):
-            locks = self.database.locks
+            locks = self.database.writes.locks
             self._held.append(locks.acquire(table_id, LockMode.ALONE, cancelled, process_id=self.process_id))
-        self.database.wait_for_lsn(self.database.last_lsn, cancelled)
+        self.database.reads.wait_for_lsn(self.database.writes.last_lsn, cancelled)
 
     def write(self, change: TableChange) -> None:
         """Adds rows to what the commit will log."""
@@ -103,7 +103,7 @@ class Transaction:
         changes, self._changes = self._changes, []
         try:
             if changes:
-                self.last_lsn = self.database.write(changes, cancelled, process_id=self.process_id)
+                self.last_lsn = self.database.writes.write(changes, cancelled, process_id=self.process_id)
         except IoError:
             raise  # the group may be in the log all the same, and then needs its spills
         except BaseException:

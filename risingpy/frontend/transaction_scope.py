@@ -52,7 +52,7 @@ class TransactionScope:
             raise
         self._settings.end(committed=True)
         if wrote and flushes:
-            self._database.flush(self._cancelled)
+            self._database.reads.flush(self._cancelled)
 
     def commit_so_far(self) -> None:
         """Commits what earlier statements of the same text wrote; those that come are a transaction of their own."""

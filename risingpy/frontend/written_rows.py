@@ -25,7 +25,7 @@ def inserted(session: StatementContext, relation: Relation, visible: pa.Table) -
     """The rows in all columns of the relation, in storage order, from the visible ones."""
     columns = list(visible.columns)
     if relation.columns[-1].name == ROW_ID:
-        first = session.database.next_row_ids(visible.num_rows)
+        first = session.database.writes.next_row_ids(visible.num_rows)
         columns.append(pa.chunked_array([np.arange(first, first + visible.num_rows, dtype=np.int64)]))
     rows = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
     rows = with_generated(session, relation, rows)
@@ -42,7 +42,7 @@ def pass_numbers(session: StatementContext, relation: Relation, rows: pa.Table) 
             furthest = (pc.max if identity.increment > 0 else pc.min)(rows.column(index)).as_py()
             if furthest is not None:
                 place = place_of(furthest, identity.start, identity.increment)
-                session.database.identity_counters.pass_by(identity.counter, place)
+                session.database.writes.identity_counters.pass_by(identity.counter, place)
 
 
 def with_generated(session: StatementContext, relation: Relation, rows: pa.Table) -> pa.Table:

@@ -55,7 +55,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
     client = Client(open_session(database, StartupParameters("root", "dev", {}, process_id=1)))
     for statement in TABLES.strip().split("\n"):
         client.run(statement)
-    yield database.catalog
+    yield database.reads.catalog
     client.session.close()
     database.close()
 

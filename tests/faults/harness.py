@@ -25,8 +25,8 @@ from typing import Any
 
 import risingpy.frontend.session  # noqa: F401 - imported before forking
 from risingpy.meta.database import Database
+from risingpy.meta.epochs import barrier_loop
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
-from risingpy.meta.epochs.number import barrier_loop
 from risingpy.meta.recovery.check import check_opened
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Relation
@@ -181,8 +181,8 @@ def reopened(directory: Path) -> tuple[Rows | None, Rows | None, list[str]]:
     runner = InProcessRunner(directory / "data")
     database.start(runner)
     runner.start()
-    database.flush()
-    snapshot = database.snapshot()
+    database.reads.flush()
+    snapshot = database.reads.snapshot()
     relations = {relation.name: relation for relation in snapshot.catalog.relations.values()}
     table, view = (_stored(relations[name], snapshot.view) if name in relations else None for name in ("t", "m"))
     snapshot.view.release()

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.meta.epochs.number import barrier_loop
+from risingpy.meta.epochs import barrier_loop
 from risingpy.server_process import ServerProcess
 from risingpy.storage.fault_points import POINTS, VARIABLE
 from tests.faults.harness import compiled_shim, run_harness

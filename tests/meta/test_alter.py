@@ -41,16 +41,16 @@ def client(server: Server) -> Client:
 
 def test_one_of_two_sessions_wins(server: Server, client: Client) -> None:
     """Both plan on the same version; the second gets the table when the first has changed it."""
-    table = server.database.catalog.find("t", "public", ())
+    table = server.database.reads.catalog.find("t", "public", ())
     assert table is not None
     planned = threading.Barrier(3)
-    original = type(server.database).table_lock
+    original = type(server.database.writes).table_lock
 
     def meet_first(self: Any, table_id: int, *given: Any, **named: Any) -> Any:
         planned.wait(10)
         return original(self, table_id, *given, **named)
 
-    server.database.table_lock = meet_first.__get__(server.database)  # type: ignore[method-assign]
+    server.database.writes.table_lock = meet_first.__get__(server.database.writes)  # type: ignore[method-assign]
     sides = [
         in_thread(lambda sql=sql: server.client().run(sql))
         for sql in (  # type: ignore[misc]
@@ -61,7 +61,7 @@ def test_one_of_two_sessions_wins(server: Server, client: Client) -> None:
     planned.wait(10)
     for thread, _ in sides:
         thread.join(20)
-    del server.database.table_lock  # type: ignore[method-assign]
+    del server.database.writes.table_lock  # type: ignore[method-assign]
     errors = [error for _, found in sides for error in found]
     assert len(errors) == 1
     assert isinstance(errors[0], SerializationFailure)
@@ -251,7 +251,7 @@ def test_a_failed_table_cannot_be_altered(server: Server, client: Client) -> Non
 def _failure(server: Server) -> Exception:
     from risingpy.executors.epoch.stage_runner import FragmentFailed
 
-    table = server.database.catalog.find("t", "public", ())
+    table = server.database.reads.catalog.find("t", "public", ())
     assert table is not None
     return FragmentFailed(table.relation_id, 0, SqlError("broken"))
 

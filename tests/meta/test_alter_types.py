@@ -81,7 +81,7 @@ def test_rows_outlive_a_compaction(server: Server, client: Client, tmp_path: Pat
     alter(client)
     client.run("ALTER TABLE t DROP COLUMN gone")
     deadline = time.monotonic() + 30
-    while server.database.state.compactions:
+    while server.database.reads.state.compactions:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     check_rows(client)

@@ -32,7 +32,7 @@ def client(server: Server, monkeypatch: pytest.MonkeyPatch) -> Client:
 
 def finished(server: Server) -> None:
     deadline = time.monotonic() + 30
-    while server.database.state.compactions:
+    while server.database.reads.state.compactions:
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -71,7 +71,7 @@ def test_only_drops_cause_a_compaction(server: Server, client: Client) -> None:
     client.run("ALTER TABLE t ADD COLUMN c int DEFAULT 4")
     client.run("ALTER TABLE t RENAME COLUMN c TO d")
     client.run("ALTER TABLE t ALTER COLUMN d TYPE varchar")
-    assert not server.database.state.compactions
+    assert not server.database.reads.state.compactions
     assert client.run("SELECT * FROM rw_catalog.rw_compactions") == []
 
 

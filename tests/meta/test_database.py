@@ -81,11 +81,11 @@ def test_a_failing_view_stops_alone_and_its_reason_is_told(server: Server) -> No
     client.run(TABLE)
     client.run(VIEW)
     client.run("CREATE MATERIALIZED VIEW other AS SELECT id FROM t")
-    view = next(r for r in server.database.catalog.relations.values() if r.name == "m")
+    view = next(r for r in server.database.reads.catalog.relations.values() if r.name == "m")
     server.runner.faults = [FragmentFailed(view.relation_id, 1, NumericValueOutOfRange("too much"))]
     client.run("INSERT INTO t VALUES (1, 1, 10)")
     assert client.run("SELECT * FROM other") == [(1,)]
-    assert server.database.catalog.relations[view.relation_id].status is JobStatus.FAILED
+    assert server.database.reads.catalog.relations[view.relation_id].status is JobStatus.FAILED
     assert client.run("SELECT * FROM m") == []
     told = client.session.drain_notices()[-1].message
     assert told.startswith('materialized view "m" has stopped because of an error')
@@ -97,7 +97,7 @@ def test_a_failing_view_stops_alone_and_its_reason_is_told(server: Server) -> No
 def test_a_view_that_fails_while_it_is_made_leaves_nothing(server: Server) -> None:
     client = server.client()
     client.run(TABLE)
-    next_id = server.database.state.next_id
+    next_id = server.database.reads.state.next_id
     server.runner.faults = [FragmentFailed(next_id, 1, NumericValueOutOfRange("too much"))]
     with pytest.raises(NumericValueOutOfRange):
         client.run(VIEW)
@@ -108,7 +108,7 @@ def test_a_view_that_fails_while_it_is_made_leaves_nothing(server: Server) -> No
 def test_creating_a_view_can_be_cancelled(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     client = server.client()
     client.run(TABLE)
-    never_ready = EpochReport(backfill={server.database.state.next_id: (1, False)})
+    never_ready = EpochReport(backfill={server.database.reads.state.next_id: (1, False)})
 
     def run(descriptor: EpochDescriptor, depth: int) -> EpochReport:
         time.sleep(0.01)
@@ -119,7 +119,7 @@ def test_creating_a_view_can_be_cancelled(server: Server, monkeypatch: pytest.Mo
     timer.start()
     with pytest.raises(QueryCanceled):
         client.run(VIEW)
-    assert [r.name for r in server.database.catalog.relations.values()] == ["t"]
+    assert [r.name for r in server.database.reads.catalog.relations.values()] == ["t"]
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_cancelling_does_not_wait_for_the_running_epoch(server: Server, long_epo
     waiting.start()
     long_epoch.set()
     waiting.join()  # its name is free again, whenever it is asked for
-    assert [r.name for r in server.database.catalog.relations.values()] == ["t", "m"]
+    assert [r.name for r in server.database.reads.catalog.relations.values()] == ["t", "m"]
     assert server.client().run("SELECT count(*) FROM m") == [(1,)]
 
 
@@ -179,7 +179,7 @@ def test_a_change_that_waits_for_an_epoch_can_be_cancelled(
     assert cancelled_after(server, sql, 0.2) < 1.5
     long_epoch.set()
     assert server.client().run("FLUSH; SELECT count(*) FROM t") == [(1,)]
-    assert [r.name for r in server.database.catalog.relations.values()] == ["t"]
+    assert [r.name for r in server.database.reads.catalog.relations.values()] == ["t"]
 
 
 def test_a_group_of_changes_is_in_one_epoch(server: Server) -> None:
@@ -238,13 +238,13 @@ def test_updates_of_two_clients_are_not_lost(server: Server) -> None:
 def test_rows_planned_on_another_table_version_are_refused(server: Server) -> None:
     client = server.client()
     client.run(TABLE + "; INSERT INTO t VALUES (1, 1, 1)")
-    relation = next(iter(server.database.catalog.relations.values()))
+    relation = next(iter(server.database.reads.catalog.relations.values()))
     rows = TableChange(relation.relation_id, relation.version + 1, None)  # type: ignore[arg-type]
     with pytest.raises(SerializationFailure):
-        server.database.write([rows])
+        server.database.writes.write([rows])
     client.run("DROP TABLE t")
     with pytest.raises(UndefinedTable):
-        server.database.write([rows])
+        server.database.writes.write([rows])
 
 
 @pytest.mark.on_spark
@@ -253,9 +253,9 @@ def test_the_rows_of_a_dropped_table_are_purged(server: Server) -> None:
     client.run(TABLE + ";" + VIEW)
     client.run("INSERT INTO t VALUES (1, 1, 1); FLUSH; DROP TABLE t CASCADE")
     deadline = time.monotonic() + 10
-    while server.database.state.purge and time.monotonic() < deadline:
+    while server.database.reads.state.purge and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not server.database.state.purge
+    assert not server.database.reads.state.purge
     client.run(TABLE)
     assert client.run("SELECT * FROM t") == []
 
@@ -269,15 +269,15 @@ def test_after_drops_it_sleeps_though_views_have_more_stages_than_there_are_shar
     client.run("CREATE MATERIALIZED VIEW one AS SELECT a, count(*) AS n FROM t GROUP BY a")
     client.run("CREATE MATERIALIZED VIEW two AS SELECT n, count(*) AS m FROM one GROUP BY n")
     client.run("CREATE MATERIALIZED VIEW three AS SELECT m, count(*) AS k FROM two GROUP BY m")
-    assert server.database.state.graph().depth > server.database.shards
+    assert server.database.reads.state.graph().depth > server.database.shards
     client.run("DROP TABLE gone; ALTER TABLE t DROP COLUMN b; FLUSH")
     assert_falls_idle(server.database)
-    state = server.database.state
+    state = server.database.reads.state
     assert (state.purge, dict(state.compactions)) == (frozenset(), {})
     assert sorted(client.run("SELECT * FROM three")) == [(2, 1), (5, 1)]
     client.run("DROP MATERIALIZED VIEW three; DROP MATERIALIZED VIEW two; FLUSH")
     assert_falls_idle(server.database)
-    assert server.database.state.purge == frozenset()
+    assert server.database.reads.state.purge == frozenset()
 
 
 def test_of_two_equal_names_one_wins(server: Server) -> None:
@@ -293,9 +293,9 @@ def test_a_second_server_is_refused(server: Server) -> None:
 
 def test_row_ids_are_not_used_twice_after_a_restart(tmp_path: Path) -> None:
     server = Server(tmp_path / "data")
-    first = server.database.next_row_ids(5)
+    first = server.database.writes.next_row_ids(5)
     server.restart()
-    assert server.database.next_row_ids(5) >= first + 5
+    assert server.database.writes.next_row_ids(5) >= first + 5
     server.stop()
 
 
@@ -335,11 +335,11 @@ def test_a_loop_that_breaks_down_says_so(server: Server, monkeypatch: pytest.Mon
 def test_a_stopped_table_refuses_rows(server: Server) -> None:
     client = server.client()
     client.run(TABLE)
-    table = next(iter(server.database.catalog.relations.values()))
+    table = next(iter(server.database.reads.catalog.relations.values()))
     server.runner.faults = [FragmentFailed(table.relation_id, 1, NumericValueOutOfRange("too much"))]
     client.run("INSERT INTO t VALUES (1, 1, 1)")
     deadline = time.monotonic() + 10
-    while server.database.state.jobs and time.monotonic() < deadline:
+    while server.database.reads.state.jobs and time.monotonic() < deadline:
         time.sleep(0.01)
     with pytest.raises(SqlError, match="stopped because of an error"):
         client.run("INSERT INTO t VALUES (2, 1, 1)")

@@ -77,11 +77,11 @@ def test_while_epochs_follow_each_other_nobody_looks_for_the_next_moment(
     client.run("FLUSH")
     time.sleep(1.2)
     monkeypatch.setattr(PassingTime, "look", counted)
-    began, before = time.monotonic(), server.database.committed_epoch
+    began, before = time.monotonic(), server.database.reads.committed_epoch
     for number in range(40):
         client.run(f"INSERT INTO t VALUES ({number}, now() + interval '1 hour'); FLUSH")
     busy = time.monotonic() - began
-    assert server.database.committed_epoch > before
+    assert server.database.reads.committed_epoch > before
     assert looks <= busy  # one a second at most, and only where there was a pause
     time.sleep(1.5)
     after = looks
@@ -117,7 +117,7 @@ def test_another_job_that_fails_does_not_stop_the_time(server: Server) -> None:
     client.run(RECENT)
     client.run("CREATE MATERIALIZED VIEW other AS SELECT id FROM t WHERE ts < now()")
     client.run("INSERT INTO t VALUES (1, now()); FLUSH")
-    other = server.database.state.catalog.find("other", None, ("public",))
+    other = server.database.reads.state.catalog.find("other", None, ("public",))
     assert other is not None
     server.runner.faults = [FragmentFailed(other.relation_id, 1, ValueError("wrong"))]
     eventually(client, "SELECT * FROM recent", [])
@@ -178,7 +178,7 @@ def test_a_bound_that_may_fall_is_looked_at_every_quarter_of_an_hour(server: Ser
     client.run(TABLE)
     client.run("CREATE MATERIALIZED VIEW month AS SELECT id FROM t WHERE ts > now() - interval '1 month'")
     client.run("INSERT INTO t VALUES (1, '9000-01-01'), (2, '2000-01-01'); FLUSH")
-    passing, state, view = PassingTime(), server.database.state, server.database.snapshot().view
+    passing, state, view = PassingTime(), server.database.reads.state, server.database.reads.snapshot().view
     passing.follow(state.jobs, state.graph_version, view.epoch, milliseconds(view.epoch))
     passing.look(view)
     view.release()

@@ -45,13 +45,13 @@ BOUNDS: dict[str, Callable[[datetime], datetime]] = {
 
 
 def relation(server: Server, name: str) -> Relation:
-    found = server.database.catalog.find(name, None, ("public",))
+    found = server.database.reads.catalog.find(name, None, ("public",))
     assert found is not None
     return found
 
 
 def watermark(server: Server, name: str = "t") -> datetime | None:
-    value = server.database.state.committed.watermarks.get(relation(server, name).relation_id)
+    value = server.database.reads.state.committed.watermarks.get(relation(server, name).relation_id)
     return None if value is None else datetime(1970, 1, 1) + timedelta(microseconds=value)
 
 
@@ -152,7 +152,7 @@ def test_the_state_of_closed_windows_goes(server: Server) -> None:
         client.run(f"INSERT INTO t VALUES (1, '2024-01-01 00:0{minute}:00', 1), (2, '2024-01-01 00:0{minute}:01', 1)")
         client.run("FLUSH")
     assert client.run("SELECT count(*) FROM groups") == [(10,)]
-    job = server.database.state.jobs[relation(server, "groups").relation_id]
+    job = server.database.reads.state.jobs[relation(server, "groups").relation_id]
     kept = [client.run(f"SELECT count(*) FROM {t.name}")[0][0] for t in job.state_tables if "backfill" not in t.name]
     assert kept
     assert max(kept) <= 4  # of the last window, and of that which the last epoch's watermark has not passed
@@ -168,7 +168,7 @@ def test_a_dropped_table_has_no_watermark_any_more(server: Server) -> None:
     client.run("CREATE TABLE u (a INT)")
     client.run("INSERT INTO u VALUES (1)")
     client.run("FLUSH")
-    assert server.database.state.committed.watermarks == {}
+    assert server.database.reads.state.committed.watermarks == {}
 
 
 def write_file(path: Path, rows: list[tuple[int, datetime]]) -> None:

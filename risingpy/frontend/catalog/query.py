@@ -11,7 +11,6 @@ from risingpy.frontend.catalog.recognize import SystemText, divide
 from risingpy.frontend.catalog.system_query import ResultColumn, SystemQueries
 from risingpy.frontend.catalog.system_relation import (
     ActiveSession,
-    PinnedView,
     Progress,
     SessionCursor,
     SessionStatement,
@@ -92,12 +91,12 @@ class SystemCatalog:
 
     @property
     def search_path(self) -> tuple[str, ...]:
-        schemas = self._session.database.catalog.schemas
+        schemas = self._session.database.reads.catalog.schemas
         return tuple(schema for schema in self._session.search_path() if schema in schemas)
 
     @property
     def database_name(self) -> str:
-        return self._session.database.catalog.database
+        return self._session.database.reads.catalog.database
 
     def setting(self, name: str) -> str | None:
         return self._session.settings.find(name)
@@ -117,25 +116,25 @@ class SystemCatalog:
             running=True,
         )
         return SystemState(
-            catalog=database.catalog,
+            catalog=database.reads.catalog,
             user=startup.user,
             process_id=startup.process_id,
             search_path=self.search_path,
             settings=session.settings.all(),
-            parameters=database.parameters(),
-            progress=tuple(Progress(relation, rows) for relation, rows in database.ddl_progress()),
-            errors=database.job_errors(),
+            parameters=database.introspection.parameters(),
+            progress=tuple(Progress(relation, rows) for relation, rows in database.introspection.ddl_progress()),
+            errors=database.introspection.job_errors(),
             sessions=(this,),
             statistics=self._statistics,
             compactions=self._compactions,
-            views=tuple(PinnedView(v.epoch, v.holders, v.age, v.outdated) for v in database.read_views()),
+            views=tuple(database.introspection.pinned_epochs()),
             statements=_statements(session.statements),
             cursors=_cursors(session.portals),
         )
 
     def _compactions(self) -> Mapping[int, CompactionProgress]:
         """Of the tables that have lost columns, as of the newest epoch."""
-        view = self._session.database.snapshot().view
+        view = self._session.database.reads.snapshot().view
         try:
             return view.compactions()
         finally:

@@ -10,6 +10,7 @@ from enum import Enum
 
 import pyarrow as pa
 
+from risingpy.meta.introspection import PinnedEpoch
 from risingpy.plan.catalog import Catalog, JobStatus, Relation, RelationKind
 from risingpy.storage.engine.compaction import CompactionProgress
 from risingpy.storage.engine.table_statistics import TableStatistics
@@ -105,16 +106,6 @@ class SessionCursor:
 
 
 @dataclass(frozen=True, slots=True)
-class PinnedView:
-    """A committed epoch that somebody reads."""
-
-    epoch: int
-    holders: int
-    age_seconds: float
-    outdated_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class SystemState:
     """All that system relations are made of, at one moment, as one session sees it."""
 
@@ -129,7 +120,7 @@ class SystemState:
     sessions: tuple[ActiveSession, ...] = ()
     statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
     compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise
-    views: tuple[PinnedView, ...] = ()
+    views: tuple[PinnedEpoch, ...] = ()
     statements: tuple[SessionStatement, ...] = ()
     cursors: tuple[SessionCursor, ...] = ()
 

@@ -33,7 +33,7 @@ class Commands:
 
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
         """The command of a statement on the catalog as it is now; it may have been bound before."""
-        version = (self._context.database.catalog.version, self._context.settings.version)
+        version = (self._context.database.reads.catalog.version, self._context.settings.version)
         key = (statement.text, tuple(parameter_oids))
         cached = self._cache.get(key)
         if cached is not None and cached[0] == version:
@@ -65,7 +65,7 @@ class Commands:
                     if in_transaction or not tries_left:
                         raise
                     if stale.written is not None:
-                        locks, process_id = context.database.locks, context.startup.process_id
+                        locks, process_id = context.database.writes.locks, context.startup.process_id
                         table = locks.held((stale.written,), LockMode.SHARED, context.cancelled, process_id=process_id)
                         kept.enter_context(table)
         raise AssertionError("the last try returns or raises")

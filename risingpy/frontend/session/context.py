@@ -24,7 +24,8 @@ from risingpy.frontend.settings import Settings
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
-from risingpy.meta.database import Database, Snapshot
+from risingpy.meta.database import Database
+from risingpy.meta.reads import Snapshot
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
@@ -54,7 +55,9 @@ class SessionContext:
         self.database = database
         self.startup = startup
         self.settings = Settings(startup)
-        self.transaction = Transaction(database, last_lsn=database.lsn_of_earlier_runs, process_id=startup.process_id)
+        self.transaction = Transaction(
+            database, last_lsn=database.reads.lsn_of_earlier_runs, process_id=startup.process_id
+        )
         self.cancelled = threading.Event()
         self.statements: dict[str, PreparedEntry] = {}
         self.portals = Portals()
@@ -71,10 +74,10 @@ class SessionContext:
         return self.settings.search_path()
 
     def database_names(self) -> tuple[str, ...]:
-        return self.database.catalog.database, self.startup.database
+        return self.database.reads.catalog.database, self.startup.database
 
     def session_values(self) -> SessionValues:
-        path = [schema for schema in self.search_path() if schema in self.database.catalog.schemas]
+        path = [schema for schema in self.search_path() if schema in self.database.reads.catalog.schemas]
         return SessionValues(
             user=self.startup.user,
             database=self.startup.database,
@@ -140,11 +143,11 @@ class SessionContext:
 
     def snapshot(self) -> Snapshot:
         if self.transaction.last_lsn and self.settings.get("visibility_mode") != "checkpoint":
-            self.database.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
-        return self.database.snapshot()
+            self.database.reads.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
+        return self.database.reads.snapshot()
 
     def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:
-        return PreparedQuery(query, self.database.catalog if catalog is None else catalog)
+        return PreparedQuery(query, self.database.reads.catalog if catalog is None else catalog)
 
     def run_query(self, query: PreparedQuery, parameters: Parameters) -> Iterator[pa.RecordBatch]:
         return self._runner.run(query, parameters, self.snapshot)

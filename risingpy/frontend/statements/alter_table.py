@@ -48,7 +48,7 @@ def bind(
 
 def altered_relation(session: StatementContext, name: ObjectName, *, if_exists: bool) -> Relation | None:
     """The relation that ALTER names; None, and a notice, if it need not exist. Raises UndefinedTable."""
-    relation = session.database.catalog.find(name.name, name.schema, session.search_path())
+    relation = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
     if relation is not None and relation.status is not JobStatus.CREATING:
         return relation
     if not if_exists:
@@ -83,9 +83,9 @@ def _alter(session: StatementContext, relation: Relation, statement: AlterTable)
     if bound.relation == relation:
         return
     process_id = session.startup.process_id
-    with database.table_lock(relation.relation_id, session.cancelled, process_id=process_id):
-        database.wait_for_lsn(database.last_lsn, session.cancelled)
-        check_unchanged(database.state, relation)
+    with database.writes.table_lock(relation.relation_id, session.cancelled, process_id=process_id):
+        database.reads.wait_for_lsn(database.writes.last_lsn, session.cancelled)
+        check_unchanged(database.reads.state, relation)
         for check in bound.checks:
             _check_rows(session, check)
         altered = replace(bound.relation, definition=table_definition(bound.relation))

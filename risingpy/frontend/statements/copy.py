@@ -50,7 +50,7 @@ def _bind_from(session: StatementContext, statement: Copy) -> Command:
     if options.force_quote != frozenset():
         raise FeatureNotSupported("COPY force quote only available using COPY TO")
     target = bind_copy_target(
-        statement, session.database.catalog, session.search_path(), session=session.session_values()
+        statement, session.database.reads.catalog, session.search_path(), session=session.session_values()
     )
     relation = target.relation
     fields = tuple(Field(relation.columns[i].name, relation.columns[i].type) for i in target.columns)
@@ -106,7 +106,7 @@ class _TableSink:
 
     def _spill_kept(self) -> None:
         if self._spill is None:
-            self._spill = self._session.database.new_spill()
+            self._spill = self._session.database.writes.new_spill()
         if self._batches:
             relation = self._target.relation
             change = TableChange(relation.relation_id, relation.version, inserts(self._take_rows()))
@@ -140,7 +140,7 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
     if statement.query is not None and find_system_name(statement.query.text) is not None:
         return _bind_system_query(session, statement.query, options)
     query = statement.query or parse_query(_select_of(session, statement))
-    catalog = session.database.catalog
+    catalog = session.database.reads.catalog
     bound = bind_query(query, catalog, session.search_path(), (), session=session.session_values())
     planned, fields = session.planned(optimize(bound.plan, session.check), catalog), result_fields(bound.fields)
     _check_quoted(fields, options)
@@ -176,7 +176,7 @@ def _bind_system_query(session: StatementContext, query: Query, options: CopyOpt
 def _select_of(session: StatementContext, statement: Copy) -> str:
     """A table's columns are copied without the generated ones, as COPY FROM takes it."""
     assert statement.table is not None
-    table = session.database.catalog.find(statement.table.name, statement.table.schema, session.search_path())
+    table = session.database.reads.catalog.find(statement.table.name, statement.table.schema, session.search_path())
     names = [_quoted(column.name) for column in statement.columns or ()]
     if not names and table is not None and any(column.generated is not None for column in table.columns):
         names = [_quoted(column.name) for column in table.columns if column.generated is None and not column.hidden]

@@ -123,7 +123,7 @@ def _checked(session: StatementContext, function: FunctionDesc, statement: Creat
         if function.batch:
             raise InvalidFunctionDefinition("only functions in Python take batches")
         check_databases(parse(function.body), function.body, session.database_names())
-        context = make_context(session.database.catalog, session.search_path(), (), session.session_values())
+        context = make_context(session.database.reads.catalog, session.search_path(), (), session.session_values())
         args = [InputRef(number, type_) for number, type_ in enumerate(function.argument_types)]
         inlined(ExpressionBinder(context, Scope(), "a function's body"), function, args)
         return function

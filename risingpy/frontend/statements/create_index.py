@@ -18,7 +18,7 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateIndex, parameter_types: Sequence[SqlType]
 ) -> Command:
     def run(parameters: Parameters) -> Result:
-        catalog = session.database.catalog
+        catalog = session.database.reads.catalog
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())
         index = NewIndex(bound.name, bound.relation, bound.definition, parsed.text)
         created = session.database.ddl.create_index(

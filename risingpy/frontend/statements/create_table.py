@@ -80,7 +80,7 @@ def _with_counters(session: StatementContext, columns: tuple[ColumnDesc, ...]) -
 
 
 def _counter(session: StatementContext, identity: Identity) -> Identity:
-    return replace(identity, counter=session.database.next_row_ids(1))
+    return replace(identity, counter=session.database.writes.next_row_ids(1))
 
 
 def _with_row_id(columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:

@@ -19,7 +19,7 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateView, parameter_types: Sequence[SqlType]
 ) -> Command:
     def run(parameters: Parameters) -> Result:
-        catalog = session.database.catalog
+        catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
         view = NewView(
             schema_name=new_schema(session, statement.name),
@@ -50,7 +50,7 @@ def bind_materialized(
     parameter_types: Sequence[SqlType],
 ) -> Command:
     def run(parameters: Parameters) -> Result:
-        catalog = session.database.catalog
+        catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
         view = NewMaterializedView(
             schema_name=new_schema(session, statement.name),
@@ -84,7 +84,7 @@ def new_schema(session: StatementContext, name: ObjectName) -> str:
     """The schema that a new relation goes into: the one it names, or the first of the search path that exists."""
     if name.schema is not None:
         return name.schema
-    existing = [schema for schema in session.search_path() if schema in session.database.catalog.schemas]
+    existing = [schema for schema in session.search_path() if schema in session.database.reads.catalog.schemas]
     if not existing:
         raise InvalidTableDefinition(
             "no schema has been selected to create in", sqlstate="3F000", position=name.position

@@ -38,7 +38,7 @@ def bind_columns(session: StatementContext, name: ObjectName) -> Command:
 
 def named_relation(session: StatementContext, name: ObjectName) -> Relation:
     """The relation, or UndefinedTable."""
-    relation = session.database.catalog.find(name.name, name.schema, session.search_path())
+    relation = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
     if relation is None:
         raise UndefinedTable(f'relation "{name}" does not exist', position=name.position)
     return relation

@@ -72,7 +72,7 @@ def _explained(session: StatementContext, parsed: ParsedStatement, explain: Expl
             return _explain_view(session, explain, view)
         case CreateTable() as table:
             return _explain_table(session, explain, parsed.text, table)
-    catalog = session.database.catalog
+    catalog = session.database.reads.catalog
     plan = _batch_plan(session, explain, catalog)
     if explain.kind is ExplainKind.LOGICAL:
         return explain_logical(plan, explain_format=explain.format)
@@ -93,7 +93,7 @@ def _bind_analyze(session: StatementContext, explain: Explain) -> Command:
 
     def run(parameters: Parameters) -> Result:
         began = perf_counter()
-        catalog = session.database.catalog
+        catalog = session.database.reads.catalog
         query = session.planned(optimize(_batch_plan(session, explain, catalog), session.check), catalog)
         planned = perf_counter()
         rows = sum(batch.num_rows for batch in session.run_query(query, parameters))
@@ -154,7 +154,7 @@ def _bound_plan(
 
 def _explain_view(session: StatementContext, explain: Explain, statement: CreateMaterializedView) -> list[str]:
     """Plans the view as CREATE would, with ids that would be the next ones."""
-    state = session.database.state
+    state = session.database.reads.state
     bound = bind_view(statement, state.catalog, session.search_path(), session=session.session_values())
     if explain.kind is ExplainKind.LOGICAL:
         return explain_logical(bound.query.plan, explain_format=explain.format)
@@ -171,7 +171,7 @@ def _explain_view(session: StatementContext, explain: Explain, statement: Create
         name=statement.name.name,
         output_names=bound.column_names,
         emit_on_window_close=statement.emit_on_window_close,
-        table_rows=session.database.table_rows,
+        table_rows=session.database.reads.table_rows,
         check=session.check,
     )
     job = cut(planned.table.table_id, planned, state.graph(), allocate)
@@ -182,7 +182,7 @@ def _explain_view(session: StatementContext, explain: Explain, statement: Create
 def _explain_table(session: StatementContext, explain: Explain, text: str, statement: CreateTable) -> list[str]:
     """Plans the table's own job as CREATE would."""
     defined = bind_table(statement, session=session.session_values())
-    before = session.database.state
+    before = session.database.reads.state
     after = add_table(before, new_table(session, text, statement, defined))
     (job_id,) = after.jobs.keys() - before.jobs.keys()
     job = after.jobs[job_id]

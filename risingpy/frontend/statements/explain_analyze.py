@@ -44,7 +44,7 @@ def bind(
             tables = snapshot.view.statistics()
         finally:
             snapshot.view.release()
-        now = session.database.operator_work()
+        now = session.database.introspection.operator_work()
         work = {at: done.minus(before.get(at, OperatorWork())) for at, done in now.items()}
         return Result(
             CommandTag("EXPLAIN"), _FIELDS, _rows(explain_analyze(_running_job(session, relation), work, tables))
@@ -57,14 +57,14 @@ def _work_before(session: StatementContext, seconds: float | None) -> Mapping[Op
     """What was done before the time that is asked about, which passes meanwhile."""
     if seconds is None:
         return {}
-    before = session.database.operator_work()
+    before = session.database.introspection.operator_work()
     if session.cancelled.wait(seconds):
         raise QueryCanceled("canceling statement due to user request")
     return before
 
 
 def _running_job(session: StatementContext, relation: Relation) -> Job:
-    job = session.database.state.jobs.get(relation.relation_id)
+    job = session.database.reads.state.jobs.get(relation.relation_id)
     if job is None:
         raise SqlError(
             f'{relation.kind.value} "{relation.name}" has stopped because of an error',

@@ -15,7 +15,7 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Flush, parameter_types: Sequence[SqlType]
 ) -> Command:
     def run(parameters: Parameters) -> Result:
-        session.database.flush(session.cancelled)
+        session.database.reads.flush(session.cancelled)
         return Result(CommandTag("FLUSH"))
 
     return Command(run)

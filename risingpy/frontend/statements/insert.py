@@ -18,7 +18,7 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Insert, parameter_types: Sequence[SqlType]
 ) -> Command:
-    catalog = session.database.catalog
+    catalog = session.database.reads.catalog
     bound = bind_insert(
         statement,
         catalog,

@@ -85,7 +85,7 @@ def executed_parts(session: StatementContext, statement: Execute) -> PreparedPar
 
 def _bound_arguments(session: StatementContext, statement: Execute, types: Sequence[SqlType]) -> tuple[Expr, ...]:
     return bind_arguments(
-        statement, types, session.database.catalog, session.search_path(), session=session.session_values()
+        statement, types, session.database.reads.catalog, session.search_path(), session=session.session_values()
     )
 
 

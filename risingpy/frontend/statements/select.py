@@ -18,7 +18,7 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Select, parameter_types: Sequence[SqlType]
 ) -> Command:
-    catalog = session.database.catalog
+    catalog = session.database.reads.catalog
     bound = bind_query(
         statement.query,
         catalog,
@@ -39,7 +39,7 @@ def bind(
 def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> None:
     """Relations whose job has failed still have the rows of their last epoch: the client must know."""
     for relation_id in relation_ids:
-        relation = session.database.catalog.relations.get(relation_id)
+        relation = session.database.reads.catalog.relations.get(relation_id)
         if relation is not None and relation.status is JobStatus.FAILED:
             session.notice(
                 f'{relation.kind.value} "{relation.name}" has stopped because of an error: '

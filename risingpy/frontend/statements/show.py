@@ -70,26 +70,28 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
     database = session.database
     match kind:
         case ShowKind.SCHEMAS:
-            return [(name,) for name in sorted(database.catalog.schemas)]
+            return [(name,) for name in sorted(database.reads.catalog.schemas)]
         case ShowKind.DATABASES:
-            return [(database.catalog.database,)]
+            return [(database.reads.catalog.database,)]
         case ShowKind.PARAMETERS:
-            return sorted(database.parameters().items())
+            return sorted(database.introspection.parameters().items())
         case ShowKind.JOBS:
-            return [(str(r.relation_id), r.definition, f"{rows} rows") for r, rows in database.ddl_progress()]
+            return [
+                (str(r.relation_id), r.definition, f"{rows} rows") for r, rows in database.introspection.ddl_progress()
+            ]
         case ShowKind.FUNCTIONS:
             return sorted(
                 (f.name, ", ".join(t.kind.value for t in f.argument_types), f.result_text, f.language.value, None)
-                for f in database.catalog.functions.values()
+                for f in database.reads.catalog.functions.values()
             )
         case ShowKind.INTERNAL_TABLES:
-            return sorted((table.name,) for table in database.catalog.internal_tables.values())
+            return sorted((table.name,) for table in database.reads.catalog.internal_tables.values())
     return []  # kinds of objects that cannot be made here: there are none
 
 
 def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
     """The indexes of a relation, or of all relations on the search path."""
-    catalog, path = session.database.catalog, session.search_path()
+    catalog, path = session.database.reads.catalog, session.search_path()
     only = None if statement.name is None else named_relation(session, statement.name)
     rows: Rows = []
     for index in catalog.relations.values():
@@ -106,7 +108,7 @@ def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
 
 def _relations(session: StatementContext, kind: RelationKind, schema: str | None, like: Like) -> Rows:
     """Names, qualified only where the bare name means another relation; LIKE looks at the bare ones."""
-    catalog, path = session.database.catalog, session.search_path()
+    catalog, path = session.database.reads.catalog, session.search_path()
     schemas: Iterable[str] = path if schema is None else (schema,)
     relations = [r for r in catalog.relations.values() if r.kind is kind and r.schema_name in schemas and like(r.name)]
     return sorted((r.name if catalog.find(r.name, None, path) == r else r.qualified_name,) for r in relations)

@@ -57,7 +57,7 @@ def _bound(
 
 
 def _command(session: StatementContext, verb: str, bind: Callable[[Catalog], BoundRewrite]) -> Command:
-    catalog = session.database.catalog
+    catalog = session.database.reads.catalog
     planned = bind(catalog)
     planned_query = session.planned(optimize(planned.plan, session.check), catalog)
 
@@ -86,7 +86,7 @@ def _command(session: StatementContext, verb: str, bind: Callable[[Catalog], Bou
 
 
 def _was_altered(session: StatementContext, planned: BoundRewrite) -> bool:
-    relation = session.database.catalog.relations.get(planned.relation.relation_id)
+    relation = session.database.reads.catalog.relations.get(planned.relation.relation_id)
     return relation is None or relation.version != planned.relation.version
 
 
@@ -97,7 +97,7 @@ def _bound_anew(
 
     Also if the transaction has rows of the old form to write: they will be refused.
     """
-    bound = bind(session.database.catalog)
+    bound = bind(session.database.reads.catalog)
     is_same = bound.relation.relation_id == planned.relation.relation_id
     same_types = bound.parameter_types == planned.parameter_types
     same_rows = returning_fields(bound.returning) == returning_fields(planned.returning)
@@ -114,8 +114,8 @@ def _held(session: StatementContext, table_id: int) -> Iterator[None]:
         session.transaction.hold(table_id, session.cancelled)
         yield
         return
-    with session.database.table_lock(table_id, session.cancelled, process_id=session.startup.process_id):
-        session.database.wait_for_lsn(session.database.last_lsn, session.cancelled)
+    with session.database.writes.table_lock(table_id, session.cancelled, process_id=session.startup.process_id):
+        session.database.reads.wait_for_lsn(session.database.writes.last_lsn, session.cancelled)
         yield
 
 

@@ -114,8 +114,8 @@ def _unchanged(open_client: Callable[..., Client], catalog: object, database: Da
     client = open_client()
     assert client.execute("SELECT id, n FROM t WHERE id < 7 ORDER BY id").fetchall() == [(1, 1), (2, 2)]
     client.execute("FLUSH")
-    assert set(database.catalog.relations) == catalog
-    assert "made" not in database.catalog.schemas
+    assert set(database.reads.catalog.relations) == catalog
+    assert "made" not in database.reads.catalog.schemas
     client.execute("CREATE MATERIALIZED VIEW later AS SELECT count(*) AS n FROM t")  # the next statement works
     client.execute("UPDATE t SET n = n")  # and no lock is left
     client.execute("DROP TABLE t CASCADE")
@@ -168,7 +168,7 @@ End = Callable[[Callable[..., Client], WireServer, str], float]
 def test_while_it_is_read(
     open_client: Callable[..., Client], server: WireServer, database: Database, phase: str, end: End
 ) -> None:
-    catalog = set(database.catalog.relations)
+    catalog = set(database.reads.catalog.relations)
     assert end(open_client, server, READING[phase]) < _SECONDS + _SLACK
     _unchanged(open_client, catalog, database)
 
@@ -186,7 +186,7 @@ def test_a_long_system_query_is_refused_before_it_is_read(open_client: Callable[
 def test_while_it_waits_for_an_epoch(
     open_client: Callable[..., Client], server: WireServer, database: Database, statement: str, end: End
 ) -> None:
-    catalog = set(database.catalog.relations)
+    catalog = set(database.reads.catalog.relations)
     with busy_loop(database):
         assert end(open_client, server, WAITING_FOR_THE_LOOP[statement]) < _SECONDS + _SLACK
     _unchanged(open_client, catalog, database)
@@ -197,7 +197,7 @@ def test_while_it_waits_for_an_epoch(
 def test_while_it_waits_for_a_lock(
     open_client: Callable[..., Client], server: WireServer, database: Database, statement: str, end: End
 ) -> None:
-    catalog = set(database.catalog.relations)
+    catalog = set(database.reads.catalog.relations)
     with locked_table(open_client):
         assert end(open_client, server, WAITING_FOR_A_LOCK[statement]) < _SECONDS + _SLACK
     _unchanged(open_client, catalog, database)
@@ -208,7 +208,7 @@ def test_while_it_waits_for_a_lock(
 def test_while_a_copy_waits_for_its_client(
     open_client: Callable[..., Client], server: WireServer, database: Database, way: str, sent: bytes
 ) -> None:
-    catalog = set(database.catalog.relations)
+    catalog = set(database.reads.catalog.relations)
     client = open_client(**({"statement_timeout": "300"} if way == "timeout" else {}))
     client.pgconn.exec_(b"COPY t FROM STDIN")
     if sent:
@@ -247,7 +247,7 @@ def test_planning_in_the_loop_is_ended(
         return 0
 
     database.ddl._table_rows = rows
-    catalog = set(database.catalog.relations)
+    catalog = set(database.reads.catalog.relations)
     joins = " ".join(f"JOIN t t{i} ON t{i}.id > t0.id" for i in range(1, 5))
     with pytest.raises(psycopg.errors.QueryCanceled):
         client.execute(f"CREATE MATERIALIZED VIEW made AS SELECT t0.id FROM t t0 {joins}")  # type: ignore[call-overload]

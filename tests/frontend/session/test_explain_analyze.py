@@ -74,9 +74,9 @@ def test_a_duration_counts_what_happens_meanwhile(schema: Client, connect: Any) 
 
 
 def test_a_dropped_view_is_forgotten(schema: Client) -> None:
-    fragments = {at[0] for at in schema.session.context.database.operator_work()}
+    fragments = {at[0] for at in schema.session.context.database.introspection.operator_work()}
     schema.run("DROP MATERIALIZED VIEW m")
-    assert {at[0] for at in schema.session.context.database.operator_work()} < fragments
+    assert {at[0] for at in schema.session.context.database.introspection.operator_work()} < fragments
 
 
 def test_a_query_is_run(schema: Client) -> None:

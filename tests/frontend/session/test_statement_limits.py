@@ -141,7 +141,7 @@ def test_a_fan_out_that_is_too_large_stops_its_view_alone(
     client.run("INSERT INTO t VALUES (2, 1000000000000, 1)")
     assert client.run("SELECT n FROM other") == [(2,)]
     assert client.run("SELECT count(*) FROM large") == before
-    relations = client.session.context.database.catalog.relations.values()
+    relations = client.session.context.database.reads.catalog.relations.values()
     assert [relation.status for relation in relations if relation.name == "large"] == [JobStatus.FAILED]
 
 

@@ -150,8 +150,8 @@ def test_an_update_that_waited_for_an_alter_goes_on_with_the_new_form(table: Any
         done.set()
 
     database = table.session.context.database
-    relation = database.catalog.find("t", "public", ())
-    with database.table_lock(relation.relation_id):
+    relation = database.reads.catalog.find("t", "public", ())
+    with database.writes.table_lock(relation.relation_id):
         threading.Thread(target=update).start()
         assert started.wait(5) and not done.wait(0.3)
         table.run("ALTER TABLE t ADD COLUMN extra int DEFAULT 7")

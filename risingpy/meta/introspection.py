@@ -1,0 +1,68 @@
+"""What the database tells of itself: SHOW, EXPLAIN ANALYZE and the relations of rw_catalog. Nothing here changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from risingpy.meta.epochs.committer import Committer
+from risingpy.meta.reads import Reads
+from risingpy.meta.schema.system_parameters import shown_parameters
+from risingpy.meta.writing.dml_log import DmlLog
+from risingpy.plan.catalog import JobStatus, Relation
+from risingpy.plan.operator_work import OperatorPosition, OperatorWork
+from risingpy.storage.engine.read_views import StateStore
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedEpoch:
+    """A committed epoch that somebody reads: how many do, since when, and for how long there has been a newer one.
+
+    `outdated_seconds` is 0 for the newest epoch. The server itself is a holder of that.
+    """
+
+    epoch: int
+    holders: int
+    age_seconds: float
+    outdated_seconds: float | None
+
+
+class Introspection:
+    """Any thread may ask; nothing blocks."""
+
+    def __init__(self, data_dir: Path, reads: Reads, store: StateStore, log: DmlLog, committer: Committer) -> None:
+        self._data_dir = data_dir
+        self._reads = reads
+        self._store = store
+        self._log = log
+        self._committer = committer
+
+    def parameters(self) -> Mapping[str, str]:
+        """System parameters, for SHOW PARAMETERS."""
+        return {
+            "data_directory": str(self._data_dir),
+            **shown_parameters(self._reads.state),
+            "committed_epoch": str(self._reads.committed_epoch),
+            "data_bytes": str(self._store.size_bytes),
+            "log_bytes": str(self._log.bytes_on_disk),
+        }
+
+    def ddl_progress(self) -> Iterator[tuple[Relation, int]]:
+        """The views that are being created, with the rows that they have read so far."""
+        rows = self._committer.backfilled_rows
+        for relation in self._reads.catalog.relations.values():
+            if relation.status is JobStatus.CREATING:
+                yield relation, rows.get(relation.relation_id, 0)
+
+    def operator_work(self) -> Mapping[OperatorPosition, OperatorWork]:
+        """What each running operator has done since the server started."""
+        return self._committer.work.totals()
+
+    def pinned_epochs(self) -> Sequence[PinnedEpoch]:
+        """The committed epochs that somebody reads, the oldest first."""
+        return [PinnedEpoch(view.epoch, view.holders, view.age, view.outdated) for view in self._store.views()]
+
+    def job_errors(self) -> Mapping[int, int]:
+        """Per relation, how many expressions failed and became NULL."""
+        return dict(self._reads.state.errors)

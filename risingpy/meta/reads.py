@@ -1,0 +1,88 @@
+"""What is read: the newest committed state, and the states that a statement waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from risingpy.meta.cancellation import Cancelled
+from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.source_offsets import SourceOffsets
+from risingpy.meta.epochs.waiters import Waiters
+from risingpy.meta.schema.internal_tables import internal_tables
+from risingpy.meta.state import MetaState
+from risingpy.meta.writing.dml_log import DmlLog
+from risingpy.plan.catalog import Catalog
+from risingpy.storage.engine.read_views import ReadView
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The catalog and the read view of one committed state. Release the view when done."""
+
+    catalog: Catalog
+    view: ReadView
+
+
+class Reads:
+    """Any thread may call these. What blocks takes a `cancelled` event and raises QueryCanceled."""
+
+    def __init__(self, published: PublishedState, waiters: Waiters, log: DmlLog, sources: SourceOffsets) -> None:
+        self._published = published
+        self._waiters = waiters
+        self._log = log
+        self._sources = sources
+        self._end_of_earlier_runs = log.last_lsn
+        self._catalog: tuple[Catalog, Catalog] | None = None  # the state's, and the same with internal tables
+
+    @property
+    def state(self) -> MetaState:
+        return self._published.state
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._readable(self._published.state)
+
+    @property
+    def committed_epoch(self) -> int:
+        return self._published.state.committed.epoch
+
+    @property
+    def lsn_of_earlier_runs(self) -> int:
+        """Where the log ended when the server started; 0 once the epochs have it all.
+
+        A client that comes back after a crash must find what was acknowledged to it, so a session's reads wait for this
+        as for its own writes.
+        """
+        return self._end_of_earlier_runs if self.state.committed.lsn < self._end_of_earlier_runs else 0
+
+    def snapshot(self) -> Snapshot:
+        """The newest catalog together with its view, acquired: the caller releases the view."""
+        state, view = self._published.acquire_view()
+        return Snapshot(self._readable(state), view)
+
+    def table_rows(self, table_id: int) -> int:
+        """How many rows a table or view has in the newest committed epoch."""
+        _, view = self._published.acquire_view()
+        try:
+            return view.rows_of(table_id)
+        finally:
+            view.release()
+
+    def wait_for_lsn(self, lsn: int, cancelled: Cancelled = None) -> None:
+        """Waits until the epoch that holds the log up to `lsn` is committed and readable."""
+        self._waiters.until_lsn(lsn, cancelled)
+
+    def flush(self, cancelled: Cancelled = None) -> int:
+        """Waits until everything that was logged, and that the sources had, is in every view; returns the epoch."""
+        lsn = self._log.last_lsn
+        ends = self._sources.newest(self.state)
+        self._waiters.wake()
+        return self._waiters.until_read(lsn, ends, cancelled).committed.epoch
+
+    def _readable(self, state: MetaState) -> Catalog:
+        """The state's catalog with the internal tables in it."""
+        known = self._catalog  # one pair, replaced whole: other threads may do the same at once
+        if known is None or known[0] is not state.catalog:
+            known = state.catalog, replace(state.catalog, internal_tables=internal_tables(state))
+            self._catalog = known
+        return known[1]
