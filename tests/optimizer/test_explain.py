@@ -13,6 +13,7 @@ from risingpy.optimizer.explain.expression_text import expression_text
 from risingpy.plan import logical
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, DATE, INTEGER, NUMERIC, VARCHAR
+from tests.optimizer.conftest import PlannerBench
 
 COUNT = logical.AggCall("count", (), BIGINT)
 A, B = InputRef(0, INTEGER), InputRef(1, INTEGER)
@@ -46,7 +47,7 @@ def test_expressions_read_like_sql(text: str) -> None:
     assert expression_text(TEXTS[text], ["a", "b"]) == text
 
 
-def test_json(bench) -> None:
+def test_json(bench: PlannerBench) -> None:
     t = bench.table("t", {"a": INTEGER})
     planned = bench.plan(bench.scan(t))
     lines = explain_stream(planned.root, True, job=bench.cut(planned), explain_format=ExplainFormat.JSON)
@@ -57,18 +58,18 @@ def test_json(bench) -> None:
     assert any("stage 0" in detail for detail in document["details"])
 
 
-def test_one_name_twice_is_told_apart(bench) -> None:
+def test_one_name_twice_is_told_apart(bench: PlannerBench) -> None:
     t = bench.table("t", {"a": INTEGER})
     assert explain_batch(bench.scan(t, "a", "a")) == ["BatchScan { table: public.t, columns: [a#0, a#1] }"]
 
 
-def test_every_table_of_a_job_is_listed(bench) -> None:
+def test_every_table_of_a_job_is_listed(bench: PlannerBench) -> None:
     t = bench.table("t", {"a": INTEGER})
     job = bench.cut(bench.plan(bench.scan(t)))
     assert sum(line.startswith("Table ") for line in explain_fragments(job)) == 1 + len(job.state_tables)
 
 
-def test_fragments_as_json(bench) -> None:
+def test_fragments_as_json(bench: PlannerBench) -> None:
     t = bench.table("t", {"a": INTEGER}, ["a"])
     job = bench.cut(bench.plan(logical.Aggregate(bench.scan(t), (), (COUNT,), (logical.Field("n", BIGINT),))))
     document = json.loads("\n".join(explain_fragments(job, explain_format=ExplainFormat.JSON)))
@@ -81,7 +82,7 @@ def test_fragments_as_json(bench) -> None:
     ]
 
 
-def test_fragments_as_a_graph(bench) -> None:
+def test_fragments_as_a_graph(bench: PlannerBench) -> None:
     t = bench.table("t", {"a": INTEGER}, ["a"])
     job = bench.cut(bench.plan(logical.Aggregate(bench.scan(t), (), (COUNT,), (logical.Field("n", BIGINT),))))
     lines = explain_fragments(job, explain_format=ExplainFormat.DOT)
@@ -92,7 +93,7 @@ def test_fragments_as_a_graph(bench) -> None:
     assert lines[-1] == "}"
 
 
-def test_trace_shows_what_each_rule_does(bench) -> None:
+def test_trace_shows_what_each_rule_does(bench: PlannerBench) -> None:
     t = bench.table("t", {"a": INTEGER}, ["a"])
     lines = list(explain_trace(logical.Filter(bench.scan(t), Literal(True, BOOLEAN)), for_stream=False))
     assert lines[0] == "Begin:"
@@ -102,7 +103,7 @@ def test_trace_shows_what_each_rule_does(bench) -> None:
     assert len(changes) == lines.count("") // 2 - 1
 
 
-def test_dot(bench) -> None:
+def test_dot(bench: PlannerBench) -> None:
     t = bench.table("t", {"a": INTEGER}, ["a"])
     lines = explain_batch(bench.scan(t, "a"), explain_format=ExplainFormat.DOT)
     assert lines == [

@@ -29,6 +29,7 @@ from risingpy.optimizer.stream.index import plan_index
 from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view
 from risingpy.plan.catalog import DEFAULT_SCHEMA, RelationKind
 from risingpy.plan.codec import decode, encode
+from tests.optimizer.conftest import PlannerBench
 
 GOLDENS = Path(__file__).parent / "goldens"
 SEARCH_PATH = (DEFAULT_SCHEMA,)
@@ -66,7 +67,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("path", "number"), CASES)
-def test_golden(bench, path: Path, number: int, update_goldens: bool) -> None:
+def test_golden(bench: PlannerBench, path: Path, number: int, update_goldens: bool) -> None:
     blocks = read_blocks(path)
     for created in blocks[:number]:
         if created.directive == "create":
@@ -79,7 +80,7 @@ def test_golden(bench, path: Path, number: int, update_goldens: bool) -> None:
     assert "\n".join(lines) == "\n".join(lines if update_goldens else block.expected)
 
 
-def explained(bench, kind: str, *options: str, sql: str) -> list[str]:
+def explained(bench: PlannerBench, kind: str, *options: str, sql: str) -> list[str]:
     """The golden lines: the plan without its empty lines, or the error."""
     try:
         lines = _explained(bench, kind, sql, verbose="verbose" in options)
@@ -89,7 +90,7 @@ def explained(bench, kind: str, *options: str, sql: str) -> list[str]:
     return [line for line in lines if line]
 
 
-def _explained(bench, kind: str, sql: str, *, verbose: bool) -> list[str]:
+def _explained(bench: PlannerBench, kind: str, sql: str, *, verbose: bool) -> list[str]:
     if kind == "table":
         job = next(job for job in bench.jobs if job.name == sql)
         return explain_stream(job.fragments[-1].root, verbose, job=job)
@@ -107,16 +108,17 @@ def _explained(bench, kind: str, sql: str, *, verbose: bool) -> list[str]:
     return lines + [f"NOTICE: {notice}" for notice in planned.notices]
 
 
-def _explained_view(bench, query: str, *, verbose: bool) -> list[str]:
+def _explained_view(bench: PlannerBench, query: str, *, verbose: bool) -> list[str]:
     """Of the view that emits on window close."""
     (parsed,) = parse(f"CREATE MATERIALIZED VIEW mv AS {query.removesuffix(';')} EMIT ON WINDOW CLOSE")
+    assert isinstance(parsed.statement, ast.CreateMaterializedView)
     planned = planned_view(bench, parsed.statement)
     job = bench.cut(planned)
     assert decode(encode(job)) == job
     return explain_stream(planned.root, verbose, job=job)
 
 
-def planned_view(bench, statement: ast.CreateMaterializedView) -> StreamJobPlan:
+def planned_view(bench: PlannerBench, statement: ast.CreateMaterializedView) -> StreamJobPlan:
     view = bind_view(statement, bench.catalog, SEARCH_PATH)
     return plan_materialized_view(
         optimize_view(view.query.plan, bench.catalog, emit_on_window_close=statement.emit_on_window_close),
@@ -128,27 +130,29 @@ def planned_view(bench, statement: ast.CreateMaterializedView) -> StreamJobPlan:
     )
 
 
-def planned_index(bench, index: BoundIndex) -> StreamJobPlan:
+def planned_index(bench: PlannerBench, index: BoundIndex) -> StreamJobPlan:
     table_id = bench.allocate()
     return plan_index(index.relation, index.definition, table_id=table_id, name=index.name, allocate=bench.allocate)
 
 
-def create_relations(bench, sql: str) -> None:
+def create_relations(bench: PlannerBench, sql: str) -> None:
     for parsed in parse(sql):
         statement = parsed.statement
-        name = getattr(statement.name, "name", "")
         match statement:
             case ast.CreateTable():
                 table = bind_table(statement)
                 columns = {column.name: column.type for column in table.columns}
                 key = [table.columns[i].name for i in table.primary_key]
-                bench.table(name, columns, key, append_only=statement.append_only, watermark=table.watermark)
+                name, append_only = statement.name.name, statement.append_only
+                bench.table(name, columns, key, append_only=append_only, watermark=table.watermark)
             case ast.CreateSource():
-                bench.source(name, {column.name: column.type for column in bind_table(statement).columns})
+                columns = {column.name: column.type for column in bind_table(statement).columns}
+                bench.source(statement.name.name, columns)
             case ast.CreateMaterializedView():
-                bench.add(RelationKind.MATERIALIZED_VIEW, name, planned_view(bench, statement))
+                bench.add(RelationKind.MATERIALIZED_VIEW, statement.name.name, planned_view(bench, statement))
             case ast.CreateIndex():
                 index = bind_index(statement, bench.catalog, SEARCH_PATH, session=SessionValues())
                 bench.add(RelationKind.INDEX, index.name, planned_index(bench, index))
             case ast.CreateView():
-                bench.plain_view(name, bind_view(statement, bench.catalog, SEARCH_PATH).columns, statement.query.text)
+                view = bind_view(statement, bench.catalog, SEARCH_PATH)
+                bench.plain_view(statement.name.name, view.columns, statement.query.text)

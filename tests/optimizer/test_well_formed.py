@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from risingpy.functions.aggregate.layout import partial_types
 from risingpy.optimizer.stream.distribution import brings_together
 from risingpy.plan import logical, operators
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
+from risingpy.plan.catalog import Relation
 from risingpy.plan.codec import decode, encode
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
@@ -21,12 +23,19 @@ from risingpy.plan.properties import DistributionKind
 from risingpy.plan.traversal import all_state_tables, children
 from risingpy.plan.window_calls import WindowCall
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR
+from tests.optimizer.conftest import PlannerBench
 
 COLUMNS = {"i": INTEGER, "big": BIGINT, "text": VARCHAR, "flag": BOOLEAN}
-Draw = Callable[[st.SearchStrategy], object]
+T = TypeVar("T")
 
 
-def relations(bench) -> list:
+class Draw(Protocol):
+    """An example of a strategy: `data.draw`."""
+
+    def __call__(self, strategy: st.SearchStrategy[T], /) -> T: ...
+
+
+def relations(bench: PlannerBench) -> list[Relation]:
     """Tables of every kind of key, a view of groups, a view of one row, a source."""
     made = [
         bench.table("rows", COLUMNS),
@@ -59,7 +68,7 @@ def aggregate(query: LogicalPlan, group_key: tuple[int, ...], calls: tuple[AggCa
     return logical.Aggregate(query, group_key, calls, tuple(names))
 
 
-def draw_query(draw: Draw, bench, made: list, depth: int) -> LogicalPlan:
+def draw_query(draw: Draw, bench: PlannerBench, made: list[Relation], depth: int) -> LogicalPlan:
     """A query whose columns have the types of COLUMNS, in that order."""
     kinds = [
         *("scan", "filter", "project", "group", "global", "distinct", "union", "sort", "limit", "top", "window"),
@@ -126,7 +135,7 @@ def draw_group(draw: Draw, query: LogicalPlan) -> LogicalPlan:
 
 
 @given(st.data())
-def test_every_plan_is_well_formed(make_bench, data) -> None:
+def test_every_plan_is_well_formed(make_bench: Callable[[], PlannerBench], data: st.DataObject) -> None:
     bench = make_bench()
     query = draw_query(data.draw, bench, relations(bench), data.draw(st.integers(1, 4)))
     named = tuple(Field(f"column_{i}", field.type) for i, field in enumerate(query.schema))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from risingpy.plan import graph_codec
+from risingpy.plan import codec, graph_codec
 from risingpy.plan.graph import StreamGraph
 from risingpy.plan.graph_codec import GraphReader, GraphWriter
 from risingpy.types import BIGINT
@@ -32,10 +33,19 @@ def test_a_graph_comes_back(bench: PlannerBench) -> None:
 def test_jobs_that_stay_are_the_same(bench: PlannerBench, monkeypatch: pytest.MonkeyPatch) -> None:
     writer, reader = GraphWriter(), GraphReader()
     before = reader.read(writer.write(with_views(bench, 2)))
-    written, read = [], []
-    encode, decode = graph_codec.encode, graph_codec.decode
-    monkeypatch.setattr(graph_codec, "encode", lambda value: written.append(value) or encode(value))
-    monkeypatch.setattr(graph_codec, "decode", lambda data: read.append(data) or decode(data))
+    written: list[object] = []
+    read: list[bytes | memoryview] = []
+
+    def encode(value: object) -> bytes:
+        written.append(value)
+        return codec.encode(value)
+
+    def decode(data: bytes | memoryview) -> Any:
+        read.append(data)
+        return codec.decode(data)
+
+    monkeypatch.setattr(graph_codec, "encode", encode)
+    monkeypatch.setattr(graph_codec, "decode", decode)
     more = with_views(bench, 1)
     after = reader.read(writer.write(more))
     assert [job.name for job in after.jobs] == ["t", "v0", "v1", "v0"]

@@ -30,6 +30,7 @@ from risingpy.types import (
     VARCHAR,
     numeric,
 )
+from tests.optimizer.conftest import PlannerBench
 
 _TYPES = st.sampled_from([BIGINT, BOOLEAN, DATE, NUMERIC, VARCHAR, numeric(10, 2, declared=True)])
 _PARTS = st.integers(-(2**31), 2**31 - 1)
@@ -82,7 +83,7 @@ def test_equal_values_have_equal_bytes() -> None:
     assert codec.encode(one) == codec.encode(other)
 
 
-def test_a_job(bench) -> None:
+def test_a_job(bench: PlannerBench) -> None:
     t = bench.table("t", {"a": INTEGER, "b": INTEGER})
     calls = (AggCall("max", (1,), INTEGER), AggCall("avg", (1,), NUMERIC))
     schema = (Field("a", INTEGER), Field("max", INTEGER), Field("avg", NUMERIC))
@@ -91,7 +92,7 @@ def test_a_job(bench) -> None:
     assert codec.decode(memoryview(codec.encode(job))) == job
 
 
-def test_the_plan_of_a_view(bench) -> None:
+def test_the_plan_of_a_view(bench: PlannerBench) -> None:
     """Of operators that keep what they compute of their input: its schema."""
     t = bench.table("t", {"a": INTEGER, "b": INTEGER})
     keys = (SortKey(0),)
