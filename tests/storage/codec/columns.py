@@ -162,8 +162,8 @@ def as_values(array: pa.Array) -> list[Value]:
     kind = array.type
     if pa.types.is_struct(kind):
         fields = [as_values(array.field(k)) for k in range(kind.num_fields)]
-        rows = zip(*fields, strict=True)
-        return [row if there else None for row, there in zip(rows, array.is_valid().to_pylist(), strict=True)]
+        whole = zip(*fields, strict=True)
+        return [row if there else None for row, there in zip(whole, array.is_valid().to_pylist(), strict=True)]
     if pa.types.is_nested(kind):
         parts = [array.keys, array.items] if pa.types.is_map(kind) else [array.values]
         flat = list(zip(*map(as_values, parts), strict=True))

@@ -38,7 +38,7 @@ def test_another_process_compiles_nothing() -> None:
 def test_a_first_start_says_what_it_does(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(config, "CACHE_DIR", config.CACHE_DIR)  # put back after the test
+    monkeypatch.setattr(config, "CACHE_DIR", vars(config)["CACHE_DIR"])  # put back after the test
     monkeypatch.setattr(compilation, "_source_hash", lambda: "new")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     compilation._configure()

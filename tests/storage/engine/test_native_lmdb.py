@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -35,10 +35,10 @@ def begin(environment: lmdb.Environment) -> lmdb.Transaction:
 
 def stored(transaction: lmdb.Transaction) -> dict[bytes, bytes]:
     with transaction.cursor() as cursor:
-        return dict(cursor.iternext())
+        return {bytes(key): bytes(value) for key, value in cursor.iternext()}
 
 
-def binary(items: list[bytes | None]) -> pa.BinaryArray:
+def binary(items: Sequence[bytes | None]) -> pa.BinaryArray:
     return pa.array(items, pa.binary())
 
 
@@ -110,7 +110,7 @@ def test_ranges_are_those_of_a_sorted_list(
         mine = [pair for pair in ordered if (start <= pair[0] < stop if with_stops else pair[0].startswith(start))]
         expected += [(number, *pair) for pair in (mine[:limit] if with_limits else mine)]
     found: list[tuple[int, bytes, bytes]] = []
-    starts, stops = (binary([each[side] for each in bounds]) for side in (0, 1))
+    starts, stops = binary([start for start, _, _ in bounds]), binary([stop for _, stop, _ in bounds])
     limits = np.array([limit for _, _, limit in bounds], np.int64) if with_limits else None
     for numbers, keys, values in read_ranges(transaction, starts, stops if with_stops else None, limits, page_rows):
         assert 0 < len(numbers) <= page_rows

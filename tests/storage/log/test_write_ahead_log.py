@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from risingpy.errors import IoError
-from risingpy.storage.log import write_ahead_log
 from risingpy.storage.log.segment import ALIGNMENT, segment_paths
 from risingpy.storage.log.spill import spill_paths
 from risingpy.storage.log.write_ahead_log import DamagedLog, LogReader, LogRecord, WriteAheadLog
@@ -84,7 +83,7 @@ def test_concurrent_appends_share_an_fsync(tmp_path: Path, monkeypatch: pytest.M
         syncs.append(descriptor)
         slow.wait(0.002)
 
-    monkeypatch.setattr(write_ahead_log.os, "fdatasync", fdatasync)
+    monkeypatch.setattr(os, "fdatasync", fdatasync)
     lsns: list[int] = []
 
     def write(thread: int) -> None:
@@ -246,7 +245,7 @@ def test_a_full_disk_refuses_the_group_and_the_log_goes_on(tmp_path: Path, monke
     log = WriteAheadLog(tmp_path, segment_bytes=SMALL)
     log.append([record(1, 1)])
     with monkeypatch.context() as patch:
-        patch.setattr(write_ahead_log.os, "posix_fallocate", raise_no_space)
+        patch.setattr(os, "posix_fallocate", raise_no_space)
         with pytest.raises(IoError):
             log.append([record(1, *range(100_000))])
     assert log.append([record(1, 2)]) == 2
@@ -257,7 +256,7 @@ def test_a_full_disk_refuses_the_group_and_the_log_goes_on(tmp_path: Path, monke
 def test_a_failed_fsync_is_never_believed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = WriteAheadLog(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(write_ahead_log.os, "fdatasync", raise_no_space)
+        patch.setattr(os, "fdatasync", raise_no_space)
         with pytest.raises(IoError):
             log.append([record(1, 1)])
     with pytest.raises(IoError):
