@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count, pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,12 +49,13 @@ def expected(kind: JoinKind, function: str, left: Relation, right: Relation) -> 
 
 def nearest_of(row: Row, others: Sequence[Row], function: str) -> Row | None:
     """By the book: the largest value from below, or the smallest from above; among equals the first id."""
-    fits = {
+    comparisons: dict[str, Callable[[Any, Any], bool]] = {
         "lt": lambda a, b: a < b,
         "le": lambda a, b: a <= b,
         "gt": lambda a, b: a > b,
         "ge": lambda a, b: a >= b,
-    }[function]
+    }
+    fits = comparisons[function]
     matching = [
         other
         for other in others

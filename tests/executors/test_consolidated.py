@@ -15,7 +15,7 @@ MONTH, DAYS = pa.MonthDayNano((1, 0, 0)), pa.MonthDayNano((0, 30, 0))
 
 def _left(type_: SqlType, before: object, after: object) -> int:
     chunk = make_chunk(pa.array([-1, 1], pa.int8()), [pa.array([before, after], type_.arrow)])
-    return consolidated(chunk, [type_]).num_rows
+    return int(consolidated(chunk, [type_]).num_rows)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from typing import cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,13 +31,13 @@ def test_dedup(epochs: list[list[tuple[object, ...]]], key: tuple[int, ...]) -> 
     plan = dedup(key)
     history: list[Relation] = [{}]
     for number, values in enumerate(epochs):
-        added = {(number, k): (number * 100 + k, *row) for k, row in enumerate(values)}
+        added: Relation = {(number, k): (number * 100 + k, *row) for k, row in enumerate(values)}
         history.append({**history[-1], **added})
     first: dict[object, Row] = {}
     with FragmentBench(plan, [plan.table]) as bench:
         output = Output(key)
         for before, after in pairwise(history):
-            for name in sorted(set(after) - set(before)):
+            for name in sorted(cast(set[tuple[int, int]], set(after) - set(before))):
                 row = after[name]
                 first.setdefault(comparable(tuple(row[k] for k in key)), row)
             output.take(bench.run(delta(before, after, TYPES, random.Random(1))))

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -174,7 +175,7 @@ def check(case: Case, kind: JoinKind, left: Sequence[Relation], right: Sequence[
                 delta(old_left, new_left, case.types, order), delta(old_right, new_right, case.types, order)
             )
             output.take(changes)
-            shown = {tuple(row)[:width] for row in output.rows}  # type: ignore[call-overload]
+            shown = {cast(Row, row)[:width] for row in output.rows}
             assert shown == case.expected(kind, new_left, new_right)
             assert len(output.rows) == len(shown)
         fresh.run(delta({}, left[-1], case.types, order), delta({}, right[-1], case.types, order))

@@ -125,8 +125,9 @@ def _column_of(call: WindowCall, given_rows: list[Row], plan: OverWindow) -> lis
     columns = [pa.array([row[k] for row in given_rows], type_.arrow) for k, type_ in enumerate(TYPES)]
     t = pa.table([*columns, pa.array(range(len(given_rows)))], names=["c0", "c1", "c2", "c3", "i"])
     FUNCTIONS.make_known(text)
-    answer = CONNECTION.from_arrow(t).query("t", f"SELECT i, {text} AS r FROM t ORDER BY i").to_arrow_table()
-    return list(answer.column("r").cast(call.type.arrow).to_pylist())
+    answer = CONNECTION.from_arrow(t).query("t", f"SELECT i, {text} AS r FROM t ORDER BY i")
+    assert answer is not None
+    return list(answer.to_arrow_table().column("r").cast(call.type.arrow).to_pylist())
 
 
 def _direction(key: SortKey) -> str:
@@ -191,7 +192,8 @@ def test_neighbours_are_enough(
     for _ in history:
         drawn = changed.draw(st.dictionaries(st.integers(0, 30), st.tuples(groups, values, texts), max_size=3))
         gone = changed.draw(st.sets(st.integers(0, 30), max_size=2))
-        after = {**states[-1], **{k: (k, *row) for k, row in drawn.items()}}
+        added: Relation = {k: (k, *row) for k, row in drawn.items()}
+        after = {**states[-1], **added}
         states.append({k: row for k, row in after.items() if k not in gone})
     check(over_window(partition_by, order, calls), states)
 
@@ -199,7 +201,13 @@ def test_neighbours_are_enough(
 def test_a_change_in_a_large_partition_reads_neighbours(monkeypatch: Any) -> None:
     read: list[int] = []
     scan = StateTable.scan_around
-    monkeypatch.setattr(StateTable, "scan_around", lambda *args: read.append((found := scan(*args)).num_rows) or found)
+
+    def counted(*args: Any) -> pa.Table:
+        found = scan(*args)
+        read.append(found.num_rows)
+        return found
+
+    monkeypatch.setattr(StateTable, "scan_around", counted)
     plan = over_window((), (SortKey(VALUE),), [BY_ROW[2], next(c for c in AGGREGATES if c.frame == FRAMES[3])])
     many: Relation = {k: (k, 0, 10 * k, "x") for k in range(1000)}
     with FragmentBench(plan) as bench:

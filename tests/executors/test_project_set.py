@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise, zip_longest
+from typing import cast
 
 import pyarrow as pa
 import pytest
@@ -24,7 +25,7 @@ words = st.none() | st.lists(st.none() | st.sampled_from(["a", "b", ""]), max_si
 
 def elements(row: Row, *, outer: bool) -> list[Row]:
     """The rows that one row of the input becomes."""
-    lists = [value or [] for value in row[1:]]  # type: ignore[attr-defined]
+    lists = [cast(list[object] | None, value) or [] for value in row[1:]]
     found = [(*row, number, *items) for number, items in enumerate(zip_longest(*lists), 1)]
     return found or ([(*row, None, None, None)] if outer else [])
 

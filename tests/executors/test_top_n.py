@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,7 +131,7 @@ def grown(history: list[Relation]) -> list[Relation]:
     """A history in which rows only come."""
     states: list[Relation] = []
     for number, state in enumerate(history):
-        added = {(number, key): (number * 100 + int(str(key)), *row[1:]) for key, row in state.items()}
+        added: Relation = {(number, key): (number * 100 + int(str(key)), *row[1:]) for key, row in state.items()}
         states.append({**(states[-1] if states else {}), **added})
     return states
 
@@ -186,9 +187,13 @@ def test_a_change_far_from_the_window_reads_only_the_window(append_only: bool, m
         from risingpy.storage.engine.state_table import StateTable
 
         scan = StateTable.scan_prefix
-        monkeypatch.setattr(
-            StateTable, "scan_prefix", lambda *args: read.append((found := scan(*args)).num_rows) or found
-        )
+
+        def counted(*args: Any) -> pa.Table:
+            found = scan(*args)
+            read.append(found.num_rows)
+            return found
+
+        monkeypatch.setattr(StateTable, "scan_prefix", counted)
         after = dict(many) | {1000: (1000, 0, 1000.0, None)}
         if not append_only:
             after = {key: row for key, row in after.items() if key not in (0, 500)}

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import cast
 
 import pyarrow as pa
 import pytest
@@ -284,13 +285,13 @@ def are_final(calls: Sequence[WindowCall], row: Row, rows: Sequence[Row], step: 
     """By the definition: time is so far on as the calls look, and so many rows for which it is, too, are behind."""
     reaches = [reach for reach in map(look_ahead, calls) if reach is not None]
     assert len(reaches) == len(calls)
-    distance = max(0 if reach.distance is None else reach.distance.value for reach in reaches)
+    distance = max(0 if reach.distance is None else int(str(reach.distance.value)) for reach in reaches)
     behind = [
         int(str(each[TIME]))
         for each in rows
         if each[GROUP] == row[GROUP]
         and is_passed(step, later(each[TIME], distance))
-        and (each[TIME], each[KEY]) > (row[TIME], row[KEY])  # type: ignore[operator]
+        and (each[TIME], each[KEY]) > (row[TIME], row[KEY])
     ]
     groups = set(behind) - {row[TIME]}
     enough = all(len(behind) >= reach.rows and len(groups) >= reach.groups for reach in reaches)
@@ -306,8 +307,8 @@ def later(time: object, distance: int) -> object:
 @given(steps=histories(append_only=True))
 def test_window_functions_emitted_when_final(calls: list[WindowCall], steps: list[Step]) -> None:
     def check(step: Step, closed: Output, plain: Output, benches: list[FragmentBench]) -> None:
-        passed = [row for row in plain.rows if is_passed(step, row[TIME])]  # type: ignore[index]
-        final = [row for row in passed if are_final(calls, row, list(plain.rows), step)]
+        rows = [cast(Row, row) for row in plain.rows]
+        final = [row for row in rows if is_passed(step, row[TIME]) and are_final(calls, row, rows, step)]
         assert sorted(map(str, closed.rows)) == sorted(map(str, final))
 
     twins = Twins(window_functions(calls, emit=True), append_only=True, plain=window_functions(calls, emit=False))
