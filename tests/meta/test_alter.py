@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,17 +52,16 @@ def test_one_of_two_sessions_wins(server: Server, client: Client) -> None:
         return original(self, table_id, *given, **named)
 
     server.database.writes.table_lock = meet_first.__get__(server.database.writes)  # type: ignore[method-assign]
-    sides = [
-        in_thread(lambda sql=sql: server.client().run(sql))
-        for sql in (  # type: ignore[misc]
-            "ALTER TABLE t ADD COLUMN c int",
-            "ALTER TABLE t ADD COLUMN d int",
-        )
-    ]
+
+    def alter(sql: str) -> None:
+        server.client().run(sql)
+
+    statements = ("ALTER TABLE t ADD COLUMN c int", "ALTER TABLE t ADD COLUMN d int")
+    sides = [in_thread(partial(alter, sql)) for sql in statements]
     planned.wait(10)
     for thread, _ in sides:
         thread.join(20)
-    del server.database.writes.table_lock  # type: ignore[method-assign]
+    del server.database.writes.table_lock
     errors = [error for _, found in sides for error in found]
     assert len(errors) == 1
     assert isinstance(errors[0], SerializationFailure)

@@ -239,7 +239,7 @@ def test_rows_planned_on_another_table_version_are_refused(server: Server) -> No
     client = server.client()
     client.run(TABLE + "; INSERT INTO t VALUES (1, 1, 1)")
     relation = next(iter(server.database.reads.catalog.relations.values()))
-    rows = TableChange(relation.relation_id, relation.version + 1, None)  # type: ignore[arg-type]
+    rows = TableChange(relation.relation_id, relation.version + 1, None)
     with pytest.raises(SerializationFailure):
         server.database.writes.write([rows])
     client.run("DROP TABLE t")

@@ -10,6 +10,7 @@ import pytest
 
 from risingpy.errors import DuplicateRelation
 from risingpy.meta.schema import relations
+from risingpy.optimizer.stream.jobs import plan_materialized_view
 from tests.meta.conftest import Client, Server
 from tests.meta.test_alter import in_thread
 
@@ -20,7 +21,7 @@ class SlowPlanner:
     def __init__(self) -> None:
         self.began, self.may_end = threading.Semaphore(0), threading.Semaphore(0)
         self.times = 0
-        self._plan = relations.plan_materialized_view
+        self._plan = plan_materialized_view
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         self.times += 1
