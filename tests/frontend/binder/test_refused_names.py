@@ -11,10 +11,9 @@ from risingpy.frontend.binder.hypothetical import HYPOTHETICAL
 from risingpy.frontend.binder.lambdas import LAMBDA_FUNCTIONS
 from risingpy.frontend.binder.map_functions import MAP_FUNCTIONS
 from risingpy.frontend.binder.special_functions import SPECIAL
-from risingpy.frontend.binder.table_functions import TABLE_FUNCTIONS
 from risingpy.frontend.binder.types import CAST_FUNCTIONS, UNSUPPORTED_TYPES, resolve_type
 from risingpy.frontend.parser.statements import STATEMENT_PARSERS, UNSUPPORTED_STATEMENTS
-from risingpy.functions.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
+from risingpy.functions.signatures import AGGREGATES, SCALARS, TABLE_FUNCTIONS, WINDOW_FUNCTIONS
 from tests.frontend.binder.bench import bind
 
 # Of CREATE TABLE's columns alone; as a type anywhere else they are refused.

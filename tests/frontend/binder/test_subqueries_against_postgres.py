@@ -38,9 +38,11 @@ def theirs(connection: psycopg.Connection[tuple[object, ...]], sql: str) -> list
         cursor.execute("set local bytea_output = hex")
         answer = connection.pgconn.exec_(sql.encode())
         if answer.status not in (psycopg.pq.ExecStatus.TUPLES_OK,):
-            raise psycopg.errors.lookup(answer.error_field(psycopg.pq.DiagnosticField.SQLSTATE).decode())(
-                answer.error_field(psycopg.pq.DiagnosticField.MESSAGE_PRIMARY).decode()
-            )
+            sqlstate = answer.error_field(psycopg.pq.DiagnosticField.SQLSTATE)
+            message = answer.error_field(psycopg.pq.DiagnosticField.MESSAGE_PRIMARY)
+            assert sqlstate is not None
+            assert message is not None
+            raise psycopg.errors.lookup(sqlstate.decode())(message.decode())
         return [
             tuple(None if (v := answer.get_value(r, c)) is None else v.decode() for c in range(answer.nfields))
             for r in range(answer.ntuples)

@@ -132,7 +132,7 @@ def by_cancel(open_client: Callable[..., Client], server: WireServer, sql: str) 
     timer = threading.Timer(_AFTER, cancel)
     timer.start()
     with pytest.raises(psycopg.errors.QueryCanceled, match="due to user request"):
-        client.execute(sql)  # type: ignore[call-overload]
+        client.execute(sql)
     timer.join()
     return time.monotonic() - times[0]
 
@@ -141,7 +141,7 @@ def by_timeout(open_client: Callable[..., Client], server: WireServer, sql: str)
     client = open_client(statement_timeout=str(int(_AFTER * 1000)))
     began = time.monotonic()
     with pytest.raises(psycopg.errors.QueryCanceled, match="due to statement timeout"):
-        client.execute(sql)  # type: ignore[call-overload]
+        client.execute(sql)
     return time.monotonic() - began - _AFTER
 
 
@@ -250,6 +250,6 @@ def test_planning_in_the_loop_is_ended(
     catalog = set(database.reads.catalog.relations)
     joins = " ".join(f"JOIN t t{i} ON t{i}.id > t0.id" for i in range(1, 5))
     with pytest.raises(psycopg.errors.QueryCanceled):
-        client.execute(f"CREATE MATERIALIZED VIEW made AS SELECT t0.id FROM t t0 {joins}")  # type: ignore[call-overload]
+        client.execute(f"CREATE MATERIALIZED VIEW made AS SELECT t0.id FROM t t0 {joins}")
     assert asked
     _unchanged(open_client, catalog, database)

@@ -112,7 +112,7 @@ def test_errors_have_sqlstates(connection: psycopg.Connection[Any]) -> None:
     ):
         connection.execute("INSERT INTO t VALUES (1, 'a', 1)")
         with pytest.raises(error):
-            connection.execute(sql)  # type: ignore[call-overload]
+            connection.execute(sql)
 
 
 def test_asyncpg(server: WireServer, connection: psycopg.Connection[Any]) -> None:
