@@ -140,6 +140,7 @@ def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     clients = [Client(number, random.Random(SEED * 10 + number)) for number in range(2)]
     alterer = Alterer(random.Random(SEED))
+    everyone: list[Client | Alterer] = [*clients, alterer]
     server = ServerProcess(tmp_path / "data")
     try:
         with server.connect() as connection:
@@ -149,7 +150,7 @@ def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
         for number in range(ROUNDS):
             if number % 2:  # in the other rounds the server dies while Spark starts, and runs epochs itself
                 server.wait_for_spark()
-            threads = [threading.Thread(target=each.run, args=(server,)) for each in (*clients, alterer)]
+            threads = [threading.Thread(target=each.run, args=(server,)) for each in everyone]
             for thread in threads:
                 thread.start()
             time.sleep(chance.uniform(0.05, 3.0))
@@ -158,7 +159,7 @@ def test_nothing_is_lost_or_invented(tmp_path: Path) -> None:
                 thread.join()
             server = ServerProcess(tmp_path / "data")
             check(server, clients, alterer)
-        assert all(each.acknowledged for each in (*clients, alterer))
+        assert all(each.acknowledged for each in everyone)
         server.wait_for_spark()
         assert_server_falls_idle(server)
     finally:

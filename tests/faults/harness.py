@@ -20,6 +20,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,9 @@ def prepare() -> None:
     """
     load_kernels()
     native_lmdb.FEWEST_ROWS = range_scan.FEW_RANGES = 2
-    WriteAheadLog.__init__.__kwdefaults__["segment_bytes"] = SMALL_SEGMENT
+    defaults = WriteAheadLog.__init__.__kwdefaults__
+    assert defaults is not None
+    defaults["segment_bytes"] = SMALL_SEGMENT
     barrier_loop.FIRST_PAUSE_SECONDS = 0.001
     barrier_loop.LONGEST_PAUSE_SECONDS = 0.01
     logging.disable()  # expected failures would be logged by the dozen
@@ -229,7 +232,7 @@ def fail_each(numbers: list[int], first: int, step: int, lasting: bool) -> dict[
         while True:
             with tempfile.TemporaryDirectory(dir=_fast_directory()) as scratch:
                 directory = Path(scratch)
-                found = forked(lambda d=directory, n=nth, e=number: run_with_failure(shim, d, n, e, lasting))
+                found = forked(partial(run_with_failure, shim, directory, nth, number, lasting))
                 if nth > found["operations"]:
                     break
                 runs += 1
@@ -240,7 +243,7 @@ def fail_each(numbers: list[int], first: int, step: int, lasting: bool) -> dict[
                     violations.append(f"{where}: the last epoch could not be read")
                 if sqlstate not in ("none", "58030", "53100", "57P03"):
                     violations.append(f"{where}: an unexpected error")
-                wrong = forked(lambda d=directory, a=found["acknowledged"]: violation(d, a))
+                wrong = forked(partial(violation, directory, found["acknowledged"]))
                 if wrong is not None:
                     violations.append(f"{where}: {wrong}")
             nth += step

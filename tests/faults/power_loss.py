@@ -12,13 +12,14 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from risingpy.executors.epoch.descriptor import run_directory
-from tests.faults.harness import Rows, forked, reopened
-from tests.faults.workload import rows_after, view_of
+from tests.faults.harness import forked, reopened
+from tests.faults.workload import Rows, rows_after, view_of
 
 SECTOR = 512
 _PER_CHILD = 50  # states that one forked process reopens
@@ -159,7 +160,7 @@ def explore(record: Path, directory: Path, scratch: Path, seed: int, states: int
     violations: list[str] = []
     reopened_states = 0
     while batch := list(islice(drawn, _PER_CHILD)):
-        violations += forked(lambda b=batch: _examined(b, directory, scratch))
+        violations += forked(partial(_examined, batch, directory, scratch))
         reopened_states += len(batch)
     return {"operations": len(operations), "states": reopened_states, "violations": violations}
 
