@@ -33,7 +33,7 @@ run: $(STAMP) ## start the database on port 4566 (RUN="--port 4570 …" for opti
 test: $(STAMP) ## the tests that CI runs
 	$(PYTEST) -n 2 --dist worksteal
 
-lint: $(STAMP) ## ruff (rules and format), mypy --strict, import-linter
+lint: $(STAMP) ## ruff (rules and format), mypy --strict (tests and benchmarks too), import-linter
 	$(BIN)/ruff check risingpy tests benchmarks
 	$(BIN)/ruff format --check --quiet risingpy tests benchmarks
 	$(BIN)/mypy

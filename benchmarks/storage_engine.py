@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,13 @@ def measure_scan(directory: Path, epoch: int, rows: int) -> None:
     state.close()
 
 
+def run_together(crowd: list[threading.Thread]) -> None:
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
+
+
 def measure_log(directory: Path) -> None:
     log = WriteAheadLog(directory / "log")
     one = pa.table({"op": pa.array([1], pa.int8()), **{f"c{i}": c for i, c in enumerate(rows_of(np.arange(1), 1))}})
@@ -106,7 +114,7 @@ def measure_log(directory: Path) -> None:
             threading.Thread(target=lambda: [log.append([LogRecord.of(1, 1, one)]) for _ in range(100)])
             for _ in range(threads)
         ]
-        took = seconds(lambda: [[thread.start() for thread in crowd], [thread.join() for thread in crowd]])  # noqa: B023
+        took = seconds(partial(run_together, crowd))
         print(f"  1 row, {threads} threads  {(log.last_lsn - first) / took:,.0f} appends/s")
     first = log.last_lsn
     took = seconds(lambda: [record.table() for record in log.read(0, first)])
