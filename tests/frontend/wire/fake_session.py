@@ -195,7 +195,7 @@ class FakeSession:
                 return Result(CommandTag("SELECT", counts_rows=True), prepared.fields, self._big_rows())
             reader = self._run(text, parameters)
             tag = CommandTag("INSERT 0" if word == "insert" else "SELECT", counts_rows=True)
-            return Result(tag, prepared.fields, iter(reader))
+            return Result(tag, prepared.fields, self._read(reader))
         self._run(text, parameters)
         words = {"insert": "INSERT 0 1", "create": "CREATE_TABLE", "drop": "DROP_TABLE"}
         return Result(CommandTag(words.get(word, word.upper())))
@@ -214,6 +214,14 @@ class FakeSession:
             ) from None
         except duckdb.Error as error:
             raise SqlError(str(error).splitlines()[0], sqlstate="42000") from None
+
+    def _read(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reader
+        except OSError as error:  # an interrupt comes as one of Arrow's errors while rows are read
+            if not str(error).startswith("INTERRUPT"):
+                raise
+            raise QueryCanceled("canceling statement due to user request") from error
 
     def _big_rows(self) -> Iterator[pa.RecordBatch]:
         batch = pa.record_batch([pa.array(range(10_000), pa.int64())], ["x"])
