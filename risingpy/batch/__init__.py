@@ -6,6 +6,7 @@ plan                          the plan's nodes
 planner, keys, index_choice   how it is made: keys in conditions, indexes in place of tables
 prepared_query                keeps it until the catalog is another one
 parameters, constants         values of parameters, put in; answers that are constants
+system_relations              what the frontend gives for system relations
 reads                         where each kind of input gets its rows
 own_changes, row_keys         a transaction's own writes, laid over them
 sql/                          a plan as DuckDB SQL

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from risingpy.plan.catalog import Relation
 from risingpy.plan.expressions import Expr, InputRef
-from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.logical import LogicalPlan, SystemScan
 from risingpy.storage.codec.table_schema import TableSchema
 
 
@@ -71,7 +71,14 @@ class Overlay:
     columns: tuple[int, ...]
 
 
-Input = TableScan | PointGet | PrefixScan | Overlay
+@dataclass(frozen=True, slots=True)
+class SystemRows:
+    """The rows of a system relation, which are made when the query runs: nothing stores them."""
+
+    scan: SystemScan
+
+
+Input = TableScan | PointGet | PrefixScan | Overlay | SystemRows
 """Where a scan of the query gets its rows (`reads.py` reads them)."""
 
 

@@ -20,6 +20,7 @@ from risingpy.batch.plan import (
     Overlay,
     PointGet,
     PrefixScan,
+    SystemRows,
     TableScan,
     stored_form,
 )
@@ -28,7 +29,7 @@ from risingpy.optimizer.rewrite import plan_inputs, with_inputs
 from risingpy.plan.catalog import Catalog, Relation
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Expr, InputRef
-from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan, Values
+from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan, SystemScan, Values
 
 
 def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozenset()) -> BatchPlan:
@@ -47,7 +48,7 @@ def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozens
 
 
 def scans_of(query: LogicalPlan) -> list[Scan]:
-    """The query's scans, left to right."""
+    """The query's scans, left to right, without those of system relations: these have no versions."""
     if isinstance(query, Scan):
         return [query]
     return [scan for each in plan_inputs(query) for scan in scans_of(each)]
@@ -75,6 +76,9 @@ class _Inputs:
         match query:
             case Scan():
                 self._add(query, TableScan(self._relation(query), query.columns))
+                return query
+            case SystemScan():
+                self.inputs.append(SystemRows(query))
                 return query
             case Filter(Scan() as scan, predicate):
                 return self._narrowed(query, scan, predicate)

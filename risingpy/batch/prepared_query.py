@@ -10,7 +10,7 @@ from risingpy.batch.plan import BatchPlan, ConstantRows
 from risingpy.batch.planner import plan_query, scans_of
 from risingpy.batch.sql import to_duckdb_sql
 from risingpy.plan.catalog import Catalog
-from risingpy.plan.logical import LogicalPlan, Scan, Schema
+from risingpy.plan.logical import LogicalPlan, Scan, Schema, SystemScan
 
 
 class PreparedQuery:
@@ -70,7 +70,7 @@ class PreparedQuery:
 def _sql(query: LogicalPlan) -> str:
     count = 0
 
-    def name(scan: Scan) -> str:
+    def name(scan: Scan | SystemScan) -> str:
         nonlocal count
         count += 1
         return f"scan_{count - 1}"

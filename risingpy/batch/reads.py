@@ -15,7 +15,18 @@ from risingpy.batch.constants import direct_rows
 from risingpy.batch.keys import key_values
 from risingpy.batch.own_changes import OwnChanges, overlaid
 from risingpy.batch.parameters import Parameters
-from risingpy.batch.plan import Direct, FoundByIndex, Input, Overlay, PointGet, PrefixScan, TableScan, stored_form
+from risingpy.batch.plan import (
+    Direct,
+    FoundByIndex,
+    Input,
+    Overlay,
+    PointGet,
+    PrefixScan,
+    SystemRows,
+    TableScan,
+    stored_form,
+)
+from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import FeatureNotSupported
 from risingpy.plan.catalog import Relation
 from risingpy.plan.expressions import Literal
@@ -33,6 +44,7 @@ class Reads:
     view: ReadView
     parameters: Parameters
     own: OwnChanges
+    system: SystemRelations
 
     def rows(self, input_: Input) -> Rows:
         """The rows of an input. A reader reads lazily: the view must be held so long."""
@@ -43,6 +55,8 @@ class Reads:
                 return self._by_key(input_)
             case Overlay():
                 return self._overlaid(input_)
+            case SystemRows():
+                return self.system.rows(input_.scan)
             case _:
                 assert_never(input_)
 

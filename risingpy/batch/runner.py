@@ -18,6 +18,7 @@ from risingpy.batch.parameters import Parameters, bound
 from risingpy.batch.plan import Direct
 from risingpy.batch.prepared_query import PreparedQuery
 from risingpy.batch.reads import Reads, Rows
+from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import OutOfMemory, SqlError
 from risingpy.functions.evaluation.duckdb_connection import translate_error
 from risingpy.functions.evaluation.duckdb_failures import (
@@ -28,6 +29,7 @@ from risingpy.functions.evaluation.duckdb_failures import (
 )
 from risingpy.functions.evaluation.duckdb_sql import Selected
 from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
+from risingpy.functions.evaluation.sql_catalog import names_in
 from risingpy.functions.evaluation.sql_text import intervals_apart
 from risingpy.meta.reads import Snapshot
 from risingpy.plan.expressions import Expr
@@ -48,9 +50,16 @@ class _Work:
 class BatchRunner:
     """A session's way to run queries. Used by the session's thread; `interrupt` may come from any."""
 
-    def __init__(self, own: OwnChanges, engines: QueryEngines, limits: Callable[[], StatementLimits]) -> None:
+    def __init__(
+        self,
+        own: OwnChanges,
+        engines: QueryEngines,
+        limits: Callable[[], StatementLimits],
+        system: Callable[[Snapshot], SystemRelations],
+    ) -> None:
         """`own` is the session's transaction; `limits` are those of the statement that begins."""
         self._own = own
+        self._system = system
         self._engines = engines
         self._limits = limits
         self._working: list[_Work] = []
@@ -88,13 +97,15 @@ class BatchRunner:
         try:
             changed = self._own.changed_tables
             plan = query.plan_for(snapshot.catalog, changed, parameters)
-            reads = Reads(snapshot.view, parameters, self._own)
+            reads = Reads(snapshot.view, parameters, self._own, self._system(snapshot))
             direct = reads.direct(plan.answer) if isinstance(plan.answer, Direct) else None
             if direct is not None:
                 yield direct
             else:
                 sql = query.sql(plan, changed, parameters)
-                yield from self._run_in_duckdb(sql, query.schema, [reads.rows(each) for each in plan.inputs])
+                inputs = {f"scan_{i}": reads.rows(each) for i, each in enumerate(plan.inputs)}
+                inputs |= reads.system.lookups(names_in(sql))
+                yield from self._run_in_duckdb(sql, query.schema, inputs)
         except SqlError as error:
             raise (snapshot.view.ended or error) from error.__cause__  # DuckDB has its own words for what a scan raises
         finally:
@@ -127,8 +138,8 @@ class BatchRunner:
             batches = self._batches(lease, limits, sql, schema)
             return self._as_table(schema, batches)
 
-    def _run_in_duckdb(self, sql: str, schema: Schema, inputs: Sequence[Rows]) -> Iterator[pa.RecordBatch]:
-        with self._lease({f"scan_{i}": rows for i, rows in enumerate(inputs)}) as (lease, limits):
+    def _run_in_duckdb(self, sql: str, schema: Schema, inputs: Mapping[str, Rows]) -> Iterator[pa.RecordBatch]:
+        with self._lease(inputs) as (lease, limits):
             yield from self._batches(lease, limits, sql, schema)
 
     def _batches(self, lease: Lease, limits: StatementLimits, sql: str, schema: Schema) -> Iterator[pa.RecordBatch]:

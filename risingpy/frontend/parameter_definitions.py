@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from risingpy.frontend import parameter_kinds as kinds
-from risingpy.frontend.catalog.session_functions import SERVER_VERSION
+
+SERVER_VERSION = "13.14.0"
+VERSION_TEXT = f"PostgreSQL {SERVER_VERSION}-RisingPy-0.1.0"
 
 _MOST = 2**31 - 1
 

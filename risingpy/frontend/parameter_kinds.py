@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from zoneinfo import ZoneInfo, available_timezones
 
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue
-from risingpy.frontend.catalog.system_relation import quote_name
+from risingpy.functions.topics.object_names import quote_name
 from risingpy.memory import parse_bytes, show_bytes
 
 _LEAST_MEMORY, _MOST_MEMORY = 32 << 20, 1 << 40  # with less, no sort and no join is made

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from risingpy.errors import UndefinedObject
-from risingpy.frontend.catalog.system_relation import Setting
 from risingpy.frontend.parameter_definitions import ALIASES, BY_NAME, DEFINITIONS, ParameterDefinition
 from risingpy.frontend.results import StartupParameters
+from risingpy.frontend.system_catalog.system_relation import Setting
 
 ALL = "all"
 _Values = tuple[dict[str, str], dict[str, str]]  # of known parameters, of the client's own

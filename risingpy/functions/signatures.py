@@ -47,6 +47,7 @@ from risingpy.types import (
     TypeKind,
     array_of,
 )
+from risingpy.types.system_types import OID, REGCLASS, TEXT
 
 
 class Polymorphic(Enum):
@@ -108,6 +109,9 @@ _TYPES: dict[str, ArgType] = {
     "timestamp[]": array_of(TIMESTAMP),
     "timestamptz[]": array_of(TIMESTAMPTZ),
     "jsonb[]": array_of(JSONB),
+    "oid": OID,
+    "regclass": REGCLASS,
+    "TEXT": TEXT,
     "array": Polymorphic.ARRAY,
     "elem": Polymorphic.ELEMENT,
     "record": Polymorphic.RECORD,
@@ -117,7 +121,7 @@ _TYPES: dict[str, ArgType] = {
     "every": Polymorphic.EVERY,
 }
 
-_NOT_COMPARED = ("any", "every", "jsonb", "elem", "map", "lambda")
+_NOT_COMPARED = ("any", "every", "jsonb", "elem", "map", "lambda", "oid", "regclass", "TEXT")
 _COMPARED = tuple(name for name in _TYPES if name not in _NOT_COMPARED and not name.endswith("[]"))
 _COMPARISONS = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _MIXED = (("float4", "float8"), ("float8", "float4"), ("date", "timestamp"), ("timestamp", "date"))

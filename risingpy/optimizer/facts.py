@@ -23,6 +23,7 @@ from risingpy.plan.logical import (
     RecursiveScan,
     Scan,
     Sort,
+    SystemScan,
     TopN,
     Union,
     Values,
@@ -65,7 +66,7 @@ def not_null_columns(plan: LogicalPlan) -> frozenset[int]:
         case ProjectSet():
             below = not_null_columns(plan.input)
             return below if plan.outer else below | {len(plan.input.schema)}
-        case Recursion() | RecursiveScan():
+        case SystemScan() | Recursion() | RecursiveScan():
             return frozenset()
         case _:
             assert_never(plan)
@@ -164,7 +165,7 @@ def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
         case ProjectSet():
             number = len(plan.input.schema)
             return frozenset(key | {number} for key in unique_keys(plan.input))
-        case Join() | Apply() | Union() | ChangeLog() | Values() | Recursion() | RecursiveScan():
+        case Join() | Apply() | Union() | ChangeLog() | Values() | Recursion() | RecursiveScan() | SystemScan():
             return frozenset()
         case _:
             assert_never(plan)
@@ -193,7 +194,7 @@ def at_most_one_row(plan: LogicalPlan) -> bool:
             return plan.copies <= 1 and at_most_one_row(plan.input)
         case Union():
             return len(plan.inputs) == 1 and at_most_one_row(plan.inputs[0])
-        case Scan() | ProjectSet() | ChangeLog() | Recursion() | RecursiveScan():
+        case Scan() | SystemScan() | ProjectSet() | ChangeLog() | Recursion() | RecursiveScan():
             return False
         case _:
             assert_never(plan)

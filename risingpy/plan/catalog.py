@@ -267,3 +267,13 @@ class Catalog:
     def dependents(self, relation_id: int) -> Iterator[Relation]:
         """The relations that read `relation_id` directly."""
         return (r for r in self.relations.values() if relation_id in r.depends_on)
+
+
+GREATEST_INTEGERS = {TypeKind.SMALLINT: 2**15 - 1, TypeKind.INTEGER: 2**31 - 1, TypeKind.BIGINT: 2**63 - 1}
+
+
+def identity_bounds(type_: SqlType, increment: int, minimum: int | None, maximum: int | None) -> tuple[int, int]:
+    """The least and the greatest number: from 1 on upwards, from -1 on downwards, unless others are given."""
+    end = GREATEST_INTEGERS[type_.kind]
+    least, greatest = (1, end) if increment > 0 else (-end - 1, -1)
+    return least if minimum is None else minimum, greatest if maximum is None else maximum

@@ -108,6 +108,20 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
+class SystemScan:
+    """Reads a system relation (`pg_catalog.pg_class`), whose rows are made of the catalog and the session when it runs.
+
+    `columns` are positions among the relation's own columns; the one after the last is `tableoid`, its oid. A query may
+    read one, nothing that is stored may.
+    """
+
+    relation_schema: str
+    name: str
+    columns: tuple[int, ...]
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Values:
     """Constant rows. `SELECT 1` reads one row of no columns."""
 
@@ -312,6 +326,7 @@ class RecursiveScan:
 
 LogicalPlan = (
     Scan
+    | SystemScan
     | Values
     | Filter
     | Project

@@ -24,7 +24,7 @@ def parse(type_: SqlType, text: str, time_zone: str) -> int:
     if match is None:
         raise InvalidTextRepresentation(f'invalid input syntax for type {type_}: "{text}"')
     sign, digits, rest = match.groups()
-    bound = 1 << (8 * type_.typlen - 1)
+    bound = 1 << (8 * type_.arrow.byte_width - 1)
     # Too many digits fit nothing, and int() of a megabyte of them would take seconds.
     value = int(digits) if len(digits) <= _MAX_DIGITS else bound + 1
     value = -value if sign == "-" else value
@@ -41,12 +41,12 @@ def format_value(type_: SqlType, value: object, time_zone: str) -> str:
 
 def encode(type_: SqlType, value: object) -> bytes:
     assert isinstance(value, int)
-    return value.to_bytes(type_.typlen, "big", signed=True)
+    return value.to_bytes(type_.arrow.byte_width, "big", signed=True)
 
 
 def decode(type_: SqlType, data: bytes) -> int:
     """Any width of 2, 4 or 8 bytes that PostgreSQL's integer of this type has."""
-    if len(data) != type_.typlen:
+    if len(data) != type_.arrow.byte_width:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
     return int.from_bytes(data, "big", signed=True)
 
@@ -57,16 +57,16 @@ def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic]:
     values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
-    return np.ascontiguousarray(values.astype(f">i{type_.typlen}"))
+    return np.ascontiguousarray(values.astype(f">i{type_.arrow.byte_width}"))
 
 
 def parse_plain(type_: SqlType, texts: pa.Array) -> tuple[pa.Array, pa.Array | None]:
     """See `forms.parse_column`. Arrow would take `0x1F` too: the pattern keeps it out."""
     plain = pc.match_substring_regex(texts, _PLAIN)
     numbers = pc.cast(pc.if_else(plain, texts, pa.scalar(None, pa.string())), pa.int64())
-    bound = 1 << (8 * type_.typlen - 1)
+    bound = 1 << (8 * type_.arrow.byte_width - 1)
     fits = pc.and_(pc.greater_equal(numbers, -bound), pc.less_equal(numbers, bound - 1))
     plain = pc.and_kleene(plain, fits)
-    if type_.typlen < 8:
+    if type_.arrow.byte_width < 8:
         numbers = pc.if_else(pc.fill_null(plain, False), numbers, pa.scalar(None, pa.int64())).cast(type_.arrow)
     return numbers, pc.or_kleene(plain, pc.is_null(texts))

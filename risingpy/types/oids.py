@@ -25,18 +25,20 @@ from risingpy.types.sql_type import (
     SqlType,
     array_of,
 )
+from risingpy.types.system_types import OID, XID
 
 TYPE_BY_OID: dict[int, SqlType] = {
     16: BOOLEAN,
     17: BYTEA,
     18: VARCHAR,  # "char"
     19: VARCHAR,  # name
+    26: OID,  # four bytes on the wire, without sign
+    28: XID,
     20: BIGINT,
     21: SMALLINT,
     23: INTEGER,
     24: VARCHAR,  # regproc
     25: VARCHAR,  # text
-    26: BIGINT,  # oid: four bytes on the wire, without sign
     194: VARCHAR,  # pg_node_tree
     700: REAL,
     701: DOUBLE,

@@ -13,6 +13,7 @@ from enum import Enum
 
 import pyarrow as pa
 
+from risingpy.types.system_names import SYSTEM_NAMES
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS
 
 NO_FIELD = "no_field"  # of ROW(): DuckDB and Arrow between them know no struct without a field
@@ -54,6 +55,7 @@ class SqlType:
     """A type. `precision` and `scale` are set for NUMERIC only, `length` for varchar(n) and char(n) only.
 
     `items` are an array's element type, a struct's field types (and `names` their names), a map's key and value types.
+    `system` is the name of a type of system catalogs (`system_names`) whose values are those of the rest.
     """
 
     kind: TypeKind
@@ -63,8 +65,11 @@ class SqlType:
     length: int | None = None
     items: tuple[SqlType, ...] = ()
     names: tuple[str, ...] = ()
+    system: str = ""
 
     def __str__(self) -> str:
+        if self.system:
+            return SYSTEM_NAMES[self.system].shown
         match self.kind:
             case TypeKind.ARRAY:
                 return str(self.element) + "[]"
@@ -83,6 +88,8 @@ class SqlType:
     @property
     def name(self) -> str:
         """The type without its modifiers, as errors name it."""
+        if self.system:
+            return SYSTEM_NAMES[self.system].shown
         match self.kind:
             case TypeKind.ARRAY:
                 return self.element.name + "[]"
@@ -139,11 +146,17 @@ class SqlType:
     @property
     def oid(self) -> int:
         """pg_type.oid. As in PostgreSQL, an array's does not tell its depth."""
+        if self.system:
+            return SYSTEM_NAMES[self.system].oid
+        if self.kind is TypeKind.ARRAY and self.leaf.system:
+            return SYSTEM_NAMES[self.leaf.system].array_oid
         return _ARRAY_OID[self.leaf.kind] if self.kind is TypeKind.ARRAY else _OID[self.kind]
 
     @property
     def typlen(self) -> int:
         """pg_type.typlen: bytes of the binary form, -1 if variable."""
+        if self.system:
+            return SYSTEM_NAMES[self.system].length
         return _TYPLEN.get(self.kind, -1)
 
     @property

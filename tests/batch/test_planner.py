@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from risingpy.batch.explain import explain_plan
 from risingpy.batch.keys import key_values
 from risingpy.batch.parameters import Parameters
 from risingpy.batch.plan import (
@@ -21,6 +22,7 @@ from risingpy.batch.plan import (
     Overlay,
     PointGet,
     PrefixScan,
+    SystemRows,
     TableScan,
 )
 from risingpy.batch.planner import plan_query, scans_of
@@ -77,6 +79,8 @@ def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
             return f"{rows.relation.name} by ({shown(rows.index, values)})"
         case Overlay():
             return f"changes over {shown(rows.rows, values)}"
+        case SystemRows():
+            return f"system rows of {rows.scan.name}"
 
 
 @pytest.mark.parametrize(
@@ -148,6 +152,14 @@ def test_inputs_come_left_to_right(catalog: Catalog) -> None:
     explained = plan(sql, catalog)
     names = [scan.name.removeprefix("public.") for scan in scans_of(explained.query)]
     assert names == [each.relation.name for each in explained.inputs if not isinstance(each, Overlay)]
+
+
+def test_system_relations_are_inputs_in_the_order_of_the_scans(catalog: Catalog) -> None:
+    planned = plan("select 1 from pg_class r cross join pairs p where p.x = 9", catalog)
+    assert [shown(each) for each in planned.inputs] == ["system rows of pg_class", "rows of pairs: 9"]
+    assert [scan.name for scan in scans_of(planned.query)] == ["public.pairs"]
+    lines = [line for line in explain_plan(planned) if "Scan {" in line]
+    assert ["scan_ranges: [x = 9]" in line for line in lines] == [False, True]
 
 
 def test_a_transactions_changes_lie_over_its_tables(catalog: Catalog) -> None:

@@ -40,12 +40,13 @@ from risingpy.plan.logical import (
     Scan,
     Sort,
     SortKey,
+    SystemScan,
     TopN,
     Union,
     Values,
 )
 
-ScanName = Callable[[Scan], str]
+ScanName = Callable[[Scan | SystemScan], str]
 
 _NO_COLUMNS = "0 AS c0"  # DuckDB has no SELECT of nothing; whoever reads it reads no column
 _NO_ROW = "(SELECT 0) AS t"  # what a row of constants is from
@@ -83,7 +84,7 @@ class _Writer:
 
     def write(self, plan: LogicalPlan) -> str:
         match plan:
-            case Scan():
+            case Scan() | SystemScan():
                 return f"SELECT * FROM {self._scan_name(plan)}"
             case Values():
                 return self._values(plan)

@@ -14,6 +14,7 @@ from risingpy.optimizer.rewrite import is_volatile
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal, Subquery
 from risingpy.types import SqlType, TypeKind, array_of
+from risingpy.types.system_types import TEXT, is_object_identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,12 @@ class AggregateCalls:
             self.outer_references.add(id(reference))
 
 
+def _element(coercer: Coercer, name: str, arg: Operand) -> Expr:
+    """An argument of any type. An array of regclass has the names: a client sees no oid as an element."""
+    named = name == "array_agg" and is_object_identifier(arg.type)
+    return coercer.coerce(arg, TEXT, Context.EXPLICIT) if named else coercer.settled(arg)
+
+
 def make_aggregate(
     coercer: Coercer,
     name: str,
@@ -82,7 +89,7 @@ def make_aggregate(
     except NoMatch as no_match:
         raise no_function(name, args, position, ambiguous=no_match.ambiguous) from None
     exprs = tuple(
-        coercer.settled(arg)
+        _element(coercer, name, arg)
         if isinstance(wanted, Polymorphic)
         else coercer.coerce(arg, fitting(wanted, arg.type), Context.IMPLICIT)
         for arg, wanted in zip(args, signature.args, strict=True)

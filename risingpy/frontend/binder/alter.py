@@ -20,7 +20,7 @@ from risingpy.errors import (
     UndefinedColumn,
 )
 from risingpy.frontend.binder.coercion import Context, Operand, can_coerce
-from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
+from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context, refuse_system
 from risingpy.frontend.binder.ddl import bind_default, bound_default, check_column_name, visible_columns
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.fields_by_name import with_fields_of
@@ -295,6 +295,7 @@ class _Binder:
         fields = scan(self.relation).schema
         scope = relation_scope(self.relation.name, None, fields, relation=self.relation.name)
         operand = ExpressionBinder(self._context, scope, "ALTER TABLE … USING").bind(action.using.tree)
+        refuse_system(self._context.system_uses, "ALTER TABLE … USING")
         if not can_coerce(operand.type, sql_type, Context.ASSIGNMENT):
             raise DatatypeMismatch(
                 f'result of USING clause for column "{column.name}" cannot be cast automatically to type {sql_type}',

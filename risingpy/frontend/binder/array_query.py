@@ -11,7 +11,7 @@ from risingpy.errors import SyntaxError_
 from risingpy.frontend.binder.aggregates import make_aggregate
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.expressions import ExpressionBinder
-from risingpy.frontend.binder.plans import project, settled
+from risingpy.frontend.binder.plans import project, settled, shown
 from risingpy.frontend.binder.subqueries import bound_subquery
 from risingpy.frontend.binder.trees import begin_of, position_of
 from risingpy.optimizer.ordered_query import split_order
@@ -34,7 +34,7 @@ def array_query(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
     if len(plan.schema) != 1:
         raise SyntaxError_("subquery must return only one column", position=begin_of(query))
     coercer = binder.context.coercer
-    ordered = split_order(settled(plan, coercer))
+    ordered = split_order(shown(settled(plan, coercer), coercer))
     value = Operand(InputRef(0, ordered.query.schema[0].type), query)
     bound = make_aggregate(coercer, "array_agg", [value], position_of(tree), distinct=False, condition=None)
     call = AggCall("array_agg", (0,), bound.type, order_by=ordered.keys)

@@ -22,6 +22,7 @@ from risingpy.functions.topics.jsonpath.parser import parse_jsonpath
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
+from risingpy.types.system_types import TEXT, is_object_identifier
 
 _OPERATOR_HINT = "No operator matches the given name and argument types. You might need to add explicit type casts."
 _PREFIX_HINT = "No operator matches the given name and argument type. You might need to add an explicit type cast."
@@ -52,6 +53,8 @@ class Calls:
 
     def operator(self, symbol: str, args: Sequence[Operand], position: int) -> Expr:
         """`a symbol b` or `symbol a`."""
+        if symbol != "||":  # which takes a text beside anything
+            args = self._as_system(args)
         signatures: Sequence[Signature] = SCALARS.get(_NEGATIONS.get(symbol, symbol), ())
         if symbol == "||":
             args = self._as_texts(args)
@@ -169,9 +172,20 @@ class Calls:
 
     def _as_shown(self, signature: Signature, arg: Operand) -> Expr:
         """An argument of any type. What becomes text of a timestamptz depends on the time zone."""
-        if signature.result == VARCHAR and arg.type.kind is TypeKind.TIMESTAMPTZ:
+        if signature.result == VARCHAR and (arg.type.kind is TypeKind.TIMESTAMPTZ or is_object_identifier(arg.type)):
             return self._coercer.coerce(arg, VARCHAR, Context.EXPLICIT)
         return self._coercer.settled(arg)
+
+    def _as_system(self, args: Sequence[Operand]) -> Sequence[Operand]:
+        """`oid = '5'`: an unknown literal is of the other side's type, where that is one of system catalogs."""
+        known = [arg.type for arg in args if arg.type.kind is not TypeKind.UNKNOWN]
+        if len(args) != 2 or len(known) != 1 or not known[0].system:
+            return args
+        target = TEXT if known[0].is_text else known[0]
+        return [
+            arg if arg.type == known[0] else Operand(self._coercer.coerce(arg, target, Context.IMPLICIT), arg.where)
+            for arg in args
+        ]
 
     def _as_texts(self, args: Sequence[Operand]) -> Sequence[Operand]:
         """`text || anything`: the other side becomes text, as PostgreSQL's textanycat does."""

@@ -12,10 +12,12 @@ from enum import IntEnum
 
 from sqlglot import exp
 
-from risingpy.errors import CannotCoerce, DatatypeMismatch
+from risingpy.errors import CannotCoerce, DatatypeMismatch, SqlError
 from risingpy.frontend.binder.constants import converted_number, typed_literal
 from risingpy.frontend.binder.parameters import Parameters
+from risingpy.frontend.binder.system_casts import held_by, parameter_type, system_cast
 from risingpy.frontend.binder.trees import begin_of
+from risingpy.frontend.system_catalog.names import ObjectNames
 from risingpy.functions.numeric_results import NumericRule, numeric_of, numeric_result
 from risingpy.plan.expressions import Call, Cast, Expr, Literal, Parameter
 from risingpy.types import (
@@ -29,6 +31,7 @@ from risingpy.types import (
     TypeKind,
 )
 from risingpy.types.forms import parse_text
+from risingpy.types.system_types import is_object_identifier
 
 
 class Context(IntEnum):
@@ -153,8 +156,9 @@ def _items_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
 class Coercer:
     """Makes casts, and tells parameters their types as they become known."""
 
-    def __init__(self, parameters: Parameters, time_zone: str) -> None:
+    def __init__(self, parameters: Parameters, time_zone: str, names: ObjectNames) -> None:
         self._parameters = parameters
+        self.names = names  # what regclass and its siblings mean
         self.time_zone = time_zone  # of timestamptz literals without an offset, and of casts
 
     def coerce(self, operand: Operand, target: SqlType, context: Context) -> Expr:
@@ -164,7 +168,7 @@ class Coercer:
             return self._from_unknown(operand, target)
         if not can_coerce(expr.type, target, context):
             raise CannotCoerce(f"cannot cast type {expr.type.name} to {target.name}", position=operand.position)
-        if expr.type == target:
+        if expr.type == target or (context is Context.IMPLICIT and expr.type == held_by(target, expr.type)):
             return expr
         if _has_unknown_fields(expr.type):
             if target.kind in (_K.STRUCT, _K.MAP):
@@ -179,11 +183,14 @@ class Coercer:
             fitting = numeric_of(expr.type)
             return expr if fitting == expr.type or expr.type.kind is _K.NUMERIC else Cast(expr, fitting)
         if target.is_text and target.length is None and expr.type.kind is target.kind:
-            return expr
+            asked = context is Context.EXPLICIT and expr.type.system != target.system  # relname::text is no name
+            return Cast(expr, target) if asked or target.system else expr
         return self._cast(expr, target)
 
     def _cast(self, expr: Expr, target: SqlType) -> Expr:
         """A cast; where it depends on the time zone and that is not UTC, with the zone in it."""
+        if expr.type.system or target.system:
+            return system_cast(expr, target, self.names)
         if self.time_zone == "UTC" or _K.TIMESTAMPTZ not in (expr.type.kind, target.kind):
             return Cast(expr, target)
         zone = Literal(self.time_zone, VARCHAR)
@@ -226,10 +233,16 @@ class Coercer:
         match operand.expr:
             case Literal(None):
                 return Literal(None, target)
+            case Literal(str(text)) if is_object_identifier(target):
+                try:
+                    return Literal(self.names.oid(target.system, text), target)
+                except SqlError as error:
+                    error.position = operand.position
+                    raise
             case Literal(str(text)):
                 return typed_literal(text, target, self.time_zone, operand.position)
             case Parameter(index):
-                bare = replace(target, length=None) if target.is_text else target
+                bare = parameter_type(target)
                 parameter = Parameter(index, self._parameters.determine(index, bare, operand.position))
                 return parameter if parameter.type == target else Cast(parameter, target)
             case expr:

@@ -10,15 +10,18 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from sqlglot import exp
 
-from risingpy.errors import Check, StatementTooComplex, unchecked
+from risingpy.errors import Check, FeatureNotSupported, StatementTooComplex, unchecked
 from risingpy.frontend.binder.coercion import Coercer
 from risingpy.frontend.binder.parameters import Parameters
+from risingpy.frontend.system_catalog.names import ObjectNames
+from risingpy.frontend.system_catalog.system_relation import SystemState
 from risingpy.nesting import MAX_COPIED_NODES
 from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import CorrelatedRef, Expr
 from risingpy.plan.logical import LogicalPlan
 from risingpy.types import SqlType
+from risingpy.types.system_types import is_of_system
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,23 @@ class Outer:
         return CorrelatedRef(self.values.index(value), value.type)
 
 
+@dataclass(frozen=True, slots=True)
+class SystemUse:
+    """A system relation, a function of catalog or session, or a type of system catalogs, and where it stands."""
+
+    name: str
+    position: int | None
+    is_relation: bool = False
+
+
 @dataclass(slots=True)
 class BindContext:
     """What binding one query of a statement needs. A subquery has a context of its own, with its own `outer`.
 
-    `dependencies` collects the ids of the relations that the statement names, views included, and `functions` those of
-    the user's functions. `subqueries` binds a
-    query that stands in this one, with the common table expressions that are known there.
+    `dependencies` collects the ids of the relations that the statement names, views included, `functions` those of the
+    user's functions, `system_uses` what the statement needs of the system. `settings` is what calls of set_config are
+    to set, as names and values. `subqueries` binds a query that stands in this one, with the common table
+    expressions that are known there.
     """
 
     catalog: Catalog
@@ -75,12 +88,21 @@ class BindContext:
     session: SessionValues
     dependencies: list[int] = field(default_factory=list)
     functions: list[int] = field(default_factory=list)
+    settings: list[tuple[Expr, Expr]] = field(default_factory=list)
+    system_uses: list[SystemUse] = field(default_factory=list)
     outer: Outer | None = None
     subqueries: Callable[[exp.Expr, Outer], LogicalPlan] | None = None
     coercer: Coercer = field(init=False)
 
     def __post_init__(self) -> None:
-        self.coercer = Coercer(self.parameters, self.session.time_zone)
+        path = tuple(schema for schema in self.search_path if schema in self.catalog.schemas)
+        names = ObjectNames(SystemState(self.catalog, search_path=path), self.catalog.database)
+        self.coercer = Coercer(self.parameters, self.session.time_zone, names)
+
+    def note_type(self, sql_type: SqlType, position: int) -> None:
+        """Notes a type of system catalogs: nothing that is stored can have one."""
+        if is_of_system(sql_type):
+            self.system_uses.append(SystemUse(sql_type.name, position))
 
     @property
     def constants(self) -> Mapping[str, str | None]:
@@ -89,6 +111,14 @@ class BindContext:
         users = dict.fromkeys(("current_user", "current_role", "session_user", "user"), s.user)
         databases = dict.fromkeys(("current_database", "current_catalog"), s.database)
         return {**users, **databases, "current_schema": s.schema, "version": s.version}
+
+
+def refuse_system(uses: Sequence[SystemUse], what: str) -> None:
+    """Raises FeatureNotSupported where something stored needs the system: what that says changes without epochs."""
+    for use in uses:
+        kind = "relation" if use.is_relation else "function or type"
+        message = f'the system {kind} "{use.name}" cannot be used in {what}'
+        raise FeatureNotSupported(message, position=use.position, hint="Only a query can read the system catalogs.")
 
 
 P = ParamSpec("P")

@@ -18,7 +18,7 @@ from risingpy.errors import (
     UndefinedColumn,
 )
 from risingpy.frontend.binder.coercion import Context, can_coerce
-from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context
+from risingpy.frontend.binder.context import BindContext, SessionValues, depth_limited, make_context, refuse_system
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.generated import with_generated
 from risingpy.frontend.binder.identity import identity_of, identity_type, next_number, refuse_identity
@@ -176,6 +176,7 @@ def bound_default(context: BindContext, default: Expression, name: str, sql_type
     for column in default.tree.find_all(exp.Column):
         raise FeatureNotSupported("cannot use column reference in DEFAULT expression", position=position_of(column))
     operand = ExpressionBinder(context, Scope(), "DEFAULT expressions").bind(default.tree)
+    refuse_system(context.system_uses, "a DEFAULT")
     if not can_coerce(operand.type, sql_type, Context.ASSIGNMENT):
         wanted, given = sql_type.name, operand.type.name
         message = f'column "{name}" is of type {wanted} but default expression is of type {given}'
@@ -206,6 +207,7 @@ def bind_view(
     if query.parameter_types:
         raise SqlError("there is no parameter $1", sqlstate="42P02", position=statement.query.position)
     what = "CREATE VIEW" if isinstance(statement, CreateView) else "CREATE MATERIALIZED VIEW"
+    refuse_system(query.system_uses, "a view")
     if any(dependency in catalog.internal_tables for dependency in query.dependencies):
         message = f"{what} does not support internal tables"
         raise FeatureNotSupported(message, position=statement.query.position)

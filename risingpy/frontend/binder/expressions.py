@@ -59,7 +59,6 @@ BINARY: dict[type[exp.Expr], str] = {
 
 # What sqlglot parses and we do not run, by its name in SQL; anything else is named after its node.
 UNSUPPORTED_NODES: dict[type[exp.Expr], str] = {
-    exp.Collate: "COLLATE",
     exp.BitString: "type bit",
     exp.HexString: "type bit",
     exp.Lambda: "a lambda",
@@ -325,7 +324,8 @@ class ExpressionBinder:
 
     def cast(self, tree: exp.Cast) -> Expr:
         to = tree.args["to"]
-        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to))
+        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
+        self.context.note_type(target, position_of(to))
         operand = self.bind(tree.this)
         if not can_coerce(operand.type, target, Context.EXPLICIT):
             raise CannotCoerce(f"cannot cast type {operand.type.name} to {target.name}", position=position_of(tree))

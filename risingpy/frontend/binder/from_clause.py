@@ -19,7 +19,7 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.as_of import as_of_condition_error, check_as_of_condition, tie_columns
 from risingpy.frontend.binder.coercion import Operand
-from risingpy.frontend.binder.context import BindContext, Outer
+from risingpy.frontend.binder.context import BindContext, Outer, SystemUse
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.plans import ONE_ROW, renamed
 from risingpy.frontend.binder.scope import (
@@ -37,10 +37,11 @@ from risingpy.frontend.binder.temporal import temporal_kind, without_version
 from risingpy.frontend.binder.time_windows import bind_time_window
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
+from risingpy.frontend.system_catalog.registry import find_system_relation, system_scan
 from risingpy.plan.catalog import JobStatus, Relation, RelationKind
 from risingpy.plan.expression_trees import shifted
 from risingpy.plan.expressions import Call, Expr, Literal
-from risingpy.plan.logical import Apply, Field, Filter, Join, JoinKind, LogicalPlan, Scan
+from risingpy.plan.logical import Apply, Field, Filter, Join, JoinKind, LogicalPlan, Scan, SystemScan
 from risingpy.types import BOOLEAN
 
 Item: TypeAlias = tuple[LogicalPlan, Scope]
@@ -121,8 +122,14 @@ class FromBinder:
         name, schema = name_of(tree.this), name_of(tree.args.get("db")) or None
         alias = tree.args.get("alias")
         common = self._queries.common(name) if schema is None else None
+        system = find_system_relation(schema, name) if common is None else None
+        plan: LogicalPlan
+        owner: str | None
         if common is not None:
             plan, owner = common, None
+        elif system is not None:
+            self._context.system_uses.append(SystemUse(system.name, position_of(tree), is_relation=True))
+            plan, owner = system_scan(system), system.schema
         else:
             relation = find_relation(self._context, name, schema, position_of(tree))
             self._context.dependencies.append(relation.relation_id)
@@ -350,7 +357,7 @@ def _with_aliases(plan: LogicalPlan, shown: str, alias: exp.TableAlias | None) -
     names = [field.name for field in plan.schema]
     for i, column in zip(visible, columns, strict=False):
         names[i] = name_of(column.this if isinstance(column, exp.ColumnDef) else column)
-    return _renamed_scan(plan, names) if isinstance(plan, Scan) else renamed(plan, names)
+    return _renamed_scan(plan, names) if isinstance(plan, Scan | SystemScan) else renamed(plan, names)
 
 
 def _check_alias_count(shown: str, available: int, specified: int) -> None:
@@ -359,7 +366,7 @@ def _check_alias_count(shown: str, available: int, specified: int) -> None:
         raise SqlError(message, sqlstate="42P10")
 
 
-def _renamed_scan(plan: Scan, names: Sequence[str]) -> Scan:
+def _renamed_scan(plan: Scan | SystemScan, names: Sequence[str]) -> Scan | SystemScan:
     return replace(plan, schema=tuple(replace(f, name=n) for f, n in zip(plan.schema, names, strict=True)))
 
 

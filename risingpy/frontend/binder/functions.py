@@ -8,12 +8,14 @@ from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, Undefin
 from risingpy.frontend.binder.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.array_query import array_query, is_array_query
 from risingpy.frontend.binder.coercion import Context
+from risingpy.frontend.binder.context import SystemUse
 from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.grouping import GROUPING
 from risingpy.frontend.binder.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
 from risingpy.frontend.binder.map_functions import MAP_FUNCTIONS
 from risingpy.frontend.binder.nested import bind_field
 from risingpy.frontend.binder.special_functions import SPECIAL, extracted, in_order
+from risingpy.frontend.binder.system_functions import NEED_SYSTEM, SYSTEM_FUNCTIONS
 from risingpy.frontend.binder.table_functions import EXPAND_ARRAY, is_set_returning
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.types import CAST_FUNCTIONS
@@ -25,7 +27,7 @@ from risingpy.plan.expressions import Expr, Literal
 from risingpy.types import VARCHAR
 
 # Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
-UNSUPPORTED_FUNCTIONS = frozenset({"current_time", "json_agg", "json_build_object", "set_config", "to_json"})
+UNSUPPORTED_FUNCTIONS = frozenset({"current_time", "json_agg", "to_json"})
 
 
 def _function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
@@ -69,10 +71,12 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
             raise SqlError(message, sqlstate="42809", position=position)
     if name in LAMBDA_FUNCTIONS:
         return bind_lambda_call(binder, tree, name)
+    if name in NEED_SYSTEM:
+        binder.context.system_uses.append(SystemUse(name, position))
     args = [binder.bind(argument) for argument in in_order(name, tree.expressions, position)]
     if name == GROUPING:
         return bind_grouping(binder, args, position)
-    special = SPECIAL.get(name) or MAP_FUNCTIONS.get(name)
+    special = SPECIAL.get(name) or MAP_FUNCTIONS.get(name) or SYSTEM_FUNCTIONS.get(name)
     if special is not None:
         return special(binder, name, args, position)
     constants = binder.context.constants

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, SyntaxError_
 from risingpy.frontend.binder.coercion import Context, can_coerce
-from risingpy.frontend.binder.context import BindContext
+from risingpy.frontend.binder.context import BindContext, refuse_system
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.scope import relation_scope
 from risingpy.frontend.binder.trees import name_of, position_of
@@ -68,6 +68,7 @@ def _generated(
     fields = [Field(each.name, each.type) for each in columns]
     scope = relation_scope(statement.name.name, None, fields, relation=statement.name.name)
     operand = ExpressionBinder(context, scope, "column generation expressions").bind(definition.generated.tree)
+    refuse_system(context.system_uses, "a generated column")
     if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
         wanted, given = column.type.kind.value, operand.type.kind.value
         raise DatatypeMismatch(

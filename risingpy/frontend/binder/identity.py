@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from risingpy.errors import FeatureNotSupported, InvalidParameterValue, SyntaxError_
 from risingpy.frontend.binder.types import internal_name, resolve_type
 from risingpy.frontend.parser.ast import ColumnDefinition, CreateSource
-from risingpy.plan.catalog import ColumnDesc, Identity
+from risingpy.plan.catalog import GREATEST_INTEGERS, ColumnDesc, Identity, identity_bounds
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
-from risingpy.types import BIGINT, INTEGER, SMALLINT, VARCHAR, SqlType, TypeKind
+from risingpy.types import BIGINT, INTEGER, SMALLINT, VARCHAR, SqlType
 
 _SERIAL: dict[str, SqlType] = {
     **dict.fromkeys(("smallserial", "serial2"), SMALLINT),
     **dict.fromkeys(("serial", "serial4"), INTEGER),
     **dict.fromkeys(("bigserial", "serial8"), BIGINT),
 }
-_GREATEST = {TypeKind.SMALLINT: 2**15 - 1, TypeKind.INTEGER: 2**31 - 1, TypeKind.BIGINT: 2**63 - 1}
 
 
 def identity_of(column: ColumnDefinition) -> Identity | None:
@@ -41,10 +40,10 @@ def _numbered(column: ColumnDefinition, *, always: bool) -> Identity:
     """The column's numbers, checked as PostgreSQL checks a sequence's."""
     options, type_ = column.numbering, identity_type(column)
     increment = 1 if options.increment is None else options.increment
-    least, greatest = bounds(type_, increment, options.minimum, options.maximum)
+    least, greatest = identity_bounds(type_, increment, options.minimum, options.maximum)
     start = options.start if options.start is not None else least if increment > 0 else greatest
     for name, value in (("MINVALUE", options.minimum), ("MAXVALUE", options.maximum)):
-        if value is not None and not -_GREATEST[type_.kind] - 1 <= value <= _GREATEST[type_.kind]:
+        if value is not None and not -GREATEST_INTEGERS[type_.kind] - 1 <= value <= GREATEST_INTEGERS[type_.kind]:
             raise _refused(f"{name} ({value}) is out of range for sequence data type {type_.name}", column)
     if increment == 0:
         raise _refused("INCREMENT must not be zero", column)
@@ -59,13 +58,6 @@ def _numbered(column: ColumnDefinition, *, always: bool) -> Identity:
 
 def _refused(message: str, column: ColumnDefinition) -> InvalidParameterValue:
     return InvalidParameterValue(message, position=column.numbering.position)
-
-
-def bounds(type_: SqlType, increment: int, minimum: int | None, maximum: int | None) -> tuple[int, int]:
-    """The least and the greatest number: from 1 on upwards, from -1 on downwards, unless others are given."""
-    end = _GREATEST[type_.kind]
-    least, greatest = (1, end) if increment > 0 else (-end - 1, -1)
-    return least if minimum is None else minimum, greatest if maximum is None else maximum
 
 
 def identity_type(column: ColumnDefinition) -> SqlType:
@@ -83,7 +75,7 @@ def checked_type(sql_type: SqlType) -> SqlType:
 
 def next_number(column: ColumnDesc, identity: Identity, data_directory: str) -> Expr:
     """What stands in a row that gives no number."""
-    least, greatest = bounds(column.type, identity.increment, identity.minimum, identity.maximum)
+    least, greatest = identity_bounds(column.type, identity.increment, identity.minimum, identity.maximum)
     last = greatest if identity.increment > 0 else least
     given = (identity.counter, identity.start, identity.increment, last)
     numbers = (Literal(number, BIGINT) for number in given)

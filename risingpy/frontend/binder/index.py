@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition, SqlError, UndefinedColumn, WrongObjectType
-from risingpy.frontend.binder.context import SessionValues, depth_limited, make_context
+from risingpy.frontend.binder.context import SessionValues, depth_limited, make_context, refuse_system
 from risingpy.frontend.binder.ddl import visible_columns
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.from_clause import find_relation, scan
@@ -37,6 +37,7 @@ class _IndexBinder:
 
     def key(self, element: IndexElement) -> IndexKey:
         operand = self.binder.bind(element.expression.tree)
+        refuse_system(self.binder.context.system_uses, "an index")
         expression = self.binder.context.coercer.settled(operand)
         if any(isinstance(part, Call) and part.function in _VOLATILE for part in walk(expression)):
             raise InvalidTableDefinition(

@@ -31,6 +31,7 @@ from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.nesting import MAX_TYPE_NESTING
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BOOLEAN, INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
+from risingpy.types.system_types import is_vector
 
 _MAX_SUBSCRIPT = 2**31 - 1
 
@@ -65,7 +66,8 @@ def _cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
         return binder.calls.function("jsonpath", [binder.bind(tree.this)], position_of(tree))
     if isinstance(tree.this, exp.Array | MapConstructor):
         to = tree.args["to"]
-        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to))
+        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
+        binder.context.note_type(target, position_of(to))
         if target.kind is TypeKind.MAP and not tree.this.expressions:
             return Call("map", (), target)
         if target.kind is TypeKind.ARRAY and isinstance(tree.this, exp.Array):
@@ -139,6 +141,12 @@ def _subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
     if kind is not TypeKind.ARRAY:
         message = f"cannot subscript type {value.type.name} because it does not support subscripting"
         raise DatatypeMismatch(message, position=value.position)
+    if is_vector(value.type):
+        index = _bound(binder, tree.args["index"], 0)
+        counted = binder.calls.operator(
+            "+", [Operand(index, position), Operand(Literal(1, INTEGER), position)], position
+        )
+        return Call("subscript", (value.expr, counted), value.type.element)
     if tree.args.get("slice"):
         bounds = [_bound(binder, tree.args.get("lower"), 1), _bound(binder, tree.args.get("upper"), _MAX_SUBSCRIPT)]
         return Call("slice", (value.expr, *bounds), value.type)
@@ -232,7 +240,7 @@ def _over_elements(binder: ExpressionBinder, inner: Call, array: Operand, word: 
 def _try_cast(binder: ExpressionBinder, tree: exp.TryCast) -> Expr:
     """A cast that gives NULL where it fails; a literal that is none of the type is NULL too."""
     to = tree.args["to"]
-    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to))
+    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
     plain = exp.Cast(this=tree.this.copy(), to=to.copy())
     plain.meta.update(tree.meta)
     try:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from risingpy.frontend.binder.coercion import Coercer, Operand
+from risingpy.frontend.binder.coercion import Coercer, Context, Operand
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import VARCHAR, SqlType, TypeKind
+from risingpy.types.system_types import TEXT, is_object_identifier
 
 ONE_ROW = Values(((),), ())  # what a query without FROM reads
 
@@ -69,6 +70,32 @@ def _row(exprs: Sequence[Expr], convert: Conversion, positions: Sequence[int]) -
 def is_settled(sql_type: SqlType) -> bool:
     """Whether nothing in a type is unknown."""
     return sql_type.kind is not TypeKind.UNKNOWN and all(map(is_settled, sql_type.items))
+
+
+def shown(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:
+    """The plan as a client gets it: a regclass or its like by its name, not by its oid."""
+    if not any(is_object_identifier(field.type) for field in plan.schema):
+        return plan
+    return converted(plan, lambda operand, _: _shown(operand, coercer), [1] * len(plan.schema))
+
+
+def as_of_system(schema: Schema) -> Schema:
+    """The columns of a query of system relations as clients hear of them: a text has the OID of text.
+
+    asyncpg, for one, knows text[] but asks for varchar[], with a query that has such a column: it would go on for ever.
+    """
+    return tuple(replace(f, type=_with_text(f.type)) for f in schema)
+
+
+def _with_text(sql_type: SqlType) -> SqlType:
+    if sql_type == VARCHAR:
+        return TEXT
+    return replace(sql_type, items=tuple(map(_with_text, sql_type.items))) if sql_type.items else sql_type
+
+
+def _shown(operand: Operand, coercer: Coercer) -> Expr:
+    named = is_object_identifier(operand.type)
+    return coercer.coerce(operand, TEXT, Context.EXPLICIT) if named else operand.expr
 
 
 def settled(plan: LogicalPlan, coercer: Coercer) -> LogicalPlan:

@@ -13,10 +13,10 @@ import risingpy.frontend.binder.subqueries
 import risingpy.frontend.binder.window_clause  # noqa: F401 - these add themselves to the expression binder
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.frontend.binder.coercion import Operand
-from risingpy.frontend.binder.context import BindContext, Outer, SessionValues, depth_limited, make_context
+from risingpy.frontend.binder.context import BindContext, Outer, SessionValues, SystemUse, depth_limited, make_context
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.from_clause import CommonTable, FromBinder, Queries
-from risingpy.frontend.binder.plans import converted, renamed, settled
+from risingpy.frontend.binder.plans import as_of_system, converted, renamed, settled, shown
 from risingpy.frontend.binder.recursion import bound_recursion, is_recursive, with_column_names
 from risingpy.frontend.binder.scope import Scope
 from risingpy.frontend.binder.select import Item, SelectBinder, limited, sorted_by_output
@@ -38,7 +38,8 @@ from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
 class BoundQuery:
     """A query's plan, its result columns, its parameters' types.
 
-    `dependencies` are the relations that it names (views unexpanded), `functions` the users' functions.
+    `dependencies` are the relations that it names (views unexpanded), `functions` the users' functions,
+    `settings` the names and values that calls of set_config set, `system_uses` what of the system it needs.
     """
 
     plan: LogicalPlan
@@ -46,6 +47,8 @@ class BoundQuery:
     parameter_types: tuple[SqlType, ...]
     dependencies: tuple[int, ...]
     functions: tuple[int, ...] = ()
+    settings: tuple[tuple[Expr, Expr], ...] = ()
+    system_uses: tuple[SystemUse, ...] = ()
 
 
 @depth_limited
@@ -59,11 +62,13 @@ def bind_query(
 ) -> BoundQuery:
     """Binds a query. `parameter_types` are what the client declared; UNKNOWN ones and missing ones are found out."""
     context = make_context(catalog, search_path, parameter_types, session)
-    plan = bind_settled(context, query.tree)
+    plan = shown(bind_settled(context, query.tree), context.coercer)
     check_size(plan)
     check_order(plan)
     dependencies, functions = (tuple(dict.fromkeys(ids)) for ids in (context.dependencies, context.functions))
-    return BoundQuery(plan, plan.schema, context.parameters.types(), dependencies, functions)
+    types, settings = context.parameters.types(), tuple(context.settings)
+    fields = as_of_system(plan.schema) if any(use.is_relation for use in context.system_uses) else plan.schema
+    return BoundQuery(plan, fields, types, dependencies, functions, settings, tuple(context.system_uses))
 
 
 def bind_settled(context: BindContext, tree: exp.Expr) -> LogicalPlan:

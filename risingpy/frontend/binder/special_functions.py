@@ -21,7 +21,8 @@ from risingpy.frontend.binder.expressions import BINDERS, ExpressionBinder
 from risingpy.frontend.binder.nested import bound_row
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.populate import no_record_here, populate_record
-from risingpy.frontend.binder.trees import position_of
+from risingpy.frontend.binder.system_functions import current_setting_of
+from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.functions.signatures import EXTRACT_FIELDS, SCALARS
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import (
@@ -38,7 +39,9 @@ from risingpy.types import (
     array_of,
 )
 from risingpy.types.date_units import part_of
+from risingpy.types.system_types import TEXT
 
+_COLLATIONS = ("default", "C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic")
 _ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in fields)
 
 
@@ -126,10 +129,9 @@ def _current_setting(binder: ExpressionBinder, name: str, args: list[Operand], p
             missing_is_null = len(args) == 2 and args[1].expr == Literal(True, BOOLEAN)
             if value is None and not missing_is_null:
                 raise UndefinedObject(f'unrecognized configuration parameter "{setting}"')
-            return Literal(value, VARCHAR)
+            return Literal(value, TEXT)
         case [_] | [_, _]:
-            message = "current_setting of a name that is no constant is not supported"
-            raise FeatureNotSupported(message, position=position)
+            return current_setting_of(args[0], binder)
     raise no_function(name, args, position)
 
 
@@ -186,6 +188,18 @@ def _overlaps(binder: ExpressionBinder, tree: exp.Overlaps) -> Expr:
     return binder.calls.apply(chosen, ends)
 
 
+def _collate(binder: ExpressionBinder, tree: exp.Collate) -> Expr:
+    """Texts are ordered by code point, so that of all collations only those are known that do it too."""
+    operand = binder.bind(tree.this)
+    name = name_of(tree.expression.this if isinstance(tree.expression, exp.Column) else tree.expression)
+    if name not in _COLLATIONS:
+        raise UndefinedObject(f'collation "{name}" for encoding "UTF8" does not exist', position=position_of(tree))
+    if not operand.type.is_text and operand.type.kind is not TypeKind.UNKNOWN:
+        message = f"collations are not supported by type {operand.type.name}"
+        raise DatatypeMismatch(message, position=position_of(tree))
+    return operand.expr
+
+
 def _record_of_no_type(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
     raise no_record_here(position)
 
@@ -239,4 +253,4 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
     ),
 }
 
-BINDERS.update({exp.Overlaps: _overlaps})
+BINDERS.update({exp.Overlaps: _overlaps, exp.Collate: _collate})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SyntaxError_
+from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SyntaxError_, UndefinedFunction
 from risingpy.frontend.binder.coercion import Operand
 from risingpy.frontend.binder.context import Outer
 from risingpy.frontend.binder.expressions import BINARY, BINDERS, COMPARISONS, ExpressionBinder
@@ -110,6 +110,17 @@ def _operator(binder: ExpressionBinder, tree: Operator) -> Expr:
     return _PLAIN_OPERATOR(binder, tree)
 
 
+def _named_operator(binder: ExpressionBinder, tree: exp.Operator) -> Expr:
+    """`a OPERATOR(pg_catalog.~) b`: the operator of that name, whose schema is always this one."""
+    schema, dot, symbol = str(tree.args["operator"]).rpartition(".")
+    if dot and schema.strip().strip('"') != "pg_catalog":
+        message = f"operator does not exist: {tree.args['operator']}"
+        raise UndefinedFunction(message, position=position_of(tree))
+    named = Operator(this=symbol.strip(), expressions=[tree.this, tree.expression])
+    named.meta.update(tree.meta)
+    return _operator(binder, named)
+
+
 def _stray_quantifier(binder: ExpressionBinder, tree: exp.Expr) -> Expr:
     """ANY or ALL where no operator is: PostgreSQL's grammar has none."""
     word = "any" if isinstance(tree, exp.Any) else "all"
@@ -178,4 +189,5 @@ COMPARISONS.update(
     {exp.Any: _quantified, exp.All: _quantified, exp.Anonymous: _some_or_rows, exp.Subquery: _row_of_subquery}
 )
 BINDERS.update({exp.Subquery: _scalar, exp.Exists: _exists, exp.In: _in, Operator: _operator})
+BINDERS[exp.Operator] = _named_operator
 BINDERS.update(dict.fromkeys((exp.Any, exp.All), _stray_quantifier))

@@ -19,6 +19,7 @@ from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.overloads import NoMatch, resolve
 from risingpy.frontend.binder.populate import base_and_json, json_argument, members, no_record_here, root_object
 from risingpy.frontend.binder.scope import Scope, ScopeColumn, ScopeTable
+from risingpy.frontend.binder.system_functions import EMPTY_SETS
 from risingpy.frontend.binder.time_windows import TIME_WINDOWS
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.types import resolve_type
@@ -29,6 +30,7 @@ from risingpy.plan.catalog import FunctionDesc, FunctionKind
 from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
 from risingpy.plan.logical import Field, LogicalPlan, ProjectSet
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, JSONB, VARCHAR, SqlType, TypeKind, array_of, struct_of
+from risingpy.types.system_types import is_vector
 
 ROW_NUMBER = "projected_row_id"
 
@@ -88,7 +90,7 @@ def is_set_returning(binder: ExpressionBinder, tree: exp.Expr) -> bool:
 
 
 def _is_name_of_set(name: str) -> bool:
-    return name in TABLE_FUNCTIONS or name in _COLUMNS or name in _OF_ARRAY or name in _SETS
+    return name in EMPTY_SETS or name in TABLE_FUNCTIONS or name in _COLUMNS or name in _OF_ARRAY or name in _SETS
 
 
 def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None = None) -> Lists:
@@ -109,6 +111,11 @@ def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | 
         columns = _COLUMNS[name]
         exprs = tuple(_list(binder, function, args, position, name) for _, function in columns)
         return Lists(exprs, tuple(column for column, _ in columns), True, name)
+    if name in EMPTY_SETS:
+        lists = tuple(Literal((), array_of(type_)) for _, type_ in EMPTY_SETS[name])
+        return Lists(lists, tuple(column for column, _ in EMPTY_SETS[name]), True, name)
+    if name == "generate_subscripts" and args and is_vector(args[0].type):
+        return Lists((Call("vector_subscripts", (args[0].expr,), array_of(INTEGER)),), (name,), False, name)
     if name in TABLE_FUNCTIONS:
         made = _list(binder, name, args, position, name)
         return Lists((made,), (_COLUMN_NAME.get(name, name),), name in _COLUMN_NAME, name)

@@ -32,6 +32,7 @@ from risingpy.types import (
     numeric,
     struct_of,
 )
+from risingpy.types.system_types import CHAR, SYSTEM_TYPES
 
 _INTERNAL_NAMES: dict[str, SqlType] = {
     "bool": BOOLEAN,
@@ -84,35 +85,45 @@ _ALIASES = {
 # Types of PostgreSQL and RisingWave that this version does not store.
 UNSUPPORTED_TYPES = frozenset(
     """
-    bit box cidr circle inet int256 json line lseg macaddr money oid path point polygon regclass regtype
-    serial bigserial smallserial serial2 serial4 serial8 timetz tsquery tsvector varbit vector xml name
-    regproc
+    aclitem bit box cidr circle inet int2vector int256 json line lseg macaddr money name oid oidvector path pg_node_tree
+    point polygon regclass regnamespace regproc regprocedure regrole regtype serial bigserial smallserial serial2
+    serial4 serial8 timetz tsquery tsvector varbit vector xid xml
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 
+_DOMAINS = {  # of information_schema
+    "sql_identifier": SYSTEM_TYPES["name"],
+    "character_data": VARCHAR,
+    "yes_or_no": VARCHAR,
+    "cardinal_number": INTEGER,
+    "time_stamp": TIMESTAMPTZ,
+}
 _SERIAL = frozenset({"smallserial", "serial", "serial2", "serial4", "serial8", "bigserial"})
 _SERIAL_HINT = "It makes a column of CREATE TABLE number its rows; the values are of type smallint, integer or bigint."
 _ARRAY_SUFFIX = re.compile(r"(.*\S)\s*(?:\[\s*\d*\s*\]|\barray(?:\s*\[\s*\d+\s*\])?)", re.IGNORECASE | re.DOTALL)
 _CONSTRUCTED = re.compile(r"(struct|map)\s*[<(](.*)[>)]", re.IGNORECASE | re.DOTALL)
 _SYSTEM_SCHEMA = re.compile(r"^(?:[^.]+\.)?\s*pg_catalog\s*\.\s*")  # the database in front is the one there is
+_QUOTED_CHAR = re.compile(r'(?:^|\.)\s*"char"$')  # which is another type than char
 _MODIFIERS = re.compile(r"\(([^)]*)\)")
 _INTERVAL_FIELDS = re.compile(r"^interval (year|month|day|hour|minute|second)( to (month|day|hour|minute|second))?$")
 _TIMES = (TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.INTERVAL)
 _MAX_LENGTH = 10_485_760  # PostgreSQL's limit of varchar(n)
 
 
-def resolve_type(text: str, position: int | None) -> SqlType:
-    """The type that `text` names.
+def resolve_type(text: str, position: int | None, *, of_column: bool = True) -> SqlType:
+    """The type that `text` names. What is no column may be of a type of system catalogs.
 
     Raises UndefinedObject (42704), FeatureNotSupported, and InvalidParameterValue for modifiers out of range.
     """
     array = _ARRAY_SUFFIX.fullmatch(text)
     if array is not None:
-        return array_of(resolve_type(array[1], position))
+        return array_of(resolve_type(array[1], position, of_column=of_column))
     made = _CONSTRUCTED.fullmatch(text)
     if made is not None:
         return _constructed_type(made[1].lower(), made[2], position)
     internal = internal_name(text)
+    if not of_column and (found := _system_type(text, internal)) is not None:
+        return found
     sql_type = _INTERNAL_NAMES.get(internal)
     if sql_type is None:
         if internal in UNSUPPORTED_TYPES or internal == "time with time zone":
@@ -122,6 +133,20 @@ def resolve_type(text: str, position: int | None) -> SqlType:
     if internal == "bpchar" and "bpchar" not in text.lower() and not _MODIFIERS.search(text):
         return SqlType(TypeKind.CHARACTER, length=1)
     return _with_modifiers(sql_type, internal, _modifiers(text, position), position)
+
+
+def _system_type(text: str, internal: str) -> SqlType | None:
+    """The type of system catalogs that is meant; `"char"`, in quotes, is one, and `_oid` an array of them."""
+    if _QUOTED_CHAR.search(text):
+        return CHAR
+    if internal in ("text", "char"):  # which are types of columns
+        return None
+    if internal.startswith("information_schema"):
+        return _DOMAINS.get(internal.partition(".")[2].strip())
+    if internal.startswith("_"):
+        element = SYSTEM_TYPES.get(internal[1:]) or _INTERNAL_NAMES.get(internal[1:])
+        return None if element is None else array_of(element)
+    return SYSTEM_TYPES.get(internal)
 
 
 def _constructed_type(word: str, inside: str, position: int | None) -> SqlType:
@@ -164,6 +189,8 @@ def internal_name(text: str) -> str:
     if made is not None:
         return "row" if made[1].lower() == "struct" else "map"
     bare = " ".join(_MODIFIERS.sub(" ", text).split())
+    if _QUOTED_CHAR.search(bare):
+        return "char"
     folded = bare[1:-1] if bare.startswith('"') and bare.endswith('"') else bare.lower()
     folded = _SYSTEM_SCHEMA.sub("", folded)
     if _INTERVAL_FIELDS.match(folded):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, UndefinedColumn
-from risingpy.frontend.binder.context import BindContext
+from risingpy.frontend.binder.context import BindContext, refuse_system
 from risingpy.frontend.binder.expressions import ExpressionBinder
 from risingpy.frontend.binder.generated import renamed_text
 from risingpy.frontend.binder.scope import relation_scope
@@ -44,6 +44,7 @@ def bind_watermark(
     fields = [Field(each.name, each.type) for each in columns]
     scope = relation_scope(statement.name.name, None, fields, relation=statement.name.name)
     operand = ExpressionBinder(context, scope, "WATERMARK").bind(defined.expression.tree)
+    refuse_system(context.system_uses, "a watermark")
     if operand.type != column.type:
         raise DatatypeMismatch(
             f"the return value type of the watermark expression must be identical to the watermark column's: it is "

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pyarrow as pa
 
 from risingpy.errors import FeatureNotSupported, StalePlan, UndefinedObject
-from risingpy.frontend.catalog.query import SystemCatalog, SystemStatement
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.results import Prepared, Result, Statement
@@ -26,9 +25,8 @@ CACHED_STATEMENTS = 256  # bound statements that a session keeps, the oldest go 
 class Commands:
     """Binds a session's statements, and keeps what it has bound as long as catalog and settings stay."""
 
-    def __init__(self, context: StatementContext, system: SystemCatalog) -> None:
+    def __init__(self, context: StatementContext) -> None:
         self._context = context
-        self._system = system
         self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, Command]] = {}
 
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
@@ -71,12 +69,8 @@ class Commands:
         raise AssertionError("the last try returns or raises")
 
     def _bound(self, statement: Statement, oids: Sequence[int]) -> Command:
-        match statement:
-            case SystemStatement():
-                return self._system.bind(statement, oids)
-            case ParsedStatement():
-                return bind_statement(self._context, statement, [_type_of(oid) for oid in oids])
-        raise AssertionError(f"no statement that `split` gave: {statement}")
+        assert isinstance(statement, ParsedStatement)  # `split` gave it
+        return bind_statement(self._context, statement, [_type_of(oid) for oid in oids])
 
 
 def _begun(result: Result) -> Result:

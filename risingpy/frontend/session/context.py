@@ -11,16 +11,17 @@ import pyarrow as pa
 from risingpy.batch import BatchRunner, PreparedQuery
 from risingpy.errors import InFailedTransaction, QueryCanceled, StatementTooComplex
 from risingpy.frontend.binder import SessionValues
-from risingpy.frontend.catalog.query import SystemCatalog, split_statements
-from risingpy.frontend.catalog.session_functions import VERSION_TEXT
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser import ast
+from risingpy.frontend.parameter_definitions import VERSION_TEXT
+from risingpy.frontend.parser import ast, parse
 from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
 from risingpy.frontend.session.deadline import Deadline
 from risingpy.frontend.settings import Settings
+from risingpy.frontend.system_catalog.registry import StateRows
+from risingpy.frontend.system_catalog.session_state import state_of
 from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
@@ -64,9 +65,9 @@ class SessionContext:
         self.scope = TransactionScope(database, self.transaction, self.settings, self.portals, self.cancelled)
         self._notices: list[Notice] = []
         self._deadline: Deadline | None = None  # of the statement that is read, bound or run
-        self._runner = BatchRunner(self.transaction, database.query_engines, self.limits)
-        self._system = SystemCatalog(self)
-        self._commands = Commands(self, self._system)
+        self._running = ""  # the text of the statement that began last
+        self._runner = BatchRunner(self.transaction, database.query_engines, self.limits, self._system)
+        self._commands = Commands(self)
 
     # Names and limits
 
@@ -114,7 +115,7 @@ class SessionContext:
 
     def split(self, sql: str) -> Sequence[Statement]:
         with self.phase():
-            return split_statements(sql, self.check)
+            return parse(sql, self.check)
 
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
         return self._commands.bind(statement, parameter_oids)
@@ -137,6 +138,7 @@ class SessionContext:
         self._check_not_failed(statement)
         if isinstance(statement, ParsedStatement) and isinstance(statement.statement, _ABOUT_COMMITTED_ROWS):
             self.scope.commit_so_far()
+        self._running = statement.text
         return self._commands.run_newest(statement, prepared, parameters)
 
     # Rows
@@ -183,13 +185,14 @@ class SessionContext:
         """Ends the running statement. From any thread."""
         self.cancelled.set()
         self._runner.interrupt()
-        self._system.interrupt()
 
     def close(self) -> None:
         """Releases everything."""
         self.portals.close_all()
         self.transaction.rollback()
-        self._system.close()
+
+    def _system(self, snapshot: Snapshot) -> StateRows:
+        return StateRows(lambda: state_of(self, self._running, snapshot))
 
     def _check_not_failed(self, statement: Statement) -> None:
         ends = isinstance(statement, ParsedStatement) and isinstance(statement.statement, _END_A_FAILED_TRANSACTION)

@@ -12,15 +12,13 @@ import pyarrow as pa
 
 from risingpy.errors import FeatureNotSupported, UndefinedColumn
 from risingpy.frontend.binder import CopyTarget, bind_copy_target, bind_query
-from risingpy.frontend.catalog.query import SystemStatement
-from risingpy.frontend.catalog.recognize import find_system_name
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.copy_options import make_copy_options
 from risingpy.frontend.parser import parse_query
-from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement, Query
+from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement
 from risingpy.frontend.results import CommandTag, CopyIn, CopyOptions, CopyOut, Field, Result
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.frontend.statements.select import result_fields
+from risingpy.frontend.statements.select import result_fields, set_settings
 from risingpy.frontend.written_rows import (
     check_writable,
     check_written,
@@ -137,8 +135,6 @@ def _renamed(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _bind_to(session: StatementContext, statement: Copy) -> Command:
     options = make_copy_options(dict(statement.options))
-    if statement.query is not None and find_system_name(statement.query.text) is not None:
-        return _bind_system_query(session, statement.query, options)
     query = statement.query or parse_query(_select_of(session, statement))
     catalog = session.database.reads.catalog
     bound = bind_query(query, catalog, session.search_path(), (), session=session.session_values())
@@ -146,6 +142,7 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
     _check_quoted(fields, options)
 
     def run(parameters: Parameters) -> Result:
+        set_settings(session, bound.settings, parameters)
         return Result(
             CommandTag("COPY", counts_rows=True),
             batches=session.run_query(planned, parameters),
@@ -158,19 +155,6 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
 def _check_quoted(fields: Sequence[Field], options: CopyOptions) -> None:
     for name in sorted((options.force_quote or frozenset()) - {field.name for field in fields}):
         raise UndefinedColumn(f'column "{name}" does not exist')
-
-
-def _bind_system_query(session: StatementContext, query: Query, options: CopyOptions) -> Command:
-    command = session.bind(SystemStatement(query.text, query.position - 1), ())
-
-    def run(parameters: Parameters) -> Result:
-        return Result(
-            CommandTag("COPY", counts_rows=True),
-            batches=command.run(()).batches,
-            copy=CopyOut(command.fields or (), options),
-        )
-
-    return Command(run)
 
 
 def _select_of(session: StatementContext, statement: Copy) -> str:

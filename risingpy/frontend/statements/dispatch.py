@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder.database_names import check_databases
-from risingpy.frontend.catalog.recognize import find_system_name
 from risingpy.frontend.command import Command
 from risingpy.frontend.parser import ast
 from risingpy.frontend.statement_context import StatementContext
@@ -85,18 +83,6 @@ BINDERS: dict[type, Binder] = {
     ast.Update: update_delete.bind_update,
 }
 
-_WITHOUT_SYSTEM_RELATIONS = (
-    ast.AlterRelation,
-    ast.AlterTable,
-    ast.CreateIndex,
-    ast.CreateMaterializedView,
-    ast.CreateView,
-    ast.Delete,
-    ast.Explain,
-    ast.Insert,
-    ast.Update,
-)
-
 
 def bind_statement(
     session: StatementContext, parsed: ast.ParsedStatement, parameter_types: Sequence[SqlType]
@@ -104,17 +90,4 @@ def bind_statement(
     """Binds a statement on the session's catalog snapshot."""
     statement: Any = parsed.statement
     check_databases(statement, parsed.text, session.database_names())
-    if isinstance(statement, _WITHOUT_SYSTEM_RELATIONS):
-        _refuse_system_relations(parsed)
     return BINDERS[type(statement)](session, parsed, statement, parameter_types)
-
-
-def _refuse_system_relations(parsed: ast.ParsedStatement) -> None:
-    """Only SELECT and COPY TO read system relations: they change without epochs."""
-    found = find_system_name(parsed.text)
-    if found is not None:
-        name, start = found
-        raise FeatureNotSupported(
-            f'the system relation or function "{name}" can only be used in SELECT and COPY TO',
-            position=parsed.offset + start + 1,
-        )

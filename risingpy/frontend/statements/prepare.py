@@ -47,7 +47,7 @@ def bind(
 
 def _oid_of(name: TypeName) -> int:
     """As Parse declares it: 0 is to be found out."""
-    return 0 if name.text.lower() == "unknown" else resolve_type(name.text, name.position).oid
+    return 0 if name.text.lower() == "unknown" else resolve_type(name.text, name.position, of_column=False).oid
 
 
 def inner_statements(session: StatementContext, inner: InnerStatement) -> Sequence[Statement]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from risingpy.batch.parameters import bound as with_values
+from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import bind_query
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, Select
@@ -11,8 +13,10 @@ from risingpy.frontend.results import CommandTag, Field, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import JobStatus
+from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Schema
 from risingpy.types import SqlType
+from risingpy.types.system_types import is_of_system
 
 
 def bind(
@@ -31,9 +35,22 @@ def bind(
 
     def run(parameters: Parameters) -> Result:
         _warn_of_stopped(session, bound.dependencies)
+        set_settings(session, bound.settings, parameters)
         return Result(CommandTag("SELECT", counts_rows=True), fields, session.run_query(query, parameters))
 
     return Command(run, fields, bound.parameter_types)
+
+
+def set_settings(session: StatementContext, settings: Sequence[tuple[Expr, Expr]], parameters: Parameters) -> None:
+    """What calls of set_config set; a name or a value that is NULL sets nothing."""
+    for name, value in settings:
+        match with_values(name, parameters), with_values(value, parameters):
+            case Literal(str(setting)), Literal(str(text)):
+                session.settings.set(setting, (text,))
+            case Literal(), Literal():
+                pass
+            case _:
+                raise FeatureNotSupported("set_config of a name or a value that is no constant is not supported")
 
 
 def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> None:
@@ -51,4 +68,4 @@ def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> 
 
 def result_fields(schema: Schema) -> tuple[Field, ...]:
     """A plan's schema as result columns."""
-    return tuple(Field(field.name, field.type) for field in schema)
+    return tuple(Field(f.name, f.type, oid=f.type.oid if is_of_system(f.type) else None) for f in schema)

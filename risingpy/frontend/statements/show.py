@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from risingpy.errors import WrongObjectType
-from risingpy.frontend.catalog.index_text import included_names, key_text, ordered_text
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ObjectName, ParsedStatement, Show, ShowKind
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import bind_columns, named_relation
 from risingpy.frontend.statements.text_table import text_fields, text_rows
+from risingpy.frontend.system_catalog.index_text import included_names, key_text, ordered_text
 from risingpy.plan.catalog import RelationKind
 from risingpy.types import SqlType
 

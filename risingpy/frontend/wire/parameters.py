@@ -12,6 +12,7 @@ from risingpy.types import SqlType, TypeKind
 from risingpy.types.arrays import decode_array, decode_element, parse_array
 from risingpy.types.forms import decode_binary, parse_text
 from risingpy.types.oids import ARRAY_ELEMENT, OID_ALIASES, VECTOR_ELEMENT
+from risingpy.types.system_types import is_of_system
 
 
 def parameter_oids(prepared: Prepared) -> list[int]:
@@ -51,7 +52,8 @@ def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, time_
 
 def _decode(type_: SqlType, oid: int, data: bytes, format_: int, time_zone: str) -> object:
     # Parameters of system queries are of PostgreSQL's array types, which this database's types need not have.
-    array = type_.kind is not TypeKind.ARRAY and (oid in ARRAY_ELEMENT or oid in VECTOR_ELEMENT)
+    own = type_.kind is TypeKind.ARRAY and not is_of_system(type_)
+    array = not own and (oid in ARRAY_ELEMENT or oid in VECTOR_ELEMENT)
     if format_ == BINARY:
         if array:
             return decode_array(oid, data)

@@ -17,6 +17,7 @@ from risingpy.functions.evaluation import literal_lists
 from risingpy.functions.evaluation.sql_arithmetic import FLOAT_CHAINS, checked_chain, float_terms, plain_chain
 from risingpy.functions.evaluation.sql_branches import IN_TURN, case_in_turn, in_turn
 from risingpy.functions.evaluation.sql_casts import cast
+from risingpy.functions.evaluation.sql_catalog import CATALOG
 from risingpy.functions.evaluation.sql_functions import SPECIAL, TEMPLATES
 from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
 from risingpy.functions.evaluation.sql_nested import compared_with_all
@@ -123,7 +124,10 @@ class _Compiler:
         if call.type.is_float and any(call.function in operators for operators in FLOAT_CHAINS):
             return self._float_chain(call, guard)
         args = [self.piece(arg, guard) for arg in call.args]
-        return self._tree.applied(partial(_written, call), args, guard, safe=call.function in _SAFE)
+        made = self._tree.applied(partial(_written, call), args, guard, safe=call.function in _SAFE)
+        if call.function in CATALOG and self._tree.has_layers:  # no lambda may have a subquery in it
+            return self._tree.bound(made, guard, joins=True)
+        return made
 
     def _in_list(self, call: Call, guard: Guard | None) -> Piece:
         """A long list is joined in a SELECT inside, if there may be one: nothing of it then stands in a lambda."""
@@ -194,6 +198,8 @@ def _written(call: Call, args: list[str]) -> str:
         args = [cast(a, e.type, NUMERIC) if e.type.kind is TypeKind.NUMERIC else a for a, e in numbers]
         if call.function in COMPUTED:
             return own_call(f"wide_{call.function}", args, call.type)
+    if call.function in CATALOG:
+        return CATALOG[call.function](call, args)
     if call.function in SPECIAL:
         return SPECIAL[call.function](call, args)
     if call.function in python_functions.CALLS:

@@ -8,6 +8,7 @@ from risingpy.functions.signature_tables.formatting import FORMATTING
 from risingpy.functions.signature_tables.jsonb import JSONB
 from risingpy.functions.signature_tables.maps import MAPS
 from risingpy.functions.signature_tables.mathematical import MATHEMATICAL
+from risingpy.functions.signature_tables.system import SYSTEM
 from risingpy.functions.signature_tables.text import TEXT
 
 FUNCTION_TABLES: tuple[str, ...] = (
@@ -20,6 +21,7 @@ FUNCTION_TABLES: tuple[str, ...] = (
     ARRAYS,
     MAPS,
     JSONB,
+    SYSTEM,
 )
 
 __all__ = ["FUNCTION_TABLES"]

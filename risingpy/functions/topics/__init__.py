@@ -20,6 +20,7 @@ from risingpy.functions.topics.numbers.mathematical import MATHEMATICAL
 from risingpy.functions.topics.numbers.numeric_analysis import NUMERIC_ANALYSIS
 from risingpy.functions.topics.numbers.wide_numbers import WIDE_NUMBERS
 from risingpy.functions.topics.numbers.wide_scales import WIDE_SCALES
+from risingpy.functions.topics.object_names import OBJECT_NAMES
 from risingpy.functions.topics.patterns.regular_expressions import REGULAR_EXPRESSIONS
 from risingpy.functions.topics.python_functions import PYTHON_FUNCTIONS
 from risingpy.functions.topics.templates.datetime_input import DATETIME_INPUT
@@ -65,6 +66,7 @@ FUNCTIONS: dict[str, Function] = {
     **JSONB_PATHS,
     **JSONB_RECORDS,
     **FIELDS_BY_NAME,
+    **OBJECT_NAMES,
 }
 
 __all__ = ["FUNCTIONS", "Function", "call"]

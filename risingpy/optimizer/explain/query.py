@@ -39,12 +39,13 @@ from risingpy.plan.logical import (
     RecursiveScan,
     Scan,
     Sort,
+    SystemScan,
     TopN,
     Union,
     Values,
 )
 
-# Of each Scan, left to right: the conditions on the leading key columns, if it reads a part of its table only.
+# Of each scan, left to right: the conditions on the leading key columns, if it reads a part of its table only.
 ScanRanges: TypeAlias = Sequence[list[str]]
 
 
@@ -67,7 +68,7 @@ def explain_batch(
 def _names(plan: LogicalPlan) -> list[str]:
     """A name for every output column that says where it comes from: a relation's column, or how it is computed."""
     match plan:
-        case Scan() | Values() | Recursion() | RecursiveScan():
+        case Scan() | SystemScan() | Values() | Recursion() | RecursiveScan():
             return column_names(plan.schema)
         case Filter() | Sort() | Limit() | TopN():
             return _names(plan.input)
@@ -96,9 +97,9 @@ def _names(plan: LogicalPlan) -> list[str]:
 
 
 def _node(plan: LogicalPlan, prefix: str, scan_ranges: Iterator[list[str]]) -> ExplainNode:
-    """The plan as a tree; each Scan, left to right, takes the next of `scan_ranges`."""
+    """The plan as a tree; each scan, left to right, takes the next of `scan_ranges`."""
     name, fields = _described(plan)
-    ranges = next(scan_ranges, []) if isinstance(plan, Scan) else []
+    ranges = next(scan_ranges, []) if isinstance(plan, Scan | SystemScan) else []
     if ranges:
         fields = {**fields, "scan_ranges": ranges}
     children = (*plan_inputs(plan), *subqueries_of(plan))
@@ -110,6 +111,8 @@ def _described(plan: LogicalPlan) -> tuple[str, dict[str, FieldValue]]:
     match plan:
         case Scan():
             return "Scan", {"table": plan.name, "columns": column_names(plan.schema)}
+        case SystemScan():
+            return "SystemScan", {"table": f"{plan.relation_schema}.{plan.name}", "columns": column_names(plan.schema)}
         case Values():
             return "Values", {"rows": [f"[{', '.join(_texts(row, []))}]" for row in plan.rows]}
         case Filter():

@@ -32,6 +32,7 @@ from risingpy.plan.logical import (
     RecursiveScan,
     Scan,
     Sort,
+    SystemScan,
     TopN,
     Union,
     Values,
@@ -54,6 +55,10 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             columns, schema = _pick(plan.columns, kept), _pick(plan.schema, kept)
             pruned = replace(plan, columns=columns, schema=schema, counts_only=not needed)
             return _exactly(pruned, kept, needed)
+        case SystemScan():
+            kept = needed or (0,)
+            columns, schema = _pick(plan.columns, kept), _pick(plan.schema, kept)
+            return _exactly(replace(plan, columns=columns, schema=schema), kept, needed)
         case Values():
             return Values(tuple(_pick(row, needed) for row in plan.rows), _pick(plan.schema, needed))
         case Filter():

@@ -9,11 +9,12 @@ of them. (Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from risingpy.errors import FeatureNotSupported, InternalError
-from risingpy.optimizer.rewrite import correlated_refs, moved_window
+from risingpy.optimizer.rewrite import correlated_refs, moved_window, plan_inputs
 from risingpy.optimizer.rules.constant_folding import fold
 from risingpy.plan.expression_trees import conjunction, transform
 from risingpy.plan.expressions import Call, CorrelatedRef, Expr, InputRef, Literal
@@ -36,6 +37,7 @@ from risingpy.plan.logical import (
     Scan,
     Schema,
     Sort,
+    SystemScan,
     TopN,
     Union,
     Values,
@@ -45,6 +47,14 @@ from risingpy.types import BIGINT, BOOLEAN
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
 _EVERYTHING = 1 << 61  # more rows than there can be
 _ZERO_OVER_NOTHING = frozenset({"count", "approx_count_distinct", "regr_count"})
+
+
+def _recursive_names(plan: LogicalPlan) -> Iterator[str]:
+    """The recursive queries whose last rows a plan reads."""
+    if isinstance(plan, RecursiveScan):
+        yield plan.name
+    for each in plan_inputs(plan):
+        yield from _recursive_names(each)
 
 
 def same_values(left: int, right: int, schema: Schema) -> list[Expr]:
@@ -80,10 +90,14 @@ def _constant(expr: Expr | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Distinct values in `plan`; `places` has the column of `plan` for each index of a CorrelatedRef that is read."""
+    """Distinct values in `plan`; `places` has the column of `plan` for each index of a CorrelatedRef that is read.
+
+    `recursive` are the names of recursive queries around whose rows begin with the values already.
+    """
 
     plan: LogicalPlan
     places: dict[int, int]
+    recursive: frozenset[str] = frozenset()
 
     @property
     def width(self) -> int:
@@ -91,7 +105,7 @@ class Domain:
 
     def pushed(self, plan: LogicalPlan) -> LogicalPlan:
         """For each value of the domain: the value, then the rows of `plan` for it."""
-        if not correlated_refs(plan):
+        if not self._reads(plan):
             return Join(self.plan, plan, JoinKind.CROSS, None, self.plan.schema + plan.schema)
         match plan:
             case Filter():
@@ -123,11 +137,33 @@ class Domain:
             case OverWindow():
                 return self._over_window(plan)
             case Recursion():
-                raise FeatureNotSupported("a correlated WITH RECURSIVE is not supported")
-            case Apply() | Scan() | ChangeLog() | RecursiveScan():
+                return self._recursion(plan)
+            case RecursiveScan():
+                return replace(plan, schema=self.plan.schema + plan.schema)
+            case Apply() | Scan() | SystemScan() | ChangeLog():
                 raise InternalError("inner subqueries are unnested first")
             case _:
                 assert_never(plan)
+
+    def _reads(self, plan: LogicalPlan) -> bool:
+        """Whether rows of the plan are those of one value of the domain."""
+        return bool(correlated_refs(plan)) or any(name in self.recursive for name in _recursive_names(plan))
+
+    def _recursion(self, plan: Recursion) -> LogicalPlan:
+        """Each value has a recursion of its own; they go on together, and a row carries its value from step to step.
+
+        So the step reads the value from the row that it continues, and a row is new if no row of the same value is
+        like it.
+        """
+        inside = replace(self, recursive=self.recursive | {plan.name})
+        keys = tuple(self._moved(key, self.width) for key in plan.keys)
+        return replace(
+            plan,
+            start=self.pushed(plan.start),
+            step=inside.pushed(plan.step),
+            schema=self.plan.schema + plan.schema,
+            keys=(*self._own(0), *keys) if keys else (),
+        )
 
     def _own(self, first: int) -> tuple[Expr, ...]:
         """The domain's columns where they begin at `first`."""
@@ -186,7 +222,7 @@ class Domain:
 
     def _join(self, plan: Join) -> LogicalPlan:
         """The domain goes to the side that reads it; to both, which then must have the same value."""
-        left_reads, right_reads = bool(correlated_refs(plan.left)), bool(correlated_refs(plan.right))
+        left_reads, right_reads = self._reads(plan.left), self._reads(plan.right)
         width, split = self.width, len(plan.left.schema)
         inner = plan.kind in (JoinKind.INNER, JoinKind.CROSS)
         if (right_reads and not left_reads and inner) or (plan.kind is JoinKind.RIGHT and not left_reads):

@@ -85,6 +85,8 @@ class StreamPlanner:
         match query:
             case logical.Scan():
                 return plan_scan(query, self.catalog.relations[query.relation_id], self.job, self.allocate)
+            case logical.SystemScan():
+                raise InternalError("a system relation is part of a view")
             case logical.Values():
                 return self._values(query)
             case logical.Filter():

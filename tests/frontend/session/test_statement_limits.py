@@ -45,7 +45,7 @@ def test_past_its_memory_a_statement_ends_alone(client: Client, query: str) -> N
     "query",
     [
         "SELECT array_agg(a.attname || b.attname) FROM pg_attribute a, pg_attribute b, pg_attribute c",
-        "SELECT a.attname || b.attname FROM pg_attribute a, pg_attribute b, pg_type c",
+        "SELECT string_agg(a.attname || b.attname, ',') FROM pg_attribute a, pg_attribute b, pg_attribute c",
     ],
 )
 def test_queries_of_the_catalog_have_the_limit_of_their_statement(client: Client, query: str) -> None:

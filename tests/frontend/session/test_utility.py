@@ -101,12 +101,14 @@ def test_explain(schema: Any) -> None:
     [
         "CREATE MATERIALIZED VIEW x AS SELECT relname FROM pg_catalog.pg_class",
         "CREATE VIEW x AS SELECT name FROM rw_tables",
-        "INSERT INTO t SELECT 1, 2 FROM information_schema.tables",
-        "EXPLAIN SELECT oid FROM pg_class",
+        "CREATE VIEW x AS SELECT 't'::regclass::int AS o",
+        "CREATE MATERIALIZED VIEW x AS SELECT current_setting('timezone') AS z FROM t",
+        "CREATE TABLE x (id INT PRIMARY KEY, o INT DEFAULT pg_backend_pid())",
+        "CREATE INDEX x ON t (pg_table_is_visible(1))",
     ],
 )
-def test_system_relations_are_for_select_alone(schema: Any, sql: str) -> None:
-    with pytest.raises(FeatureNotSupported, match="system relation"):
+def test_nothing_stored_reads_the_system(schema: Any, sql: str) -> None:
+    with pytest.raises(FeatureNotSupported, match=r"the system (relation|function or type) .* cannot be used in a"):
         schema.run(sql)
 
 

@@ -1,0 +1,52 @@
+"""Casts to and from the types of system catalogs.
+
+oid::regclass          the same number
+oid::regclass::text    regclass_text(oid): the relation's name
+text::regclass         regclass_of(text, …): the relation of that name; of a constant the binder knows it already
+int2vector::text       vector_text(…): its elements between blanks
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from risingpy.frontend.system_catalog.names import ObjectNames
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
+from risingpy.types import BIGINT, VARCHAR, SqlType, TypeKind
+from risingpy.types.system_types import TEXT, is_object_identifier, is_of_system, is_vector
+
+
+def system_cast(expr: Expr, target: SqlType, names: ObjectNames) -> Expr:
+    """`expr` as `target`, one of which is a type of system catalogs."""
+    source = expr.type
+    if target.is_text and is_object_identifier(source):
+        shown = Call(f"{source.system}_text", (expr,), TEXT)
+        return shown if target.length is None else Cast(shown, target)
+    if target.is_text and is_vector(source):
+        return Call("vector_text", (expr,), TEXT)
+    if is_object_identifier(target) and source.is_text:
+        schemas = Literal(json.dumps(names.schemas), VARCHAR)
+        return Call(f"{target.system}_of", (expr, Literal(names.database, VARCHAR), schemas), target)
+    if target.kind is TypeKind.BIGINT and target.system and source.is_integer and source.kind is not TypeKind.BIGINT:
+        return Cast(Cast(expr, BIGINT), target)
+    return Cast(expr, target)
+
+
+def parameter_type(target: SqlType) -> SqlType:
+    """The type that a parameter gets where a `target` is needed: any text will do for name and "char"."""
+    if target.is_text:
+        return TEXT if target.system else replace(target, length=None)
+    return target
+
+
+def held_by(target: SqlType, given: SqlType) -> SqlType:
+    """The type of system catalogs that `given` is, if its values are those of `target`; else `target`."""
+    return given if given.system and not target.system and plain_type(given) == target else target
+
+
+def plain_type(sql_type: SqlType) -> SqlType:
+    """The type without anything of system catalogs: what holds its values."""
+    if not is_of_system(sql_type):
+        return sql_type
+    return replace(sql_type, system="", items=tuple(map(plain_type, sql_type.items)))

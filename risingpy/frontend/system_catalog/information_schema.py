@@ -1,0 +1,152 @@
+"""information_schema: tables, columns, views and keys, in the standard's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.system_catalog.pg_class import index_name
+from risingpy.frontend.system_catalog.pg_views import view_definition
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.visible_columns import visible_columns
+from risingpy.plan.catalog import ColumnDesc, Relation, RelationKind, identity_bounds
+from risingpy.types import SqlType, TypeKind
+from risingpy.types.type_entries import TYPES
+
+_TABLE_TYPES = {
+    RelationKind.TABLE: "BASE TABLE",
+    RelationKind.MATERIALIZED_VIEW: "MATERIALIZED VIEW",
+    RelationKind.VIEW: "VIEW",
+    RelationKind.SOURCE: "SOURCE",
+}
+_BINARY_PRECISION = {
+    TypeKind.SMALLINT: 16,
+    TypeKind.INTEGER: 32,
+    TypeKind.BIGINT: 64,
+    TypeKind.REAL: 24,
+    TypeKind.DOUBLE: 53,
+}
+_WITH_TIME = (TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.INTERVAL)
+_TYPE_NAMES = {entry.oid: entry.name for entry in TYPES}
+
+
+def _tables(state: SystemState) -> Iterable[Row]:
+    # The registry knows this module: it is asked for only when rows are wanted.
+    from risingpy.frontend.system_catalog.registry import RELATIONS
+
+    for found in state.relations:
+        insertable = "YES" if found.kind is RelationKind.TABLE else "NO"
+        yield state.catalog.database, found.schema_name, found.name, _TABLE_TYPES[found.kind], insertable
+    for schema, name in RELATIONS:
+        yield state.catalog.database, schema, name, "SYSTEM TABLE", "NO"
+
+
+def _precision(type_: SqlType) -> tuple[int | None, int | None, int | None]:
+    """(numeric_precision, numeric_precision_radix, numeric_scale)."""
+    if type_.kind is TypeKind.NUMERIC:
+        return (type_.precision, 10, type_.scale) if type_.declared else (None, 10, None)
+    bits = _BINARY_PRECISION.get(type_.kind)
+    if bits is None:
+        return None, None, None
+    return bits, 2, 0 if type_.is_integer else None
+
+
+def _identity(column: ColumnDesc) -> tuple[str | None, ...]:
+    """is_identity, identity_generation, …_start, …_increment, …_maximum, …_minimum, …_cycle."""
+    if column.identity is None:
+        return "NO", None, None, None, None, None, "NO"
+    identity = column.identity
+    least, greatest = identity_bounds(column.type, identity.increment, identity.minimum, identity.maximum)
+    numbers = map(str, (identity.start, identity.increment, greatest, least))
+    return "YES", "ALWAYS" if identity.always else "BY DEFAULT", *numbers, "NO"
+
+
+def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc) -> Row:
+    database = state.catalog.database
+    nullable = "NO" if column.not_null or number - 1 in owner.primary_key else "YES"
+    date_digits = 6 if column.type.kind in _WITH_TIME else 0 if column.type.kind is TypeKind.DATE else None
+    return (
+        *(database, owner.schema_name, owner.name, column.name, number, column.default, nullable),
+        *("ARRAY" if column.type.kind is TypeKind.ARRAY else column.type.name, column.type.length),
+        *(*_precision(column.type), date_digits, None),
+        *(database, "pg_catalog", _TYPE_NAMES[column.type.oid]),
+        *(None,) * 12,
+        *_identity(column),
+        *(("NEVER", None) if column.generated is None else ("ALWAYS", column.generated.text)),
+        "YES",
+    )
+
+
+def _columns(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        for number, column in visible_columns(found):
+            yield _column(state, found, number, column)
+
+
+def _views(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        if found.kind is RelationKind.VIEW:
+            yield state.catalog.database, found.schema_name, found.name, view_definition(found), "NONE", "NO", "NO"
+
+
+def _constraints(state: SystemState) -> Iterable[Row]:
+    database = state.catalog.database
+    for found in state.relations:
+        if found.primary_key:
+            yield (
+                *(database, found.schema_name, index_name(found), database, found.schema_name, found.name),
+                *("PRIMARY KEY", "NO", "NO", "YES"),
+            )
+
+
+def _key_columns(state: SystemState) -> Iterable[Row]:
+    database = state.catalog.database
+    for found in state.relations:
+        for number, position in enumerate(found.primary_key, start=1):
+            yield (
+                *(database, found.schema_name, index_name(found), database, found.schema_name, found.name),
+                *(found.columns[position].name, number, None),
+            )
+
+
+TABLES = relation(
+    "information_schema",
+    "tables",
+    "table_catalog name, table_schema name, table_name name, table_type text, is_insertable_into text",
+    _tables,
+)
+COLUMNS = relation(
+    "information_schema",
+    "columns",
+    "table_catalog name, table_schema name, table_name name, column_name name, ordinal_position int4,"
+    "column_default text, is_nullable text, data_type text, character_maximum_length int4, numeric_precision int4,"
+    "numeric_precision_radix int4, numeric_scale int4, datetime_precision int4, interval_type text, udt_catalog name,"
+    "udt_schema name, udt_name name, character_set_catalog name, character_set_schema name, character_set_name name,"
+    "collation_catalog name, collation_schema name, collation_name name, domain_catalog name, domain_schema name,"
+    "domain_name name, scope_catalog name, scope_schema name, scope_name name, is_identity text,"
+    "identity_generation text, identity_start text, identity_increment text, identity_maximum text,"
+    "identity_minimum text, identity_cycle text, is_generated text, generation_expression text, is_updatable text",
+    _columns,
+)
+VIEWS = relation(
+    "information_schema",
+    "views",
+    "table_catalog name, table_schema name, table_name name, view_definition text, check_option text,"
+    "is_updatable text, is_insertable_into text",
+    _views,
+)
+_CONSTRAINT_COLUMNS = (
+    "constraint_catalog name, constraint_schema name, constraint_name name, table_catalog name, table_schema name,"
+    "table_name name,"
+)
+TABLE_CONSTRAINTS = relation(
+    "information_schema",
+    "table_constraints",
+    _CONSTRAINT_COLUMNS + "constraint_type text, is_deferrable text, initially_deferred text, enforced text",
+    _constraints,
+)
+KEY_COLUMN_USAGE = relation(
+    "information_schema",
+    "key_column_usage",
+    _CONSTRAINT_COLUMNS + "column_name name, ordinal_position int4, position_in_unique_constraint int4",
+    _key_columns,
+)

@@ -1,0 +1,118 @@
+"""pg_attribute and pg_attrdef: the columns of relations and of primary keys' indexes, and their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.system_catalog.index_text import named_included_numbers
+from risingpy.frontend.system_catalog.oids import (
+    DEFAULT_COLLATION_OID,
+    default_oid,
+    index_oid,
+    relation_oid,
+    system_relation_oid,
+)
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.visible_columns import visible_columns
+from risingpy.plan.catalog import ColumnDesc, Relation
+from risingpy.plan.expressions import InputRef
+from risingpy.types import SqlType, TypeKind
+
+_BY_VALUE_BYTES = (1, 2, 4, 8)
+
+
+def _row(
+    owner: int,
+    name: str,
+    number: int,
+    *,
+    type_oid: int,
+    length: int,
+    typmod: int = -1,
+    not_null: bool = False,
+    has_default: bool = False,
+    generated: bool = False,
+    identity: str = "",
+    collation: int = 0,
+) -> Row:
+    by_value = length in _BY_VALUE_BYTES
+    storage = "p" if length > 0 else "x"
+    return (
+        *(owner, name, type_oid, -1, length, number, 0, -1, typmod, by_value, storage, "i", "", not_null, has_default),
+        *(False, identity, "s" if generated else "", False, True, 0, collation, None, None, None, None),
+    )
+
+
+def _column_row(owner: int, number: int, column: ColumnDesc, *, not_null: bool, has_default: bool) -> Row:
+    return _row(
+        owner,
+        column.name,
+        number,
+        type_oid=column.type.oid,
+        length=column.type.typlen,
+        typmod=column.type.typmod,
+        not_null=not_null,
+        has_default=has_default,
+        generated=column.generated is not None,
+        identity="" if column.identity is None else "a" if column.identity.always else "d",
+        collation=DEFAULT_COLLATION_OID if column.type.kind is TypeKind.VARCHAR else 0,
+    )
+
+
+def _rows(state: SystemState) -> Iterable[Row]:
+    # The registry knows this module: it is asked for only when rows are wanted.
+    from risingpy.frontend.system_catalog.registry import RELATIONS
+
+    for found in state.relations:
+        for number, column in visible_columns(found):
+            not_null = column.not_null or number - 1 in found.primary_key
+            has_default = column.default is not None or column.generated is not None
+            yield _column_row(relation_oid(found), number, column, not_null=not_null, has_default=has_default)
+        for number, position in enumerate(found.primary_key, start=1):
+            column = found.columns[position]
+            yield _column_row(index_oid(found), number, column, not_null=False, has_default=False)
+    for index, indexed in state.indexes:
+        for number, (name, type_) in enumerate(_index_columns(index, indexed), start=1):
+            yield _row(relation_oid(index), name, number, type_oid=type_.oid, length=type_.typlen, typmod=type_.typmod)
+    for system in RELATIONS.values():
+        owner = system_relation_oid(system.schema, system.name)
+        for number, described in enumerate(system.columns, start=1):
+            length = described.type.typlen
+            yield _row(owner, described.name, number, type_oid=described.type.oid, length=length)
+
+
+def _index_columns(index: Relation, indexed: Relation) -> Iterable[tuple[str, SqlType]]:
+    """The keys and what is included, named as PostgreSQL names an index's columns: `expr` where a key is none."""
+    assert index.index is not None
+    names = {column.column_id: column.name for column in indexed.columns}
+    expressions = 0
+    for key in index.index.keys:
+        if isinstance(key.expression, InputRef):
+            yield names[key.expression.index], key.expression.type
+        else:
+            yield f"expr{expressions or ''}", key.expression.type
+            expressions += 1
+    for number in named_included_numbers(index, indexed):
+        yield indexed.columns[number - 1].name, indexed.columns[number - 1].type
+
+
+def _defaults(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        for number, column in visible_columns(found):
+            text = column.default if column.generated is None else f"({column.generated.text})"
+            if text is not None:
+                yield default_oid(found, number), relation_oid(found), number, text
+
+
+PG_ATTRIBUTE = relation(
+    "pg_catalog",
+    "pg_attribute",
+    "attrelid oid, attname name, atttypid oid, attstattarget int4, attlen int2, attnum int2, attndims int4,"
+    "attcacheoff int4, atttypmod int4, attbyval bool, attstorage char, attalign char, attcompression char,"
+    "attnotnull bool, atthasdef bool, atthasmissing bool, attidentity char, attgenerated char, attisdropped bool,"
+    "attislocal bool, attinhcount int4, attcollation oid, attacl _text, attoptions _text, attfdwoptions _text,"
+    "attmissingval text",
+    _rows,
+)
+
+PG_ATTRDEF = relation("pg_catalog", "pg_attrdef", "oid oid, adrelid oid, adnum int2, adbin text", _defaults)

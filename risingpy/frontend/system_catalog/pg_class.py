@@ -1,0 +1,84 @@
+"""pg_class: every table, view, materialized view and source, the primary keys' indexes, and the system relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.system_catalog.index_text import named_included_numbers
+from risingpy.frontend.system_catalog.oids import (
+    BTREE_OID,
+    HEAP_OID,
+    ROOT_USER_OID,
+    index_oid,
+    relation_oid,
+    schema_oid,
+    system_relation_oid,
+)
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.visible_columns import visible_columns
+from risingpy.plan.catalog import Relation, RelationKind
+
+RELATION_KINDS = {
+    RelationKind.TABLE: "r",
+    RelationKind.MATERIALIZED_VIEW: "m",
+    RelationKind.VIEW: "v",
+    RelationKind.SOURCE: "f",  # as a foreign table: it is read, and kept elsewhere
+}
+
+
+def index_name(of: Relation) -> str:
+    """The name of the index, and of the constraint, that stands for the primary key."""
+    return f"{of.name}_pkey"
+
+
+def _row(
+    oid: int, name: str, schema: str, kind: str, columns: int, *, access_method: int = 0, has_index: bool = False
+) -> Row:
+    has_rules = kind in ("v", "m")
+    return (
+        *(oid, name, schema_oid(schema), 0, 0, ROOT_USER_OID, access_method, oid, 0, 0, -1.0, 0, 0, has_index, False),
+        *("p", kind, columns, 0, has_rules, False, False, False, False, True, "d", False, 0, 0, 0, None, None, None),
+    )
+
+
+def _rows(state: SystemState) -> Iterable[Row]:
+    # The registry knows this module: it is asked for only when rows are wanted.
+    from risingpy.frontend.system_catalog.registry import RELATIONS
+
+    indexed = {of.relation_id for _, of in state.indexes}
+    for found in state.relations:
+        kind = RELATION_KINDS[found.kind]
+        yield _row(
+            relation_oid(found),
+            found.name,
+            found.schema_name,
+            kind,
+            len(visible_columns(found)),
+            access_method=HEAP_OID if kind in ("r", "m") else 0,
+            has_index=bool(found.primary_key) or found.relation_id in indexed,
+        )
+        if found.primary_key:
+            key = len(found.primary_key)
+            yield _row(index_oid(found), index_name(found), found.schema_name, "i", key, access_method=BTREE_OID)
+    for index, of in state.indexes:
+        assert index.index is not None
+        keys = len(index.index.keys) + len(named_included_numbers(index, of))
+        yield _row(relation_oid(index), index.name, index.schema_name, "i", keys, access_method=BTREE_OID)
+    for system in RELATIONS.values():
+        kind = "r" if system.schema == "pg_catalog" else "v"
+        yield _row(
+            system_relation_oid(system.schema, system.name), system.name, system.schema, kind, len(system.columns)
+        )
+
+
+PG_CLASS = relation(
+    "pg_catalog",
+    "pg_class",
+    "oid oid, relname name, relnamespace oid, reltype oid, reloftype oid, relowner oid, relam oid, relfilenode oid,"
+    "reltablespace oid, relpages int4, reltuples float4, relallvisible int4, reltoastrelid oid, relhasindex bool,"
+    "relisshared bool, relpersistence char, relkind char, relnatts int2, relchecks int2, relhasrules bool,"
+    "relhastriggers bool, relhassubclass bool, relrowsecurity bool, relforcerowsecurity bool, relispopulated bool,"
+    "relreplident char, relispartition bool, relrewrite oid, relfrozenxid oid, relminmxid oid, relacl _text,"
+    "reloptions _text, relpartbound text",
+    _rows,
+)

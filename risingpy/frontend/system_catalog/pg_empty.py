@@ -1,0 +1,97 @@
+"""Relations of things that RisingPy does not have: their columns exist, so that clients' queries find no rows."""
+
+from __future__ import annotations
+
+from risingpy.frontend.system_catalog.system_relation import SystemRelation, relation
+
+_COLUMNS = {
+    "pg_cast": "oid oid, castsource oid, casttarget oid, castfunc oid, castcontext char, castmethod char",
+    "pg_conversion": "oid oid, conname name, connamespace oid, conowner oid, conforencoding int4, contoencoding int4,"
+    "conproc regproc, condefault bool",
+    "pg_db_role_setting": "setdatabase oid, setrole oid, setconfig _text",
+    "pg_default_acl": "oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _text",
+    "pg_description": "objoid oid, classoid oid, objsubid int4, description text",
+    "pg_shdescription": "objoid oid, classoid oid, description text",
+    "pg_enum": "oid oid, enumtypid oid, enumsortorder float4, enumlabel name",
+    "pg_event_trigger": "oid oid, evtname name, evtevent name, evtowner oid, evtfoid oid, evtenabled char,"
+    "evttags _text",
+    "pg_extension": "oid oid, extname name, extowner oid, extnamespace oid, extrelocatable bool, extversion text,"
+    "extconfig _oid, extcondition _text",
+    "pg_foreign_data_wrapper": "oid oid, fdwname name, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl _text,"
+    "fdwoptions _text",
+    "pg_foreign_server": "oid oid, srvname name, srvowner oid, srvfdw oid, srvtype text, srvversion text, srvacl _text,"
+    "srvoptions _text",
+    "pg_foreign_table": "ftrelid oid, ftserver oid, ftoptions _text",
+    "pg_inherits": "inhrelid oid, inhparent oid, inhseqno int4, inhdetachpending bool",
+    "pg_largeobject_metadata": "oid oid, lomowner oid, lomacl _text",
+    "pg_locks": "locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid oid,"
+    "classid oid, objid oid, objsubid int2, virtualtransaction text, pid int4, mode text, granted bool, fastpath bool,"
+    "waitstart timestamptz",
+    "pg_opclass": "oid oid, opcmethod oid, opcname name, opcnamespace oid, opcowner oid, opcfamily oid, opcintype oid,"
+    "opcdefault bool, opckeytype oid",
+    "pg_operator": "oid oid, oprname name, oprnamespace oid, oprowner oid, oprkind char, oprcanmerge bool,"
+    "oprcanhash bool, oprleft oid, oprright oid, oprresult oid, oprcom oid, oprnegate oid, oprcode regproc,"
+    "oprrest regproc, oprjoin regproc",
+    "pg_opfamily": "oid oid, opfmethod oid, opfname name, opfnamespace oid, opfowner oid",
+    "pg_partitioned_table": "partrelid oid, partstrat char, partnatts int2, partdefid oid, partattrs int2vector,"
+    "partclass oidvector, partcollation oidvector, partexprs text",
+    "pg_policy": "oid oid, polname name, polrelid oid, polcmd char, polpermissive bool, polroles _oid, polqual text,"
+    "polwithcheck text",
+    "pg_prepared_xacts": "transaction oid, gid text, prepared timestamptz, owner name, database name",
+    "pg_publication": "oid oid, pubname name, pubowner oid, puballtables bool, pubinsert bool, pubupdate bool,"
+    "pubdelete bool, pubtruncate bool, pubviaroot bool",
+    "pg_publication_namespace": "oid oid, pnpubid oid, pnnspid oid",
+    "pg_publication_rel": "oid oid, prpubid oid, prrelid oid, prqual text, prattrs _int2",
+    "pg_publication_tables": "pubname name, schemaname name, tablename name",
+    "pg_range": "rngtypid oid, rngsubtype oid, rngmultitypid oid, rngcollation oid, rngsubopc oid, "
+    "rngcanonical regproc, rngsubdiff regproc",
+    "pg_seclabel": "objoid oid, classoid oid, objsubid int4, provider text, label text",
+    "pg_sequence": "seqrelid oid, seqtypid oid, seqstart int8, seqincrement int8, seqmax int8, seqmin int8,"
+    "seqcache int8, seqcycle bool",
+    "pg_sequences": "schemaname name, sequencename name, sequenceowner name, data_type oid, start_value int8,"
+    "min_value int8, max_value int8, increment_by int8, cycle bool, cache_size int8, last_value int8",
+    "pg_statistic_ext": "oid oid, stxrelid oid, stxname name, stxnamespace oid, stxowner oid, stxstattarget int4,"
+    "stxkeys int2vector, stxkind _char, stxexprs text",
+    "pg_subscription": "oid oid, subdbid oid, subname name, subowner oid, subenabled bool, subconninfo text,"
+    "subslotname name, subsynccommit text, subpublications _text",
+    "pg_timezone_names": "name text, abbrev text, utc_offset text, is_dst bool",
+    "pg_trigger": "oid oid, tgrelid oid, tgparentid oid, tgname name, tgfoid oid, tgtype int2, tgenabled char,"
+    "tgisinternal bool, tgconstrrelid oid, tgconstrindid oid, tgconstraint oid, tgdeferrable bool,"
+    "tginitdeferred bool, tgnargs int2, tgattr int2vector, tgargs text, tgqual text, tgoldtable name, tgnewtable name",
+    "pg_ts_config": "oid oid, cfgname name, cfgnamespace oid, cfgowner oid, cfgparser oid",
+    "pg_user_mappings": "umid oid, srvid oid, srvname name, umuser oid, usename name, umoptions _text",
+    "pg_user_mapping": "oid oid, umuser oid, umserver oid, umoptions _text",
+}
+
+_RISINGWAVE_COLUMNS = {
+    "rw_connections": "id int4, name text, schema_id int4, owner int4, type_ text, provider text, acl _text,"
+    "connection_params text",
+    "rw_description": "objoid int4, classoid int4, objsubid int4, description text",
+    "rw_functions": "id int4, name text, schema_id int4, owner int4, type text, arg_type_ids _text,"
+    "return_type_id int4, language text, link text, acl _text",
+    "rw_secrets": "id int4, schema_id int4, name text, owner int4, acl _text",
+    "rw_sinks": "id int4, name text, schema_id int4, owner int4, connector text, sink_type text, connection_id int4,"
+    "definition text, acl _text, initialized_at timestamptz, created_at timestamptz",
+    "rw_subscriptions": "id int4, name text, schema_id int4, schema_name text, owner int4, definition text,"
+    "retention_seconds int8, acl _text",
+}
+
+_INFORMATION_SCHEMA_COLUMNS = {
+    "routines": "specific_catalog name, specific_schema name, specific_name name, routine_catalog name,"
+    "routine_schema name, routine_name name, routine_type text, data_type text",
+    "sequences": "sequence_catalog name, sequence_schema name, sequence_name name, data_type text",
+    "referential_constraints": "constraint_catalog name, constraint_schema name, constraint_name name,"
+    "unique_constraint_catalog name, unique_constraint_schema name, unique_constraint_name name, match_option text,"
+    "update_rule text, delete_rule text",
+    "triggers": "trigger_catalog name, trigger_schema name, trigger_name name, event_object_table name",
+}
+
+EMPTY_RELATIONS: tuple[SystemRelation, ...] = tuple(
+    relation(schema, name, columns)
+    for schema, relations in (
+        ("pg_catalog", _COLUMNS),
+        ("rw_catalog", _RISINGWAVE_COLUMNS),
+        ("information_schema", _INFORMATION_SCHEMA_COLUMNS),
+    )
+    for name, columns in relations.items()
+)

@@ -1,0 +1,102 @@
+"""pg_index, pg_constraint and pg_indexes: primary keys, which clients know as an index and a constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.system_catalog.index_text import index_definition_text, index_key_numbers, named_included_numbers
+from risingpy.frontend.system_catalog.oids import constraint_oid, index_oid, relation_oid, schema_oid
+from risingpy.frontend.system_catalog.pg_class import index_name
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.visible_columns import key_numbers
+from risingpy.functions.topics.object_names import quote_name
+from risingpy.plan.catalog import Relation
+from risingpy.plan.expressions import InputRef
+
+
+def _keyed(state: SystemState) -> Iterable[Relation]:
+    return (found for found in state.relations if found.primary_key)
+
+
+def key_definition(of: Relation) -> str:
+    """The constraint as pg_get_constraintdef prints it."""
+    return f"PRIMARY KEY ({_key_columns(of)})"
+
+
+def index_definition(of: Relation) -> str:
+    """The index as pg_get_indexdef prints it."""
+    owner = f"{quote_name(of.schema_name)}.{quote_name(of.name)}"
+    return f"CREATE UNIQUE INDEX {quote_name(index_name(of))} ON {owner} USING btree ({_key_columns(of)})"
+
+
+def _key_columns(of: Relation) -> str:
+    return ", ".join(quote_name(of.columns[position].name) for position in of.primary_key)
+
+
+def _indexes(state: SystemState) -> Iterable[Row]:
+    for found in _keyed(state):
+        key = key_numbers(found)
+        zeros = [0] * len(key)
+        yield (
+            *(index_oid(found), relation_oid(found), len(key), len(key), True, False, True, False, True, False, True),
+            *(False, True, True, False, key, zeros, zeros, zeros, None, None),
+        )
+    for index, indexed in state.indexes:
+        yield _secondary(index, indexed)
+
+
+def _secondary(index: Relation, indexed: Relation) -> Row:
+    assert index.index is not None
+    keys = index.index.keys
+    attnums = [*index_key_numbers(index, indexed), *named_included_numbers(index, indexed)]
+    options = [k.descending + 2 * k.nulls_first for k in keys]
+    zeros = [0] * len(keys)
+    expressions = ", ".join(k.text for k in keys if not isinstance(k.expression, InputRef)) or None
+    return (
+        *(relation_oid(index), relation_oid(indexed), len(attnums), len(keys), False, False, False, False, True, False),
+        *(True, False, True, True, False, attnums, zeros, zeros, options, expressions, None),
+    )
+
+
+def _constraints(state: SystemState) -> Iterable[Row]:
+    for found in _keyed(state):
+        yield (
+            *(constraint_oid(found), index_name(found), schema_oid(found.schema_name), "p", False, False, True),
+            *(relation_oid(found), 0, index_oid(found), 0, 0, " ", " ", " ", True, 0, True, key_numbers(found)),
+            *(None, None, None, None, None, None),
+        )
+
+
+def _pg_indexes(state: SystemState) -> Iterable[Row]:
+    for found in _keyed(state):
+        yield found.schema_name, found.name, index_name(found), None, index_definition(found)
+    for index, indexed in state.indexes:
+        yield index.schema_name, indexed.name, index.name, None, index_definition_text(index, indexed)
+
+
+PG_INDEX = relation(
+    "pg_catalog",
+    "pg_index",
+    "indexrelid oid, indrelid oid, indnatts int2, indnkeyatts int2, indisunique bool, indnullsnotdistinct bool,"
+    "indisprimary bool, indisexclusion bool, indimmediate bool, indisclustered bool, indisvalid bool,"
+    "indcheckxmin bool, indisready bool, indislive bool, indisreplident bool, indkey int2vector,"
+    "indcollation oidvector, indclass oidvector, indoption int2vector, indexprs text, indpred text",
+    _indexes,
+)
+
+PG_CONSTRAINT = relation(
+    "pg_catalog",
+    "pg_constraint",
+    "oid oid, conname name, connamespace oid, contype char, condeferrable bool, condeferred bool, convalidated bool,"
+    "conrelid oid, contypid oid, conindid oid, conparentid oid, confrelid oid, confupdtype char, confdeltype char,"
+    "confmatchtype char, conislocal bool, coninhcount int4, connoinherit bool, conkey _int2, confkey _int2,"
+    "conpfeqop _oid, conppeqop _oid, conffeqop _oid, conexclop _oid, conbin text",
+    _constraints,
+)
+
+PG_INDEXES = relation(
+    "pg_catalog",
+    "pg_indexes",
+    "schemaname name, tablename name, indexname name, tablespace name, indexdef text",
+    _pg_indexes,
+)

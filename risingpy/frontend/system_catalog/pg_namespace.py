@@ -1,0 +1,43 @@
+"""pg_namespace: the schemas, those of the system included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, schema_oid
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+
+SYSTEM_SCHEMAS = ("pg_catalog", "information_schema", "rw_catalog")
+
+
+def all_schemas(state: SystemState) -> tuple[str, ...]:
+    """Names of every schema: the users' first."""
+    return (*state.catalog.schemas, *SYSTEM_SCHEMAS)
+
+
+def _rows(state: SystemState) -> Iterable[Row]:
+    for name in all_schemas(state):
+        yield schema_oid(name), name, ROOT_USER_OID, None
+
+
+def _schemata(state: SystemState) -> Iterable[Row]:
+    for name in all_schemas(state):
+        yield state.catalog.database, name, "root", None, None, None, None
+
+
+def _rw_schemas(state: SystemState) -> Iterable[Row]:
+    for name in all_schemas(state):
+        yield schema_oid(name), name, ROOT_USER_OID, None
+
+
+PG_NAMESPACE = relation("pg_catalog", "pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _text", _rows)
+
+SCHEMATA = relation(
+    "information_schema",
+    "schemata",
+    "catalog_name name, schema_name name, schema_owner name, default_character_set_catalog name,"
+    "default_character_set_schema name, default_character_set_name name, sql_path text",
+    _schemata,
+)
+
+RW_SCHEMAS = relation("rw_catalog", "rw_schemas", "id int4, name text, owner int4, acl _text", _rw_schemas)

@@ -1,0 +1,152 @@
+"""pg_proc: the functions and aggregates of the signature table, and the users' functions, for psql's lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.system_catalog.function_texts import (
+    built_in_definition,
+    built_in_spellings,
+    definition,
+    spellings,
+)
+from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, schema_oid
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.type_functions import TYPE_FUNCTIONS, TypeFunction
+from risingpy.functions.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES, ArgType, Polymorphic, Signature
+from risingpy.plan.catalog import FunctionKind, FunctionLanguage
+from risingpy.types.type_entries import TYPES_BY_NAME
+
+_ANY_ELEMENT_OID = 2283
+_ANY_ARRAY_OID = 2277
+# What a type's functions read and write: cstring, and internal or bytea.
+_FORM_OIDS = {"in": 2275, "out": 2275, "recv": 2281, "send": 17}
+_HANDLERS = {3: "heap_tableam_handler", 330: "bthandler"}  # of pg_am; they have no rows
+_OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
+_NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record", Polymorphic.MAP: "anymap"}
+_FIRST_OID = 10000  # of our own numbering, below the users' range
+_INTERNAL_LANGUAGE_OID = 12
+_SQL_LANGUAGE_OID = 14
+_PYTHON_LANGUAGE_OID = 15
+_PYTHON_HANDLER_OID = _FIRST_OID - 1  # what calls Python functions has no row of its own
+_KINDS = {FunctionKind.SCALAR: "f", FunctionKind.TABLE: "f", FunctionKind.AGGREGATE: "a"}
+
+
+def _is_function(signature: Signature) -> bool:
+    # Operators and forms with a syntax of their own are in the table too: they are no functions of that name.
+    return signature.name.isidentifier() and signature.name.islower()
+
+
+def _type_oid(argument: ArgType) -> int:
+    return _OIDS.get(argument, _ANY_ELEMENT_OID) if isinstance(argument, Polymorphic) else argument.oid
+
+
+def _type_text(argument: ArgType) -> str:
+    return _NAMES.get(argument, "anyelement") if isinstance(argument, Polymorphic) else argument.name
+
+
+def _numbered() -> Iterable[tuple[int, str, Signature]]:
+    functions = [("f", s) for s in SCALAR_SIGNATURES if _is_function(s)]
+    aggregates = [("a", s) for s in AGGREGATE_SIGNATURES]
+    for number, (kind, signature) in enumerate(functions + aggregates):
+        yield _FIRST_OID + number, kind, signature
+
+
+def _rows(state: SystemState) -> Iterable[Row]:
+    for function in state.catalog.functions.values():
+        arguments = [type_.oid for type_ in function.argument_types]
+        kind, is_set = _KINDS[function.kind], function.kind is FunctionKind.TABLE
+        language = _PYTHON_LANGUAGE_OID if function.language is FunctionLanguage.PYTHON else _SQL_LANGUAGE_OID
+        owner = (schema_oid(function.schema_name), ROOT_USER_OID, language, kind, is_set, function.strict)
+        volatility = "i" if function.immutable else "v"
+        names = list(function.argument_names) if any(function.argument_names) else None
+        yield (
+            *(function.function_id, function.name, *owner, volatility, len(arguments), 0, function.result.oid),
+            *(arguments, None, None, names, None, function.body, None, None, "u", False),
+        )
+    for oid, kind, signature in _numbered():
+        arguments = [_type_oid(argument) for argument in signature.args]
+        yield (
+            *(oid, signature.name, schema_oid("pg_catalog"), ROOT_USER_OID, _INTERNAL_LANGUAGE_OID, kind),
+            *(False, False, "i"),
+            *(len(arguments), 0, _type_oid(signature.result), arguments, None, None, None, None, signature.function),
+            *(None, None, "s", False),
+        )
+
+    yield from map(_type_function_row, TYPE_FUNCTIONS)
+
+
+def _type_function_row(function: TypeFunction) -> Row:
+    form, type_oid = _FORM_OIDS[function.purpose], _type_of(function)
+    result, argument = (type_oid, form) if function.purpose in ("in", "recv") else (form, type_oid)
+    return (
+        *(function.oid, function.name, schema_oid("pg_catalog"), ROOT_USER_OID, _INTERNAL_LANGUAGE_OID, "f"),
+        *(False, True, "i", 1, 0, result, [argument], None, None, None, None, function.name, None, None, "s", False),
+    )
+
+
+def _type_of(function: TypeFunction) -> int:
+    return _ANY_ARRAY_OID if function.type_name == "array" else TYPES_BY_NAME[function.type_name].oid
+
+
+def function_names(state: SystemState) -> dict[int, str]:
+    """Names by oid, as a column of type regproc shows them."""
+    names = {function.function_id: function.name for function in state.catalog.functions.values()}
+    names |= {oid: signature.name for oid, _, signature in _numbered()}
+    return names | {function.oid: function.name for function in TYPE_FUNCTIONS} | _HANDLERS | {0: "-"}
+
+
+def _signature_texts(state: SystemState) -> Iterable[Row]:
+    for function in state.catalog.functions.values():
+        given = zip(function.argument_names, function.argument_types, strict=True)
+        arguments = ", ".join(f"{name} {type_.kind.value}".strip() for name, type_ in given)
+        yield function.function_id, function.result_text, arguments, definition(function, arguments)
+    for oid, _kind, signature in _numbered():
+        result, arguments = _type_text(signature.result), ", ".join(map(_type_text, signature.args))
+        yield oid, result, arguments, built_in_definition(signature.name, arguments, result, signature.function)
+
+
+def _spellings(state: SystemState) -> Iterable[Row]:
+    for function in state.catalog.functions.values():
+        yield from ((*spelling, function.function_id) for spelling in spellings(state, function))
+    for type_function in TYPE_FUNCTIONS:
+        for text in (type_function.name, f"pg_catalog.{type_function.name}"):
+            yield text, False, type_function.oid
+    for oid, _kind, signature in _numbered():
+        types = map(_type_text, signature.args)
+        yield from ((*spelling, oid) for spelling in built_in_spellings(signature.name, types))
+
+
+def _languages(_state: SystemState) -> Iterable[Row]:
+    yield _INTERNAL_LANGUAGE_OID, "internal", ROOT_USER_OID, False, False, 0, 0, 0, None
+    yield _SQL_LANGUAGE_OID, "sql", ROOT_USER_OID, False, True, 0, 0, 0, None
+    yield _PYTHON_LANGUAGE_OID, "python", ROOT_USER_OID, True, True, _PYTHON_HANDLER_OID, 0, 0, None
+
+
+PG_PROC = relation(
+    "pg_catalog",
+    "pg_proc",
+    "oid oid, proname name, pronamespace oid, proowner oid, prolang oid, prokind char, proretset bool,"
+    "proisstrict bool, provolatile char, pronargs int2, pronargdefaults int2, prorettype oid, proargtypes oidvector,"
+    "proallargtypes _oid, proargmodes _char, proargnames _text, proargdefaults text, prosrc text, probin text,"
+    "proacl _text, proparallel char, prosecdef bool",
+    _rows,
+)
+PG_LANGUAGE = relation(
+    "pg_catalog",
+    "pg_language",
+    "oid oid, lanname name, lanowner oid, lanispl bool, lanpltrusted bool, lanplcallfoid oid, laninline oid,"
+    "lanvalidator oid, lanacl _text",
+    _languages,
+)
+# What pg_get_function_result, pg_get_function_arguments and pg_get_functiondef print.
+FUNCTION_TEXTS = relation(
+    "risingpy",
+    "rp_functions",
+    "rp_oid oid, rp_result text, rp_arguments text, rp_definition text",
+    _signature_texts,
+)
+# What regproc and regprocedure read.
+FUNCTION_SPELLINGS = relation(
+    "risingpy", "rp_function_spellings", "rp_text text, rp_with_types bool, rp_named oid", _spellings
+)

@@ -1,0 +1,36 @@
+"""pg_settings and the system's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+
+
+def _rows(state: SystemState) -> Iterable[Row]:
+    for setting in state.settings:
+        source = "default" if setting.value == setting.default else "session"
+        yield (
+            *(setting.name, setting.value, None, "Session", setting.description, None, "user", "string", source),
+            *(None, None, None, setting.default, setting.default, None, None, False),
+        )
+
+
+def _values(state: SystemState) -> Iterable[Row]:
+    return ((setting.name.lower(), setting.value) for setting in state.settings)
+
+
+def _parameters(state: SystemState) -> Iterable[Row]:
+    return state.parameters.items()
+
+
+PG_SETTINGS = relation(
+    "pg_catalog",
+    "pg_settings",
+    "name text, setting text, unit text, category text, short_desc text, extra_desc text, context text, vartype text,"
+    "source text, min_val text, max_val text, enumvals _text, boot_val text, reset_val text, sourcefile text,"
+    "sourceline int4, pending_restart bool",
+    _rows,
+)
+SETTING_VALUES = relation("risingpy", "rp_settings", "rp_setting text, rp_value text", _values)
+RW_SYSTEM_PARAMETERS = relation("rw_catalog", "rw_system_parameters", "name text, value text", _parameters)

@@ -1,0 +1,62 @@
+"""pg_type and what belongs to types: the types that columns and results can have, and their arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.system_catalog.oids import DEFAULT_COLLATION_OID, ROOT_USER_OID, schema_oid
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.type_functions import function_oids
+from risingpy.types.type_entries import TYPES, VECTOR_ELEMENTS
+
+_PREFERRED = ("bool", "float8", "interval", "oid", "text", "timestamptz")
+_TEXTUAL = ("text", "varchar", "bpchar", "name")
+
+
+def _rows(_state: SystemState) -> Iterable[Row]:
+    for entry in TYPES:
+        is_array = bool(entry.element_oid) and entry.name not in VECTOR_ELEMENTS
+        collation = DEFAULT_COLLATION_OID if entry.name.lstrip("_") in _TEXTUAL else 0
+        by_value = entry.length in (1, 2, 4, 8)
+        yield (
+            *(entry.oid, entry.name, schema_oid("pg_catalog"), ROOT_USER_OID, entry.length, by_value, entry.kind),
+            *(entry.category, entry.name in _PREFERRED, True, ",", 0, entry.element_oid, entry.array_oid),
+            *function_oids("array" if is_array else entry.name),
+            *("i", "p" if entry.length > 0 else "x", False, 0, -1, 0, collation),
+            *(None, None, None),
+        )
+
+
+PG_TYPE = relation(
+    "pg_catalog",
+    "pg_type",
+    "oid oid, typname name, typnamespace oid, typowner oid, typlen int2, typbyval bool, typtype char, typcategory char,"
+    "typispreferred bool, typisdefined bool, typdelim char, typrelid oid, typelem oid, typarray oid, typinput regproc,"
+    "typoutput regproc, typreceive regproc, typsend regproc, typalign char, typstorage char, typnotnull bool,"
+    "typbasetype oid, typtypmod int4, typndims int4, typcollation oid, typdefaultbin text, typdefault text,"
+    "typacl _text",
+    _rows,
+)
+
+
+def _collations(_state: SystemState) -> Iterable[Row]:
+    yield DEFAULT_COLLATION_OID, "default", schema_oid("pg_catalog"), ROOT_USER_OID, "d", True, -1, "", "", None, None
+
+
+PG_COLLATION = relation(
+    "pg_catalog",
+    "pg_collation",
+    "oid oid, collname name, collnamespace oid, collowner oid, collprovider char, collisdeterministic bool,"
+    "collencoding int4, collcollate text, collctype text, colliculocale text, collversion text",
+    _collations,
+)
+
+
+def _rw_types(_state: SystemState) -> Iterable[Row]:
+    for entry in TYPES:
+        yield entry.oid, entry.display, entry.oid, entry.element_oid, entry.array_oid
+
+
+RW_TYPES = relation(
+    "rw_catalog", "rw_types", "id int4, name text, input_oid int4, typelem int4, typarray int4", _rw_types
+)

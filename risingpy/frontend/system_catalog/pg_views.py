@@ -1,0 +1,87 @@
+"""pg_tables, pg_views, pg_matviews, and the rewrite rules and dependencies by which clients find what a view reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from risingpy.frontend.system_catalog.oids import relation_oid, rule_oid, system_relation_oid
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.plan.catalog import JobStatus, Relation, RelationKind
+
+
+def view_definition(of: Relation) -> str | None:
+    """The query of a view, ending in a semicolon as pg_get_viewdef has it; None for what is no view."""
+    if of.query is None:
+        return None
+    return " " + of.query.strip().rstrip(";").rstrip() + ";"
+
+
+def _of_kind(state: SystemState, *kinds: RelationKind) -> Iterable[Relation]:
+    return (found for found in state.relations if found.kind in kinds)
+
+
+def _tables(state: SystemState) -> Iterable[Row]:
+    for found in _of_kind(state, RelationKind.TABLE):
+        yield found.schema_name, found.name, "root", None, bool(found.primary_key), False, False, False
+
+
+def _views(state: SystemState) -> Iterable[Row]:
+    for found in _of_kind(state, RelationKind.VIEW):
+        yield found.schema_name, found.name, "root", view_definition(found)
+
+
+def _matviews(state: SystemState) -> Iterable[Row]:
+    for found in _of_kind(state, RelationKind.MATERIALIZED_VIEW):
+        populated = found.status is not JobStatus.CREATING
+        yield found.schema_name, found.name, "root", None, False, populated, view_definition(found)
+
+
+def _rules(state: SystemState) -> Iterable[Row]:
+    for found in _of_kind(state, RelationKind.VIEW, RelationKind.MATERIALIZED_VIEW):
+        yield rule_oid(found), "_RETURN", relation_oid(found), "1", "O", True, None, None
+
+
+def _dependencies(state: SystemState) -> Iterable[Row]:
+    rewrite = system_relation_oid("pg_catalog", "pg_rewrite")
+    classes = system_relation_oid("pg_catalog", "pg_class")
+    for found in _of_kind(state, RelationKind.VIEW, RelationKind.MATERIALIZED_VIEW):
+        yield rewrite, rule_oid(found), 0, classes, relation_oid(found), 0, "i"
+        for needed in found.depends_on:
+            if needed in state.catalog.relations:
+                yield rewrite, rule_oid(found), 0, classes, relation_oid(state.catalog.relations[needed]), 0, "n"
+
+
+def _rw_depend(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        for needed in found.depends_on:
+            yield found.relation_id, needed
+
+
+PG_TABLES = relation(
+    "pg_catalog",
+    "pg_tables",
+    "schemaname name, tablename name, tableowner name, tablespace name, hasindexes bool, hasrules bool,"
+    "hastriggers bool, rowsecurity bool",
+    _tables,
+)
+PG_VIEWS = relation("pg_catalog", "pg_views", "schemaname name, viewname name, viewowner name, definition text", _views)
+PG_MATVIEWS = relation(
+    "pg_catalog",
+    "pg_matviews",
+    "schemaname name, matviewname name, matviewowner name, tablespace name, hasindexes bool, ispopulated bool,"
+    "definition text",
+    _matviews,
+)
+PG_REWRITE = relation(
+    "pg_catalog",
+    "pg_rewrite",
+    "oid oid, rulename name, ev_class oid, ev_type char, ev_enabled char, is_instead bool, ev_qual text,ev_action text",
+    _rules,
+)
+PG_DEPEND = relation(
+    "pg_catalog",
+    "pg_depend",
+    "classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid, refobjsubid int4, deptype char",
+    _dependencies,
+)
+RW_DEPEND = relation("rw_catalog", "rw_depend", "objid int4, refobjid int4", _rw_depend)

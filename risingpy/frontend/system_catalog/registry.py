@@ -1,0 +1,103 @@
+"""Every system relation by (schema, name)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+
+import pyarrow as pa
+
+from risingpy.frontend.system_catalog import (
+    information_schema,
+    lookups,
+    pg_am,
+    pg_attribute,
+    pg_class,
+    pg_cursors,
+    pg_database,
+    pg_index,
+    pg_namespace,
+    pg_proc,
+    pg_settings,
+    pg_stat,
+    pg_type,
+    pg_views,
+    rw_jobs,
+    rw_relations,
+    rw_state_store,
+)
+from risingpy.frontend.system_catalog.oids import system_relation_oid
+from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
+from risingpy.frontend.system_catalog.system_relation import SystemRelation, SystemState
+from risingpy.plan.logical import Field, SystemScan
+from risingpy.types.system_types import OID
+
+_MODULES = (
+    lookups,
+    pg_class,
+    pg_namespace,
+    pg_attribute,
+    pg_type,
+    pg_index,
+    pg_proc,
+    pg_am,
+    pg_database,
+    pg_settings,
+    pg_stat,
+    pg_cursors,
+    pg_views,
+    information_schema,
+    rw_relations,
+    rw_jobs,
+    rw_state_store,
+)
+INTERNAL_SCHEMA = "risingpy"  # of relations that functions are rewritten to, which no client can name
+
+
+def _all_relations() -> dict[tuple[str, str], SystemRelation]:
+    defined = [value for module in _MODULES for value in vars(module).values() if isinstance(value, SystemRelation)]
+    return {(r.schema, r.name): r for r in (*defined, *EMPTY_RELATIONS)}
+
+
+_ALL = _all_relations()
+RELATIONS: dict[tuple[str, str], SystemRelation] = {k: r for k, r in _ALL.items() if r.schema != INTERNAL_SCHEMA}
+INTERNAL_RELATIONS: dict[str, SystemRelation] = {r.name: r for r in _ALL.values() if r.schema == INTERNAL_SCHEMA}
+
+# Without a schema a name is looked for in these, before the search path.
+IMPLICIT_SCHEMAS = ("pg_catalog", "rw_catalog")
+
+
+def find_system_relation(schema: str | None, name: str) -> SystemRelation | None:
+    """The system relation that a name in FROM means, or None."""
+    for candidate in IMPLICIT_SCHEMAS if schema is None else (schema,):
+        found = RELATIONS.get((candidate, name))
+        if found is not None:
+            return found
+    return None
+
+
+def system_scan(relation: SystemRelation) -> SystemScan:
+    """All columns of a system relation, and its oid as the hidden column `tableoid`."""
+    fields = (*(Field(c.name, c.type) for c in relation.columns), Field("tableoid", OID, hidden=True))
+    return SystemScan(relation.schema, relation.name, tuple(range(len(fields))), fields)
+
+
+class StateRows:
+    """What a query reads of system relations (`batch.system_relations.SystemRelations`), all of one state.
+
+    `state` is called when something is read first.
+    """
+
+    def __init__(self, state: Callable[[], SystemState]) -> None:
+        self._make_state = state
+
+    @cached_property
+    def _state(self) -> SystemState:
+        return self._make_state()
+
+    def rows(self, scan: SystemScan) -> pa.Table:
+        relation = RELATIONS[scan.relation_schema, scan.name]
+        return relation.selected(scan.columns, system_relation_oid(relation.schema, relation.name), self._state)
+
+    def lookups(self, names: Collection[str]) -> Mapping[str, pa.Table]:
+        return {name: INTERNAL_RELATIONS[name].table(self._state) for name in names if name in INTERNAL_RELATIONS}

@@ -1,0 +1,143 @@
+"""rw_catalog's lists of relations: tables, views, materialized views, sources, their columns and definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from risingpy.frontend.system_catalog.index_text import included_numbers, index_definition_text, index_key_numbers
+from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, relation_oid, schema_oid, system_relation_oid
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.plan.catalog import JobStatus, Relation, RelationKind
+
+_STATUS = {JobStatus.CREATING: "Creating", JobStatus.CREATED: "Created", JobStatus.FAILED: "Failed"}
+
+
+def _all_of(kind: RelationKind, row: Callable[[Relation], Row]) -> Callable[[SystemState], Iterable[Row]]:
+    return lambda state: (row(found) for found in state.relations if found.kind is kind)
+
+
+def _head(found: Relation) -> tuple[int, str, int, int, str]:
+    return relation_oid(found), found.name, schema_oid(found.schema_name), ROOT_USER_OID, found.definition
+
+
+def _table(found: Relation) -> Row:
+    return *_head(found), found.append_only, None
+
+
+def _view(found: Relation) -> Row:
+    return *_head(found), None
+
+
+def _materialized_view(found: Relation) -> Row:
+    relation_id, name, schema, owner, definition = _head(found)
+    status = _STATUS[found.status]
+    return relation_id, name, schema, found.schema_name, owner, definition, found.append_only, None, False, status
+
+
+def _source(found: Relation) -> Row:
+    relation_id, name, schema, owner, definition = _head(found)
+    options = dict(found.options)
+    columns = [column.name for column in found.columns if not column.hidden]
+    connector = options.get("connector", "").upper()
+    return relation_id, name, schema, owner, connector, columns, options.get("format"), True, definition, None
+
+
+def _relations(state: SystemState) -> Iterable[Row]:
+    from risingpy.frontend.system_catalog.registry import RELATIONS
+
+    for found in state.relations:
+        relation_id, name, schema, owner, definition = _head(found)
+        yield relation_id, name, found.kind.value, schema, owner, definition, None
+    for index, indexed in state.indexes:
+        relation_id, name, schema, owner, _ = _head(index)
+        yield relation_id, name, "index", schema, owner, index_definition_text(index, indexed), None
+    for system in RELATIONS.values():
+        oid = system_relation_oid(system.schema, system.name)
+        yield oid, system.name, "system table", schema_oid(system.schema), ROOT_USER_OID, "", None
+
+
+def _columns(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        distribution = set(found.table.distribution) if found.table is not None else set()
+        for i, column in enumerate(found.columns):
+            yield (
+                *(relation_oid(found), column.name, i + 1, column.hidden, i in found.primary_key, i in distribution),
+                *(column.generated is not None, not column.not_null and i not in found.primary_key),
+                *(column.generated.text if column.generated is not None else None, str(column.type), column.type.oid),
+                *(column.type.typlen, column.type.name),
+            )
+
+
+def _relation_info(state: SystemState) -> Iterable[Row]:
+    for found in state.relations:
+        kind = found.kind.value.upper()
+        yield found.schema_name, found.name, ROOT_USER_OID, found.definition, kind, relation_oid(found), "UTC", None
+
+
+def _indexes(state: SystemState) -> Iterable[Row]:
+    for index, indexed in state.indexes:
+        numbers = index_key_numbers(index, indexed), included_numbers(index, indexed)
+        head = (relation_oid(index), index.name, relation_oid(indexed), *numbers, schema_oid(index.schema_name))
+        yield *head, ROOT_USER_OID, index_definition_text(index, indexed), None, None, None
+
+
+def _internal_tables(state: SystemState) -> Iterable[Row]:
+    for found in state.catalog.internal_tables.values():
+        relation_id, name, schema, owner, definition = _head(found)
+        yield relation_id, name, schema, found.depends_on[0], owner, definition, None
+
+
+_HEAD = "id int4, name text, schema_id int4, owner int4, definition text,"
+
+RW_TABLES = relation(
+    "rw_catalog", "rw_tables", _HEAD + "append_only bool, acl _text", _all_of(RelationKind.TABLE, _table)
+)
+RW_VIEWS = relation("rw_catalog", "rw_views", _HEAD + "acl _text", _all_of(RelationKind.VIEW, _view))
+RW_MATERIALIZED_VIEWS = relation(
+    "rw_catalog",
+    "rw_materialized_views",
+    "id int4, name text, schema_id int4, schema_name text, owner int4, definition text, append_only bool, acl _text,"
+    "background_ddl bool, status text",
+    _all_of(RelationKind.MATERIALIZED_VIEW, _materialized_view),
+)
+RW_SOURCES = relation(
+    "rw_catalog",
+    "rw_sources",
+    "id int4, name text, schema_id int4, owner int4, connector text, columns _text, format text, append_only bool,"
+    "definition text, acl _text",
+    _all_of(RelationKind.SOURCE, _source),
+)
+RW_RELATIONS = relation(
+    "rw_catalog",
+    "rw_relations",
+    "id int4, name text, relation_type text, schema_id int4, owner int4, definition text, acl _text",
+    _relations,
+)
+RW_COLUMNS = relation(
+    "rw_catalog",
+    "rw_columns",
+    "relation_id int4, name text, position int4, is_hidden bool, is_primary_key bool, is_distribution_key bool,"
+    "is_generated bool, is_nullable bool, generation_expression text, data_type text, type_oid int4, type_len int2,"
+    "udt_type text",
+    _columns,
+)
+RW_RELATION_INFO = relation(
+    "rw_catalog",
+    "rw_relation_info",
+    "schemaname text, relationname text, relationowner int4, definition text, relationtype text, relationid int4,"
+    "relationtimezone text, fragments text",
+    _relation_info,
+)
+RW_INDEXES = relation(
+    "rw_catalog",
+    "rw_indexes",
+    "id int4, name text, primary_table_id int4, key_columns _int2, include_columns _int2, schema_id int4, owner int4,"
+    "definition text, acl _text, initialized_at timestamptz, created_at timestamptz",
+    _indexes,
+)
+RW_INTERNAL_TABLES = relation(
+    "rw_catalog",
+    "rw_internal_tables",
+    "id int4, name text, schema_id int4, job_id int4, owner int4, definition text, acl _text",
+    _internal_tables,
+)

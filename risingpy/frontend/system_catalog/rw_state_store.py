@@ -1,0 +1,103 @@
+"""rw_catalog's view of the state store: what each table holds, the committed epoch, the epochs that are still read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from risingpy.frontend.system_catalog.oids import index_oid, relation_oid, system_relation_oid
+from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.meta.epochs.number import milliseconds
+from risingpy.meta.statistics import TableStatistics
+from risingpy.plan.catalog import Relation
+
+
+def _table_stats(state: SystemState) -> Iterable[Row]:
+    known = {*state.catalog.relations, *state.catalog.internal_tables}
+    for table_id, table in sorted(state.statistics().items()):
+        if table_id in known:
+            yield table_id, table.rows, table.key_bytes, table.value_bytes, f"{table.digest:016x}"
+
+
+def _state_store(state: SystemState) -> Iterable[Row]:
+    epoch = int(state.parameters["committed_epoch"])
+    committed_at = datetime.fromtimestamp(milliseconds(epoch) / 1000, UTC) if epoch else None
+    sizes = (int(state.parameters["data_bytes"]), int(state.parameters["log_bytes"]))
+    yield epoch, committed_at, int(state.parameters["parallelism"]), *sizes
+
+
+def _read_views(state: SystemState) -> Iterable[Row]:
+    for view in state.views:
+        yield view.epoch, view.holders, view.age_seconds, view.outdated_seconds
+
+
+def _compactions(state: SystemState) -> Iterable[Row]:
+    statistics = state.statistics()
+    for table_id, progress in sorted(state.compactions().items()):
+        found = state.catalog.relations.get(table_id)
+        if found is not None:
+            rows = statistics[table_id].rows if table_id in statistics else 0
+            status = "FINISHED" if progress.finished else "RUNNING"
+            yield table_id, found.name, progress.target, status, progress.examined, rows, progress.rewritten
+
+
+def _bytes(statistics: Mapping[int, TableStatistics], of: Relation) -> int:
+    table = statistics.get(of.relation_id)
+    return 0 if table is None else table.key_bytes + table.value_bytes
+
+
+def _sizes(state: SystemState) -> Iterable[Row]:
+    """Of everything in pg_class."""
+    from risingpy.frontend.system_catalog.registry import RELATIONS
+
+    statistics = state.statistics()
+    in_indexes: Counter[int] = Counter()
+    for index, indexed in state.indexes:
+        in_indexes[indexed.relation_id] += _bytes(statistics, index)
+        yield relation_oid(index), _bytes(statistics, index), 0
+    for found in state.relations:
+        yield relation_oid(found), _bytes(statistics, found), in_indexes[found.relation_id]
+        if found.primary_key:
+            yield index_oid(found), 0, 0  # the rows are kept in its order
+    for system in RELATIONS.values():
+        yield system_relation_oid(system.schema, system.name), 0, 0  # they are made of the catalog when they are read
+
+
+def _digests(state: SystemState) -> Iterable[Row]:
+    """By every text that means the relation; NULL of what keeps no rows. Nobody has noted an empty table."""
+    statistics = state.statistics()
+    for found in (*state.catalog.relations.values(), *state.catalog.internal_tables.values()):
+        digest = None
+        if found.table is not None:
+            table = statistics.get(found.relation_id)
+            digest = f"{0 if table is None else table.digest:016x}"
+        yield from ((text, digest) for text in (*state.keys(found), str(relation_oid(found))))
+
+
+RW_TABLE_STATS = relation(
+    "rw_catalog",
+    "rw_table_stats",
+    "id int4, total_key_count int8, total_key_size int8, total_value_size int8, digest text",
+    _table_stats,
+)
+RW_STATE_STORE = relation(
+    "rw_catalog",
+    "rw_state_store",
+    "committed_epoch int8, committed_at timestamptz, shards int4, data_bytes int8, log_bytes int8",
+    _state_store,
+)
+RW_READ_VIEWS = relation(
+    "rw_catalog",
+    "rw_read_views",
+    "epoch int8, holders int4, age_seconds float4, outdated_seconds float4",
+    _read_views,
+)
+RW_COMPACTIONS = relation(
+    "rw_catalog",
+    "rw_compactions",
+    "id int4, name text, target_version int8, status text, examined_rows int8, total_rows int8, rewritten_rows int8",
+    _compactions,
+)
+STATISTICS = relation("risingpy", "rp_statistics", "rp_oid oid, rp_bytes int8, rp_index_bytes int8", _sizes)
+DIGESTS = relation("risingpy", "rp_digests", "rp_text text, rp_digest text", _digests)

@@ -1,0 +1,70 @@
+"""What system relations show of a session and its database, at the moment of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from risingpy.frontend.portals import CursorOptions, Portals, PreparedEntry
+from risingpy.frontend.results import Prepared
+from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.system_catalog.system_relation import (
+    ActiveSession,
+    Progress,
+    SessionCursor,
+    SessionStatement,
+    SystemState,
+)
+from risingpy.meta.reads import Snapshot
+
+
+def state_of(session: StatementContext, running: str, snapshot: Snapshot) -> SystemState:
+    """The state as of a snapshot, for a session that runs the text `running`.
+
+    The statistics of tables are read when a relation asks for them.
+    """
+    database, startup = session.database, session.startup
+    schemas = snapshot.catalog.schemas
+    this = ActiveSession(
+        process_id=startup.process_id,
+        user=startup.user,
+        application_name=session.settings.get("application_name"),
+        client_address=startup.client_address,
+        query=running,
+        running=True,
+    )
+    return SystemState(
+        catalog=snapshot.catalog,
+        user=startup.user,
+        process_id=startup.process_id,
+        search_path=tuple(schema for schema in session.search_path() if schema in schemas),
+        settings=session.settings.all(),
+        parameters=database.introspection.parameters(),
+        progress=tuple(Progress(relation, rows) for relation, rows in database.introspection.ddl_progress()),
+        errors=database.introspection.job_errors(),
+        sessions=(this,),
+        statistics=snapshot.view.statistics,
+        compactions=snapshot.view.compactions,
+        views=tuple(database.introspection.pinned_epochs()),
+        statements=_statements(session.statements),
+        cursors=_cursors(session.portals),
+    )
+
+
+def _statements(entries: Mapping[str, PreparedEntry]) -> tuple[SessionStatement, ...]:
+    """All but the unnamed one, as PostgreSQL shows them."""
+    shown = []
+    for name, entry in entries.items():
+        prepared = entry.prepared or Prepared()
+        results = None if prepared.fields is None else tuple(str(field.type) for field in prepared.fields)
+        types = tuple(str(type_) for type_ in prepared.parameter_types)
+        if name:
+            shown.append(SessionStatement(name, entry.text, entry.prepared_at, types, results, entry.from_sql))
+    return tuple(shown)
+
+
+def _cursors(portals: Portals) -> tuple[SessionCursor, ...]:
+    shown = []
+    for name, portal in portals.named().items():
+        options = portal.options or CursorOptions(portal.entry.text)
+        shown.append(SessionCursor(name, options.text, portal.made_at, options.hold, options.binary, options.scroll))
+    return tuple(shown)

@@ -1,0 +1,183 @@
+"""System relations as data: a name, typed columns, and a function from what the server knows to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pyarrow as pa
+
+from risingpy.functions.topics.object_names import quote_name, relation_key
+from risingpy.meta.introspection import PinnedEpoch
+from risingpy.meta.statistics import CompactionProgress, TableStatistics
+from risingpy.plan.catalog import Catalog, JobStatus, Relation, RelationKind
+from risingpy.types import BIGINT, BOOLEAN, INTEGER, REAL, SMALLINT, TIMESTAMPTZ, SqlType, array_of
+from risingpy.types.system_types import SYSTEM_TYPES
+
+Row = tuple[object, ...]
+
+
+_PLAIN_TYPES = {
+    "bool": BOOLEAN,
+    "int2": SMALLINT,
+    "int4": INTEGER,
+    "int8": BIGINT,
+    "float4": REAL,
+    "timestamptz": TIMESTAMPTZ,
+}
+_TYPES: dict[str, SqlType] = {**_PLAIN_TYPES, **SYSTEM_TYPES}
+_TYPES |= {f"_{name}": array_of(type_) for name, type_ in _TYPES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemColumn:
+    """A column: a bool, a number, a time, or of a type of system catalogs, or an array of one."""
+
+    name: str
+    type: SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A run-time parameter as pg_settings and SHOW ALL print it; `default` is what the session began with."""
+
+    name: str
+    value: str
+    description: str
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A view that is being created: how many rows of its upstreams it has read."""
+
+    relation: Relation
+    rows_read: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSession:
+    """A connection, for pg_stat_activity."""
+
+    process_id: int
+    user: str
+    application_name: str
+    client_address: str
+    query: str
+    running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatement:
+    """A prepared statement of this session; types are as regtype prints them."""
+
+    name: str
+    text: str
+    prepared_at: datetime
+    parameter_types: tuple[str, ...]
+    result_types: tuple[str, ...] | None
+    from_sql: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCursor:
+    """A cursor or portal of this session."""
+
+    name: str
+    text: str
+    made_at: datetime
+    holds: bool
+    is_binary: bool
+    scrolls: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SystemState:
+    """All that system relations are made of, at one moment, as one session sees it."""
+
+    catalog: Catalog
+    user: str = "root"
+    process_id: int = 0
+    search_path: tuple[str, ...] = ("public",)
+    settings: tuple[Setting, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    progress: tuple[Progress, ...] = ()
+    errors: Mapping[int, int] = field(default_factory=dict)
+    sessions: tuple[ActiveSession, ...] = ()
+    statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
+    compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise
+    views: tuple[PinnedEpoch, ...] = ()
+    statements: tuple[SessionStatement, ...] = ()
+    cursors: tuple[SessionCursor, ...] = ()
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """All relations but indexes, in the order in which they were created."""
+        return tuple(r for r in self.catalog.relations.values() if r.kind is not RelationKind.INDEX)
+
+    @property
+    def indexes(self) -> tuple[tuple[Relation, Relation], ...]:
+        """The indexes that are there to be used, each with what it indexes."""
+        relations = self.catalog.relations
+        return tuple(
+            (r, relations[r.index.relation_id])
+            for r in relations.values()
+            if r.index is not None and r.status is not JobStatus.CREATING
+        )
+
+    def is_visible(self, relation: Relation) -> bool:
+        """Whether the relation's bare name finds it on the search path."""
+        return self.catalog.find(relation.name, None, self.search_path) == relation
+
+    def display_name(self, relation: Relation) -> str:
+        """The name as regclass prints it: qualified only if it must be."""
+        return quote_name(relation.name) if self.is_visible(relation) else self.full_name(relation)
+
+    def full_name(self, relation: Relation) -> str:
+        return f"{quote_name(relation.schema_name)}.{quote_name(relation.name)}"
+
+    def keys(self, relation: Relation, name: str | None = None) -> list[str]:
+        """By which keys of `object_texts.relation_key` it is found, or its index of this name."""
+        name = name or relation.name
+        qualified = relation_key([relation.schema_name, name])
+        return [qualified, relation_key([name])] if self.is_visible(relation) else [qualified]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRelation:
+    """A relation of pg_catalog, information_schema or rw_catalog. `rows` may be slow: it is called when queried."""
+
+    schema: str
+    name: str
+    columns: tuple[SystemColumn, ...]
+    rows: Callable[[SystemState], Iterable[Row]]
+
+    def selected(self, columns: Sequence[int], oid: int, state: SystemState) -> pa.Table:
+        """Some columns of the rows now, as c0, c1, …; the one after the last is `oid`, the relation's own."""
+        rows = list(self.rows(state))
+        arrays = [
+            pa.array([row[i] for row in rows], self.columns[i].type.arrow)
+            if i < len(self.columns)
+            else pa.array([oid] * len(rows), pa.int64())
+            for i in columns
+        ]
+        return pa.Table.from_arrays(arrays, names=[f"c{k}" for k in range(len(arrays))])
+
+    def table(self, state: SystemState) -> pa.Table:
+        """The rows now, under the columns' names."""
+        rows = self.selected(range(len(self.columns)), 0, state)
+        return rows.rename_columns([column.name for column in self.columns])
+
+
+def no_rows(_state: SystemState) -> Iterable[Row]:
+    """For what RisingPy does not have: triggers, policies, …"""
+    return ()
+
+
+def relation(
+    schema: str, name: str, columns: str, rows: Callable[[SystemState], Iterable[Row]] = no_rows
+) -> SystemRelation:
+    """A relation from a list such as `oid oid, relname name, relkind char`."""
+    pairs = (entry.split() for entry in columns.split(","))
+    return SystemRelation(schema, name, tuple(SystemColumn(n, _TYPES[t]) for n, t in pairs), rows)

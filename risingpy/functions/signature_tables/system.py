@@ -1,0 +1,25 @@
+"""Functions of the catalog: what is computed of an object's oid. The lines' form is in `signatures.py`.
+
+An `oid` or a `regclass` is a bigint of that name. The SQL of each is in `evaluation/sql_catalog.py`.
+"""
+
+# fmt: off
+SYSTEM = """
+format_type format_type oid = TEXT | oid int4 = TEXT
+pg_table_is_visible pg_table_is_visible oid = bool
+pg_get_viewdef pg_get_definition regclass = TEXT | regclass bool = TEXT | regclass int4 = TEXT
+pg_get_constraintdef pg_get_definition oid = TEXT | oid bool = TEXT
+pg_get_indexdef pg_get_definition oid = TEXT
+pg_get_indexdef pg_get_indexdef_column oid int4 bool = TEXT
+pg_get_function_result pg_get_function_result oid = TEXT
+pg_get_function_arguments pg_get_function_arguments oid = TEXT
+pg_get_function_identity_arguments pg_get_function_arguments oid = TEXT
+pg_get_functiondef pg_get_functiondef oid = TEXT
+pg_table_size pg_table_size regclass = int8
+pg_indexes_size pg_indexes_size regclass = int8
+pg_total_relation_size pg_total_relation_size regclass = int8
+pg_relation_size pg_relation_size regclass = int8 | regclass text = int8
+pg_database_size pg_database_size oid = int8 | text = int8
+pg_size_pretty pg_size_pretty int8 = TEXT | numeric = TEXT
+"""
+# fmt: on
