@@ -24,7 +24,7 @@ from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Relation
 from risingpy.plan.expression_trees import transform
 from risingpy.plan.expressions import Expr, Literal
-from risingpy.plan.logical import LogicalPlan, Scan
+from risingpy.plan.logical import LogicalPlan, Scan, SystemScan
 from risingpy.types import BIGINT, TIMESTAMPTZ
 from tests.examples import examples
 from tests.executors.bench import Row
@@ -109,7 +109,8 @@ def answer(plan: LogicalPlan, models: Mapping[int, Mapping[object, Row]], time: 
     """The rows of a query at a time, sorted."""
     scans: dict[str, pa.Table] = {}
 
-    def scan_name(scan: Scan) -> str:
+    def scan_name(scan: Scan | SystemScan) -> str:
+        assert isinstance(scan, Scan)
         types = list(COLUMNS.values())
         rows = list(models[scan.relation_id].values())
         columns = [pa.array([row[i] for row in rows], types[i].arrow) for i in scan.columns]

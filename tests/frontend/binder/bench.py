@@ -17,7 +17,7 @@ from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
 from risingpy.plan.expressions import Expr
-from risingpy.plan.logical import LogicalPlan, Scan
+from risingpy.plan.logical import LogicalPlan, Scan, SystemScan
 from risingpy.types import BIGINT, SqlType
 from risingpy.types.forms import format_text, parse_text
 
@@ -126,7 +126,8 @@ def run(plan: LogicalPlan, *, rules: bool = True, catalog: Catalog = CATALOG) ->
     connection = connect()
     names: list[str] = []
 
-    def scan_name(scan: Scan) -> str:
+    def scan_name(scan: Scan | SystemScan) -> str:
+        assert isinstance(scan, Scan)
         table = relation_rows(catalog.relations[scan.relation_id]).select([f"c{i}" for i in scan.columns])
         names.append(f"scan{len(names)}")
         connection.register(names[-1], table.rename_columns([f"c{i}" for i in range(len(scan.columns))]))

@@ -46,9 +46,9 @@ def test_constant_names_are_known_when_the_query_is_bound(tables: Any) -> None:
     with pytest.raises(UndefinedTable) as raised:
         tables.run("SELECT 1, 'nosuch'::regclass")
     assert raised.value.position == 11
-    with pytest.raises(SqlError) as raised:
+    with pytest.raises(SqlError) as refused:
         tables.run("SELECT oid FROM pg_class WHERE oid = 'x'")
-    assert (raised.value.sqlstate, raised.value.message) == ("22P02", 'invalid input syntax for type oid: "x"')
+    assert (refused.value.sqlstate, refused.value.message) == ("22P02", 'invalid input syntax for type oid: "x"')
     assert tables.run("SELECT count(*) FROM pg_class WHERE oid = 'kv'::regclass AND 'kv' = oid::regclass") == [(1,)]
 
 
