@@ -22,7 +22,7 @@ from risingpy.functions.topics.jsonpath.parser import parse_jsonpath
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
-from risingpy.types.system_types import TEXT, is_object_identifier
+from risingpy.types.system_types import OID, TEXT, is_object_identifier
 
 _OPERATOR_HINT = "No operator matches the given name and argument types. You might need to add explicit type casts."
 _PREFIX_HINT = "No operator matches the given name and argument type. You might need to add an explicit type cast."
@@ -177,11 +177,14 @@ class Calls:
         return self._coercer.settled(arg)
 
     def _as_system(self, args: Sequence[Operand]) -> Sequence[Operand]:
-        """`oid = '5'`: an unknown literal is of the other side's type, where that is one of system catalogs."""
+        """`oid = '5'`: an unknown literal is of the other side's type, where that is one of system catalogs.
+
+        It is an oid where that is shown by name: regclass has PostgreSQL's operators of oid.
+        """
         known = [arg.type for arg in args if arg.type.kind is not TypeKind.UNKNOWN]
         if len(args) != 2 or len(known) != 1 or not known[0].system:
             return args
-        target = TEXT if known[0].is_text else known[0]
+        target = TEXT if known[0].is_text else OID if is_object_identifier(known[0]) else known[0]
         return [
             arg if arg.type == known[0] else Operand(self._coercer.coerce(arg, target, Context.IMPLICIT), arg.where)
             for arg in args

@@ -142,15 +142,26 @@ def _subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
         message = f"cannot subscript type {value.type.name} because it does not support subscripting"
         raise DatatypeMismatch(message, position=value.position)
     if is_vector(value.type):
-        index = _bound(binder, tree.args["index"], 0)
-        counted = binder.calls.operator(
-            "+", [Operand(index, position), Operand(Literal(1, INTEGER), position)], position
-        )
-        return Call("subscript", (value.expr, counted), value.type.element)
+        return _of_vector(binder, tree, value)
     if tree.args.get("slice"):
         bounds = [_bound(binder, tree.args.get("lower"), 1), _bound(binder, tree.args.get("upper"), _MAX_SUBSCRIPT)]
         return Call("slice", (value.expr, *bounds), value.type)
     return Call("subscript", (value.expr, _bound(binder, tree.args["index"], 1)), value.type.element)
+
+
+def _of_vector(binder: ExpressionBinder, tree: Subscript, vector: Operand) -> Expr:
+    """The elements of int2vector and oidvector count from 0; a part of one is an array."""
+    one = Operand(Literal(1, INTEGER), vector.where)
+
+    def counted(bound: str, default: int) -> Expr:
+        index = _bound(binder, tree.args.get(bound), default)
+        return binder.calls.operator("+", [Operand(index, vector.where), one], position_of(tree))
+
+    element = vector.type.element
+    if tree.args.get("slice"):
+        bounds = counted("lower", 0), counted("upper", _MAX_SUBSCRIPT - 1)
+        return Call("slice", (vector.expr, *bounds), array_of(element))
+    return Call("subscript", (vector.expr, counted("index", 0)), element)
 
 
 def _bound(binder: ExpressionBinder, tree: exp.Expr | None, default: int) -> Expr:

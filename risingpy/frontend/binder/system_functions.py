@@ -79,7 +79,7 @@ def _current_schemas(binder: ExpressionBinder, name: str, args: list[Operand], p
     own, all_ = Literal(path, names), Literal(("pg_catalog", "rw_catalog", *path), names)
     implicit = context.coercer.coerce(args[0], BOOLEAN, Context.IMPLICIT)
     if isinstance(implicit, Literal):
-        return all_ if implicit.value else own
+        return Literal(None, names) if implicit.value is None else all_ if implicit.value else own
     negated = Call("not", (implicit,), BOOLEAN)
     return Case(((implicit, all_), (negated, own)), Literal(None, names), names)
 
@@ -139,7 +139,8 @@ def _of_vector(binder: ExpressionBinder, name: str, args: list[Operand], positio
         return binder.calls.function(name, args, position)
     operands = [args[0].expr]
     if name == "array_position":
-        operands += [binder.context.coercer.exactly(arg, args[0].type.element) for arg in args[1:2]]
+        element, coercer = args[0].type.element, binder.context.coercer
+        operands += [arg.expr if arg.type.is_integer else coercer.exactly(arg, element) for arg in args[1:2]]
     return Call(_VECTOR_FUNCTIONS[name], tuple(operands), INTEGER)
 
 

@@ -89,13 +89,6 @@ def _type_of(function: TypeFunction) -> int:
     return _ANY_ARRAY_OID if function.type_name == "array" else TYPES_BY_NAME[function.type_name].oid
 
 
-def function_names(state: SystemState) -> dict[int, str]:
-    """Names by oid, as a column of type regproc shows them."""
-    names = {function.function_id: function.name for function in state.catalog.functions.values()}
-    names |= {oid: signature.name for oid, _, signature in _numbered()}
-    return names | {function.oid: function.name for function in TYPE_FUNCTIONS} | _HANDLERS | {0: "-"}
-
-
 def _signature_texts(state: SystemState) -> Iterable[Row]:
     for function in state.catalog.functions.values():
         given = zip(function.argument_names, function.argument_types, strict=True)
@@ -112,6 +105,7 @@ def _spellings(state: SystemState) -> Iterable[Row]:
     for type_function in TYPE_FUNCTIONS:
         for text in (type_function.name, f"pg_catalog.{type_function.name}"):
             yield text, False, type_function.oid
+    yield from ((name, False, oid) for oid, name in _HANDLERS.items())
     for oid, _kind, signature in _numbered():
         types = map(_type_text, signature.args)
         yield from ((*spelling, oid) for spelling in built_in_spellings(signature.name, types))

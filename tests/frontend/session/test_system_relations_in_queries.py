@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from risingpy.errors import FeatureNotSupported, SqlError, UndefinedTable
+from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError, UndefinedTable
 
 
 @pytest.fixture
@@ -49,7 +49,17 @@ def test_constant_names_are_known_when_the_query_is_bound(tables: Any) -> None:
     with pytest.raises(SqlError) as refused:
         tables.run("SELECT oid FROM pg_class WHERE oid = 'x'")
     assert (refused.value.sqlstate, refused.value.message) == ("22P02", 'invalid input syntax for type oid: "x"')
-    assert tables.run("SELECT count(*) FROM pg_class WHERE oid = 'kv'::regclass AND 'kv' = oid::regclass") == [(1,)]
+    assert tables.run("SELECT count(*) FROM pg_class WHERE oid = 'kv'::regclass AND oid::regclass > 0") == [(1,)]
+    with pytest.raises(InvalidTextRepresentation):  # as PostgreSQL: regclass has oid's operators
+        tables.run("SELECT oid FROM pg_class WHERE 'kv' = oid::regclass")
+    assert tables.run("SELECT current_schemas(NULL), 'bthandler'::regproc::oid") == [(None, 330)]
+
+
+def test_a_vector_counts_from_0_and_its_parts_are_arrays(tables: Any) -> None:
+    tables.run("CREATE TABLE pairs (a int, b int, PRIMARY KEY (b, a))")
+    parts = "indkey[0], indkey[0:1], indkey[:0], indkey[1:], array_position(indkey, 1), array_position(indkey, 70000)"
+    where = "indrelid = 'pairs'::regclass"
+    assert tables.run(f"SELECT {parts} FROM pg_index WHERE {where}") == [(2, [2, 1], [2], [1], 1, None)]
 
 
 def test_correlated_arrays(tables: Any) -> None:
