@@ -8,12 +8,14 @@ Contents = dict[str, list[list[str | None]]]
 
 _RELATIONS = """
 SELECT table_schema, table_name FROM information_schema.tables
-WHERE table_schema NOT IN ('pg_catalog', 'information_schema', 'rw_catalog') ORDER BY 1, 2
+WHERE table_schema NOT IN ('pg_catalog', 'information_schema', 'rw_catalog')
+  AND table_name NOT IN (SELECT name FROM rw_catalog.rw_sources) ORDER BY 1, 2
 """
 _COLUMNS = """
 SELECT column_name FROM information_schema.columns WHERE table_schema = '{}' AND table_name = '{}'
 ORDER BY ordinal_position
 """
+_NOT_REPEATABLE = ("EMIT ON WINDOW CLOSE", "FOR SYSTEM_TIME", "FROM readings")
 _VIEWS = "SELECT schemaname, matviewname FROM pg_matviews ORDER BY 1, 2"
 
 
@@ -34,11 +36,14 @@ def in_order(rows: list[tuple[object, ...]]) -> list[list[str | None]]:
 
 
 def queries_of_views(client: Client) -> dict[str, str]:
-    """By its name, the query of every materialized view that says what it holds at any time."""
+    """By its name, the query of every materialized view that says what it holds at any time.
+
+    What a temporal join gave, what a window closed with and what a source sent can't be asked for again.
+    """
     found = {}
     for schema, name in client.run(_VIEWS):
         ((_, definition),) = client.run(f"SHOW CREATE MATERIALIZED VIEW {schema}.{name}")
         _, _, query = definition.partition(" AS ")
-        if "EMIT ON WINDOW CLOSE" not in query:
+        if not any(text in query for text in _NOT_REPEATABLE):
             found[f"{schema}.{name}"] = query.rstrip(";")
     return found

@@ -32,7 +32,8 @@ from risingpy.errors import IoError
 
 SUFFIX = ".log"
 ALIGNMENT = 64
-_MAGIC = b"RPYLOG01"
+LOG_VERSION = 1
+_MAGIC = b"RPYLOG%02d" % LOG_VERSION
 _BLOCK_MAGIC = b"BLOK"
 _SEGMENT = struct.Struct("<8sQQI")
 _BLOCK = struct.Struct("<4sIQQII")
