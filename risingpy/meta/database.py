@@ -15,7 +15,7 @@ from pathlib import Path
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.durable_state import RowIds
-from risingpy.meta.epochs.barrier_loop import BarrierLoop
+from risingpy.meta.epochs.barrier_loop import PATIENT, BarrierLoop, EpochRetries
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
@@ -82,7 +82,7 @@ class Database:
         )
         self.introspection = Introspection(data_dir, self.reads, self._store, self._log, self._committer)
 
-    def start(self, runner: EpochRunner) -> None:
+    def start(self, runner: EpochRunner, retries: EpochRetries = PATIENT) -> None:
         """Starts the barrier loop, whose first epoch waits until `runner` has been started too."""
         self._loop = BarrierLoop(
             data_dir=self.data_dir,
@@ -92,6 +92,7 @@ class Database:
             scheduler=EpochScheduler(self._log, self._sources),
             committer=self._committer,
             runner=runner,
+            retries=retries,
         )
         self._loop.start()
 

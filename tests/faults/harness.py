@@ -26,7 +26,7 @@ from typing import Any
 
 import risingpy.frontend.session  # noqa: F401 - imported before forking
 from risingpy.meta.database import Database
-from risingpy.meta.epochs import barrier_loop
+from risingpy.meta.epochs.barrier_loop import EpochRetries
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.meta.recovery.check import check_opened
 from risingpy.meta.state import MetaState
@@ -43,6 +43,7 @@ from tests.faults.workload import STATEMENTS, Rows, client_of, rows_after, view_
 SOURCE = Path(__file__).with_name("shim.c")
 _KILLED_ONLY = ("change.publish",)  # nothing that could fail comes after it
 SMALL_SEGMENT = 1 << 14  # so that the workload fills several
+SHORT_PAUSES = EpochRetries(first_pause=0.001, longest_pause=0.01)
 RUNS = "--runs"  # what the tables' rows go through first, wherever that can be
 
 
@@ -98,7 +99,7 @@ class Shim:
 
 
 def prepare() -> None:
-    """Small files and short pauses; everything dear is loaded, and nothing is opened.
+    """Small files; everything dear is loaded, and nothing is opened.
 
     Batches of two rows are written as those of large epochs are, single rows as in small ones.
     """
@@ -107,8 +108,6 @@ def prepare() -> None:
     defaults = WriteAheadLog.__init__.__kwdefaults__
     assert defaults is not None
     defaults["segment_bytes"] = SMALL_SEGMENT
-    barrier_loop.FIRST_PAUSE_SECONDS = 0.001
-    barrier_loop.LONGEST_PAUSE_SECONDS = 0.01
     logging.disable()  # expected failures would be logged by the dozen
 
 
@@ -148,7 +147,7 @@ def run_script(directory: Path, acknowledge: Callable[[], object] = lambda: None
     try:
         database = Database(directory / "data", parallelism=2)
         runner = InProcessRunner(directory / "data")
-        database.start(runner)
+        database.start(runner, SHORT_PAUSES)
     except Exception as error:
         return {"acknowledged": 0, "ended": _told(error), "reads": True}
     runner.start()
@@ -182,7 +181,7 @@ def reopened(directory: Path) -> tuple[Rows | None, Rows | None, list[str]]:
     """
     database = Database(directory / "data", parallelism=2)
     runner = InProcessRunner(directory / "data")
-    database.start(runner)
+    database.start(runner, SHORT_PAUSES)
     runner.start()
     database.reads.flush()
     snapshot = database.reads.snapshot()
@@ -315,7 +314,7 @@ def recorded(directory: Path, record: Path) -> int:
         shim.watch(directory, descriptor)
         database = Database(directory / "data", parallelism=2)
         runner = InProcessRunner(directory / "data")
-        database.start(runner)
+        database.start(runner, SHORT_PAUSES)
         runner.start()
         client = client_of(database)
         for number, statement in enumerate(STATEMENTS):

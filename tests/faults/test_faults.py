@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.meta.epochs import barrier_loop
+from risingpy.meta.epochs.barrier_loop import EpochRetries
 from risingpy.server_process import ServerProcess
 from risingpy.storage.fault_points import POINTS, VARIABLE
 from tests.faults.harness import compiled_shim, run_harness
@@ -120,10 +120,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(place)], check=True)  # files may still be mapped
 
 
-def test_a_full_disk_stops_writes_and_nothing_else(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(barrier_loop, "LONGEST_PAUSE_SECONDS", 0.5)
-    monkeypatch.setattr(barrier_loop, "RETRIES", 1000)
-    server = Server(small_disk / "data")
+def test_a_full_disk_stops_writes_and_nothing_else(small_disk: Path) -> None:
+    server = Server(small_disk / "data", retries=EpochRetries(tries=1000, longest_pause=0.5))
     client, reader = server.client(), server.client()
     client.run("CREATE TABLE t (id INT PRIMARY KEY, pad VARCHAR)")
     client.run("CREATE MATERIALIZED VIEW m AS SELECT count(*) AS n, max(id) AS last FROM t")

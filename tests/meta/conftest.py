@@ -12,10 +12,13 @@ from risingpy.executors.epoch.descriptor import EpochDescriptor
 from risingpy.frontend.results import StartupParameters
 from risingpy.frontend.session import open_session
 from risingpy.meta.database import Database
+from risingpy.meta.epochs.barrier_loop import EpochRetries
 from risingpy.meta.epochs.runner import EpochReport, EpochRunner
 from tests.engines import Engine, wait_until_warm
 from tests.idleness import assert_falls_idle
 from tests.result_rows import result_rows
+
+SHORT_PAUSES = EpochRetries(first_pause=0.01)
 
 
 class FaultyRunner:
@@ -69,9 +72,10 @@ class Client:
 class Server:
     """A database that can be stopped and started again on the same directory."""
 
-    def __init__(self, data_dir: Path, engine: Engine | None = None) -> None:
+    def __init__(self, data_dir: Path, engine: Engine | None = None, *, retries: EpochRetries = SHORT_PAUSES) -> None:
         self.data_dir = data_dir
         self.engine = engine or Engine()
+        self.retries = retries
         self.is_running = False
         self.start()
 
@@ -79,7 +83,7 @@ class Server:
         self.database = Database(self.data_dir, parallelism=2)
         self.runner = FaultyRunner(self.engine.runner(self.database))
         self.runner.faults = list(faults)
-        self.database.start(self.runner)
+        self.database.start(self.runner, self.retries)
         self.is_running = True
         self.runner.start()
         try:

@@ -90,7 +90,6 @@ def fails_after_its_work(runner: FaultyRunner, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_closed_windows_are_what_the_query_says(server: Server, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("risingpy.meta.epochs.barrier_loop.FIRST_PAUSE_SECONDS", 0.01)
     order = random.Random(seed)
     client = server.client()
     client.run(TABLE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import Future
+from dataclasses import dataclass
 from pathlib import Path
 
 from risingpy.errors import DiskFailure, SqlError, StatementTooComplex
@@ -25,9 +26,21 @@ from risingpy.storage.fault_points import reach
 
 LOG = logging.getLogger(__name__)
 
-RETRIES = 20  # of an epoch whose engine failed, some three minutes, before the loop gives up
-FIRST_PAUSE_SECONDS = 0.5  # between tries; doubles
-LONGEST_PAUSE_SECONDS = 10.0
+
+@dataclass(frozen=True, slots=True)
+class EpochRetries:
+    """How often an epoch whose engine failed is tried before the loop gives up; by default for some three minutes."""
+
+    tries: int = 20
+    first_pause: float = 0.5  # seconds between the first two tries; each pause is twice as long as the one before
+    longest_pause: float = 10.0  # seconds
+
+    def pause_after(self, failures: int) -> float:
+        """Seconds to wait after that many failures in a row, at least one."""
+        return min(self.first_pause * 2.0 ** min(failures - 1, 64), self.longest_pause)
+
+
+PATIENT = EpochRetries()
 
 
 class BarrierLoop:
@@ -43,6 +56,7 @@ class BarrierLoop:
         scheduler: EpochScheduler,
         committer: Committer,
         runner: EpochRunner,
+        retries: EpochRetries,
     ) -> None:
         self._data_dir = data_dir
         self._published = published
@@ -52,6 +66,7 @@ class BarrierLoop:
         self._scheduler = scheduler
         self._committer = committer
         self._runner = runner
+        self._retries = retries
         self._thread = threading.Thread(target=self._run, name="barriers", daemon=True)
 
     def start(self) -> None:
@@ -86,11 +101,11 @@ class BarrierLoop:
                 failures += 1
                 if self._waiters.is_stopping:
                     continue
-                LOG.error("epoch failed (%d of %d): %s", failures, RETRIES, error)
-                if failures >= RETRIES:
+                LOG.error("epoch failed (%d of %d): %s", failures, self._retries.tries, error)
+                if failures >= self._retries.tries:
                     self._give_up(str(error))
                     return
-                self._pause(min(FIRST_PAUSE_SECONDS * 2 ** (failures - 1), LONGEST_PAUSE_SECONDS))
+                self._pause(self._retries.pause_after(failures))
         self._changes.refuse("the database system is shutting down")
 
     def _sleep_until_due(self) -> bool:
