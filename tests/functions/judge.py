@@ -22,8 +22,8 @@ import pyarrow as pa
 
 from risingpy.errors import SqlError
 from risingpy.executors.change_chunk import make_chunk
-from risingpy.frontend.binder.context import SessionValues
-from risingpy.frontend.binder.query import bind_query
+from risingpy.frontend.binder.query.query import bind_query
+from risingpy.frontend.binder.scope.context import SessionValues
 from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.parser.parse import parse
 from risingpy.functions.evaluation.chunk_query import run

@@ -20,7 +20,7 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.frontend.binder import BoundIndex, bind_index, bind_query, bind_table, bind_view
-from risingpy.frontend.binder.context import SessionValues
+from risingpy.frontend.binder.scope.context import SessionValues
 from risingpy.frontend.parser import ast, parse, parse_query
 from risingpy.optimizer.explain import explain_batch, explain_fragments, explain_logical, explain_stream
 from risingpy.optimizer.rules import optimize

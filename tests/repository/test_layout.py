@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,12 @@ def test_nothing_imports_through_the_links() -> None:
         for path in (ROOT / "risingpy").rglob("*.py"):
             for line in path.read_text(encoding="utf-8").splitlines():
                 assert not line.startswith((f"from {name}", f"import {name}")), f"{path}: {line}"
+
+
+@pytest.mark.parametrize("top", ["risingpy", "tests", "benchmarks"])
+def test_no_folder_has_more_files_than_a_page_can_list(top: str) -> None:
+    files = Counter(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / top).rglob("*.py"))
+    assert {folder: number for folder, number in files.items() if number > 30} == {}
 
 
 def test_versions_that_matter_are_pinned() -> None:

@@ -4,10 +4,8 @@ In: `parser.ast` statements and an immutable `Catalog`. Out: `LogicalPlan`s with
 explicit. Called by the session's statements. sqlglot's trees end here.
 """
 
-from risingpy.frontend.binder.alter import BoundAlterTable, RowCheck, bind_alter_table
-from risingpy.frontend.binder.arguments import bind_arguments
-from risingpy.frontend.binder.context import SessionValues
-from risingpy.frontend.binder.ddl import (
+from risingpy.frontend.binder.ddl.alter import BoundAlterTable, RowCheck, bind_alter_table
+from risingpy.frontend.binder.ddl.create import (
     BoundView,
     TableDefinition,
     bind_default,
@@ -15,7 +13,8 @@ from risingpy.frontend.binder.ddl import (
     bind_table,
     bind_view,
 )
-from risingpy.frontend.binder.dml import (
+from risingpy.frontend.binder.ddl.index import BoundIndex, bind_index
+from risingpy.frontend.binder.dml.dml import (
     BoundInsert,
     BoundRewrite,
     CopyTarget,
@@ -24,8 +23,9 @@ from risingpy.frontend.binder.dml import (
     bind_insert,
     bind_update,
 )
-from risingpy.frontend.binder.index import BoundIndex, bind_index
-from risingpy.frontend.binder.query import BoundQuery, bind_query
+from risingpy.frontend.binder.query.arguments import bind_arguments
+from risingpy.frontend.binder.query.query import BoundQuery, bind_query
+from risingpy.frontend.binder.scope.context import SessionValues
 
 __all__ = [
     "BoundAlterTable",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from risingpy.frontend.binder.coercion import Coercer, Context, Operand
+from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Aggregate, Field, LogicalPlan, Project, Schema, Values
 from risingpy.types import VARCHAR, SqlType, TypeKind

@@ -9,7 +9,7 @@ from pyarrow import MonthDayNano
 
 from risingpy.errors import SqlError, UndefinedStatement
 from risingpy.frontend.binder import bind_arguments
-from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import Deallocate, Execute, InnerStatement, ParsedStatement, Prepare, TypeName
 from risingpy.frontend.portals import PreparedEntry

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from risingpy.batch.sql import to_duckdb_sql
 from risingpy.frontend.binder import bind_query, bind_table
-from risingpy.frontend.binder.query import BoundQuery
+from risingpy.frontend.binder.query.query import BoundQuery
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateTable, CreateView, Select
 from risingpy.functions.evaluation.duckdb_connection import connect, translate_error

@@ -6,7 +6,7 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.frontend.binder import TableDefinition, bind_default, bind_table, bind_view
-from risingpy.frontend.binder.types import resolve_type
+from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import CreateMaterializedView, CreateTable, CreateView
 from risingpy.plan.expressions import Literal

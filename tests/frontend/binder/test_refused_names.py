@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.frontend.binder.expressions import BINDERS, UNSUPPORTED_NODES
-from risingpy.frontend.binder.functions import UNSUPPORTED_FUNCTIONS
-from risingpy.frontend.binder.hypothetical import HYPOTHETICAL
-from risingpy.frontend.binder.lambdas import LAMBDA_FUNCTIONS
-from risingpy.frontend.binder.map_functions import MAP_FUNCTIONS
-from risingpy.frontend.binder.special_functions import SPECIAL
-from risingpy.frontend.binder.types import CAST_FUNCTIONS, UNSUPPORTED_TYPES, resolve_type
+from risingpy.frontend.binder.expressions.expression_binder import BINDERS, UNSUPPORTED_NODES
+from risingpy.frontend.binder.functions.calls import UNSUPPORTED_FUNCTIONS
+from risingpy.frontend.binder.functions.hypothetical import HYPOTHETICAL
+from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS
+from risingpy.frontend.binder.functions.maps import MAP_FUNCTIONS
+from risingpy.frontend.binder.functions.special import SPECIAL
+from risingpy.frontend.binder.typing.type_names import CAST_FUNCTIONS, UNSUPPORTED_TYPES, resolve_type
 from risingpy.frontend.parser.statements import STATEMENT_PARSERS, UNSUPPORTED_STATEMENTS
 from risingpy.functions.signatures import AGGREGATES, SCALARS, TABLE_FUNCTIONS, WINDOW_FUNCTIONS
 from tests.frontend.binder.bench import bind

@@ -1,0 +1,348 @@
+"""ALTER TABLE: each action checked, and applied to the table's catalog entry as it will be.
+
+What only the rows can tell is left to the caller, as `RowCheck`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from risingpy.errors import (
+    DatatypeMismatch,
+    DuplicateColumn,
+    FeatureNotSupported,
+    InvalidTableDefinition,
+    NotNullViolation,
+    SqlError,
+    SyntaxError_,
+    UndefinedColumn,
+)
+from risingpy.frontend.binder.ddl.create import bind_default, bound_default, check_column_name, visible_columns
+from risingpy.frontend.binder.ddl.fields_by_name import with_fields_of
+from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
+from risingpy.frontend.binder.ddl.identity import checked_type, identity_of
+from risingpy.frontend.binder.ddl.watermark import with_renamed_column as with_renamed_in_watermark
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.plans import project
+from risingpy.frontend.binder.query.from_clause import scan
+from risingpy.frontend.binder.scope.columns import relation_scope
+from risingpy.frontend.binder.scope.context import (
+    BindContext,
+    SessionValues,
+    depth_limited,
+    make_context,
+    refuse_system,
+)
+from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
+from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.parser.ast_alter import (
+    AddColumn,
+    AlterAction,
+    DropColumn,
+    RenameColumn,
+    SetDefault,
+    SetNotNull,
+    SetType,
+)
+from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.optimizer.table_change import with_changed, with_column, with_type, without_column
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation
+from risingpy.plan.expression_trees import columns_read, remapped
+from risingpy.plan.expressions import Call, Expr, InputRef
+from risingpy.plan.logical import Filter, LogicalPlan
+from risingpy.types import BOOLEAN, SqlType
+
+Evaluate = Callable[[Expr], object]
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """A query over the table's rows. If it gives any row, and `error` is set, that is the error; it may fail itself."""
+
+    plan: LogicalPlan
+    error: SqlError | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAlterTable:
+    """The table as it will be, what its rows must satisfy first, and notices.
+
+    `cascade`: what reads a dropped column is dropped too. `generated`: generated columns that go with another one, and
+    that one; without `cascade` they forbid it.
+    """
+
+    relation: Relation
+    checks: tuple[RowCheck, ...]
+    notices: tuple[str, ...]
+    cascade: bool
+    generated: tuple[tuple[str, str], ...] = ()
+
+
+@depth_limited
+def bind_alter_table(
+    relation: Relation, actions: Sequence[AlterAction], evaluate: Evaluate, *, session: SessionValues | None = None
+) -> BoundAlterTable:
+    """The actions, one after the other. `evaluate` computes a DEFAULT, once, for the rows that are there."""
+    binder = _Binder(relation, relation, evaluate, make_context(Catalog(), (), (), session), session)
+    for action in actions:
+        binder.apply(action)
+    cascade = any(isinstance(action, DropColumn) and action.cascade for action in actions)
+    said = tuple(binder.notices)
+    return BoundAlterTable(binder.relation, tuple(binder.checks), said, cascade, tuple(binder.generated))
+
+
+class _Binder:
+    """`stored` is the table as its rows are; `relation` what the actions so far have made of it."""
+
+    def __init__(
+        self,
+        stored: Relation,
+        relation: Relation,
+        evaluate: Evaluate,
+        context: BindContext,
+        session: SessionValues | None,
+    ) -> None:
+        self.stored = stored
+        self.relation = relation
+        self.checks: list[RowCheck] = []
+        self.notices: list[str] = []
+        self.generated: list[tuple[str, str]] = []
+        self._evaluate = evaluate
+        self._context = context
+        self._session = session
+
+    def apply(self, action: AlterAction) -> None:
+        match action:
+            case AddColumn():
+                self._add(action)
+            case DropColumn():
+                self._drop(action)
+            case RenameColumn():
+                self._rename(action)
+            case SetDefault():
+                self._set_default(action)
+            case SetNotNull():
+                self._set_not_null(action)
+            case SetType():
+                self._set_type(action)
+            case _:
+                assert_never(action)
+
+    def _add(self, action: AddColumn) -> None:
+        column = action.column
+        if self._find(column.name) is not None:
+            if not action.if_not_exists:
+                message = f'column "{column.name}" of relation "{self.relation.name}" already exists'
+                raise DuplicateColumn(message, position=column.position)
+            self.notices.append(f'column "{column.name}" of relation "{self.relation.name}" already exists, skipping')
+            return
+        if column.primary_key:
+            raise FeatureNotSupported("ALTER TABLE … ADD PRIMARY KEY is not supported", position=column.position)
+        if column.generated is not None:
+            raise FeatureNotSupported("ALTER TABLE … ADD a generated column is not supported", position=column.position)
+        check_column_name(column)
+        if identity_of(column) is not None:
+            raise FeatureNotSupported("ALTER TABLE … ADD an identity column is not supported", position=column.position)
+        sql_type = resolve_type(column.type.text, column.type.position)
+        text, missing = None, None
+        if column.default is not None:
+            missing = self._evaluate(bound_default(self._context, column.default, column.name, sql_type))
+            text = column.default.text
+        if column.not_null and missing is None:
+            message = f'column "{column.name}" of relation "{self.relation.name}" contains null values'
+            hint = "Give the column a DEFAULT."
+            everything = scan(self.stored)
+            self.checks.append(RowCheck(everything, NotNullViolation(message, position=column.position, hint=hint)))
+        added = ColumnDesc(0, column.name, sql_type, column.not_null, default=text)
+        self.relation = with_column(self.relation, added, missing)
+
+    def _drop(self, action: DropColumn) -> None:
+        index = self._find(action.column.name)
+        if index is None:
+            if not action.if_exists:
+                raise self._undefined(action.column)
+            name, table = action.column.name, self.relation.name
+            self.notices.append(f'column "{name}" of relation "{table}" does not exist, skipping')
+            return
+        self._refuse_special(index, "drop column", action.column)
+        self._drop_generated_from(index)
+        index = self._existing(action.column)
+        if len(visible_columns(self.relation)) == 1:
+            message = "dropping the only column of a table is not supported"
+            raise FeatureNotSupported(message, position=action.column.position)
+        self.relation = without_column(self.relation, index)
+
+    def _drop_generated_from(self, index: int) -> None:
+        """Takes the generated columns that read a column along."""
+        column = self.relation.columns[index]
+        for user in generated_from(self.relation, column.column_id):
+            self.relation = without_column(self.relation, self.relation.columns.index(user))
+            self.generated.append((user.name, column.name))
+
+    def _refuse_special(self, index: int, what: str, column: ColumnName) -> None:
+        """Raises FeatureNotSupported for a column that the table's key, its versions or its watermark stand on."""
+        column_id, watermark = self.relation.columns[index].column_id, self.relation.watermark
+        hint = None
+        if index in self.relation.primary_key:
+            reason = "it is part of the primary key"
+            hint = "Create a new table with another key, and INSERT … SELECT the rows."
+        elif column_id == self.relation.version_column:
+            reason = "it is the version column of the table"
+        elif watermark is not None and column_id in watermark.columns_read:
+            reason = "the watermark of the table reads it"
+        else:
+            return
+        raise FeatureNotSupported(f'cannot {what} "{column.name}": {reason}', position=column.position, hint=hint)
+
+    def _rename(self, action: RenameColumn) -> None:
+        index = self._existing(action.column)
+        if self._find(action.name.name) is not None:
+            message = f'column "{action.name.name}" of relation "{self.relation.name}" already exists'
+            raise DuplicateColumn(message, position=action.name.position)
+        check_column_name(action.name)
+        old = self.relation.columns[index]
+        self._change(index, replace(old, name=action.name.name))
+        for i, column in enumerate(self.relation.columns):
+            if column.generated is not None and old.column_id in columns_read(column.generated.expression):
+                text = with_renamed_column(column.generated, old.name, action.name.name)
+                self._change(i, replace(column, generated=text))
+        watermark = self.relation.watermark
+        if watermark is not None and old.column_id in watermark.columns_read:
+            renamed = with_renamed_in_watermark(watermark, old.name, action.name.name)
+            self.relation = replace(self.relation, watermark=renamed)
+
+    def _set_default(self, action: SetDefault) -> None:
+        index = self._existing(action.column)
+        column = self.relation.columns[index]
+        if column.generated is not None:
+            message = f'column "{column.name}" of relation "{self.relation.name}" is a generated column'
+            raise SyntaxError_(message, position=action.column.position)
+        self._refuse_identity(column, action.column)
+        text = None
+        if action.value is not None:
+            bound_default(self._context, action.value, column.name, column.type)
+            text = action.value.text
+        self._change(index, replace(column, default=text))
+
+    def _set_not_null(self, action: SetNotNull) -> None:
+        index = self._existing(action.column)
+        column = self.relation.columns[index]
+        if not action.not_null and index in self.relation.primary_key:
+            message = f'column "{column.name}" is in a primary key'
+            raise InvalidTableDefinition(message, position=action.column.position)
+        if not action.not_null:
+            self._refuse_identity(column, action.column)
+        if action.not_null and not column.not_null:
+            self._check_no_nulls(column)
+        self._change(index, replace(column, not_null=action.not_null))
+
+    def _check_no_nulls(self, column: ColumnDesc) -> None:
+        error = NotNullViolation(f'column "{column.name}" of relation "{self.relation.name}" contains null values')
+        stored = self._stored_index(column)
+        if stored is None:
+            raise FeatureNotSupported("SET NOT NULL together with a change of the same column is not supported")
+        plan = scan(self.stored)
+        is_null = Call("is_null", (InputRef(stored, column.type),), BOOLEAN)
+        self.checks.append(RowCheck(Filter(plan, is_null), error))
+
+    def _set_type(self, action: SetType) -> None:
+        index = self._existing(action.column)
+        column = self.relation.columns[index]
+        sql_type = resolve_type(action.type.text, action.type.position)
+        if sql_type == column.type and action.using is None:
+            return
+        self._refuse_special(index, "alter type of column", action.column)
+        self._refuse_generated(column)
+        if column.identity is not None:
+            checked_type(sql_type)
+        cast = self._cast(action, index, sql_type)
+        stored = self._stored_index(column)
+        if stored is None:
+            raise FeatureNotSupported("two changes of a column's type at once are not supported")
+        plan = scan(self.stored)
+        checked = remapped(cast, {0: stored})
+        converted = project(plan, [checked], [column.name])
+        if column.not_null:
+            error = NotNullViolation(f'column "{column.name}" of relation "{self.relation.name}" contains null values')
+            is_null = Call("is_null", (InputRef(0, sql_type),), BOOLEAN)
+            self.checks.append(RowCheck(Filter(converted, is_null), error))
+        self.checks.append(RowCheck(converted, None))
+        self.relation = with_type(self.relation, index, sql_type, cast)
+        self._check_default(self.relation.columns[index])
+
+    def _refuse_identity(self, column: ColumnDesc, named: ColumnName) -> None:
+        if column.identity is not None:
+            message = f'column "{column.name}" of relation "{self.relation.name}" is an identity column'
+            raise SyntaxError_(message, position=named.position)
+
+    def _refuse_generated(self, column: ColumnDesc) -> None:
+        users = generated_from(self.relation, column.column_id)
+        if users:
+            raise FeatureNotSupported(
+                "cannot alter type of a column used by a generated column",
+                detail=f'Column "{column.name}" is used by generated column "{users[0].name}".',
+            )
+        if column.generated is not None:
+            raise FeatureNotSupported(f'ALTER TYPE of generated column "{column.name}" is not supported')
+
+    def _cast(self, action: SetType, index: int, sql_type: SqlType) -> Expr:
+        """The new value from the old one, which is the expression's only column."""
+        column = self.relation.columns[index]
+        if action.using is None:
+            stored = with_fields_of(InputRef(0, column.type), sql_type)
+            if not can_coerce(stored.type, sql_type, Context.ASSIGNMENT):
+                raise DatatypeMismatch(
+                    f'column "{column.name}" cannot be cast automatically to type {sql_type}',
+                    hint=f'You might need to specify "USING {column.name}::{sql_type}".',
+                )
+            return self._context.coercer.assign(Operand(stored, action.type.position), sql_type)
+        fields = scan(self.relation).schema
+        scope = relation_scope(self.relation.name, None, fields, relation=self.relation.name)
+        operand = ExpressionBinder(self._context, scope, "ALTER TABLE … USING").bind(action.using.tree)
+        refuse_system(self._context.system_uses, "ALTER TABLE … USING")
+        if not can_coerce(operand.type, sql_type, Context.ASSIGNMENT):
+            raise DatatypeMismatch(
+                f'result of USING clause for column "{column.name}" cannot be cast automatically to type {sql_type}',
+                hint="You might need to add an explicit cast.",
+            )
+        expr = self._context.coercer.assign(operand, sql_type)
+        if columns_read(expr) - {index}:
+            raise FeatureNotSupported(
+                "USING that reads other columns than the one that changes is not supported",
+                position=action.using.position,
+                hint="Add a column, UPDATE the table, and drop the old column.",
+            )
+        return remapped(expr, {index: 0})
+
+    def _check_default(self, column: ColumnDesc) -> None:
+        try:
+            bind_default(column, session=self._session)
+        except SqlError as error:
+            message = f'default for column "{column.name}" cannot be cast automatically to type {column.type}'
+            raise DatatypeMismatch(message) from error
+
+    # -- columns by name ------------------------------------------------------------------------------------------
+
+    def _find(self, name: str) -> int | None:
+        found = (i for i in visible_columns(self.relation) if self.relation.columns[i].name == name)
+        return next(found, None)
+
+    def _existing(self, column: ColumnName) -> int:
+        index = self._find(column.name)
+        if index is None:
+            raise self._undefined(column)
+        return index
+
+    def _undefined(self, column: ColumnName) -> SqlError:
+        message = f'column "{column.name}" of relation "{self.relation.name}" does not exist'
+        return UndefinedColumn(message, position=column.position)
+
+    def _stored_index(self, column: ColumnDesc) -> int | None:
+        """Where the column stands in the rows as they are; None if this statement made it what it is."""
+        ids = [each.column_id for each in self.stored.columns]
+        return ids.index(column.column_id) if column.column_id in ids else None
+
+    def _change(self, index: int, column: ColumnDesc) -> None:
+        self.relation = with_changed(self.relation, index, column)

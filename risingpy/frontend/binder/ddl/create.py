@@ -1,0 +1,257 @@
+"""CREATE TABLE, CREATE SOURCE and CREATE VIEW: columns, keys, defaults and the queries of views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+import risingpy.frontend.binder.functions.calls  # noqa: F401 - function calls add themselves to the expression binder
+from risingpy.errors import (
+    DatatypeMismatch,
+    DuplicateColumn,
+    FeatureNotSupported,
+    InvalidTableDefinition,
+    SqlError,
+    SyntaxError_,
+    UndefinedColumn,
+)
+from risingpy.frontend.binder.ddl.generated import with_generated
+from risingpy.frontend.binder.ddl.identity import identity_of, identity_type, next_number, refuse_identity
+from risingpy.frontend.binder.ddl.watermark import bind_watermark
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.query.query import BoundQuery, bind_query
+from risingpy.frontend.binder.scope.columns import Scope
+from risingpy.frontend.binder.scope.context import (
+    BindContext,
+    SessionValues,
+    depth_limited,
+    make_context,
+    refuse_system,
+)
+from risingpy.frontend.binder.trees import position_of
+from risingpy.frontend.binder.typing.coercion import Context, can_coerce
+from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.parser.ast import (
+    ColumnDefinition,
+    ColumnName,
+    CreateMaterializedView,
+    CreateSource,
+    CreateTable,
+    CreateView,
+    Expression,
+)
+from risingpy.frontend.parser.parse import parse_expression
+from risingpy.optimizer.rewrite import rewrite_plan
+from risingpy.optimizer.rules.apply_to_join import apply_to_join
+from risingpy.optimizer.rules.column_pruning import column_pruning
+from risingpy.optimizer.rules.project_merge import project_merge
+from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, Watermark
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import LogicalPlan, Scan
+from risingpy.plan.operators import ConflictBehavior
+from risingpy.types import SqlType, TypeKind
+
+_VERSION_TYPES = frozenset(
+    {
+        *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT, TypeKind.NUMERIC, TypeKind.REAL, TypeKind.DOUBLE),
+        *(TypeKind.DATE, TypeKind.TIME, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ, TypeKind.VARCHAR),
+    }
+)
+ROW_ID = "_row_id"
+_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", ROW_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """What CREATE TABLE or CREATE SOURCE defines: columns with ids from 1, no `_row_id`, and the key's positions.
+
+    `version_column` is a column's id.
+    """
+
+    columns: tuple[ColumnDesc, ...]
+    primary_key: tuple[int, ...]
+    on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
+    version_column: int | None = None
+    watermark: Watermark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundView:
+    """A view's query and the names of its columns: the list's names first, then the query's own."""
+
+    query: BoundQuery
+    column_names: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[ColumnDesc, ...]:
+        fields = zip(self.column_names, self.query.fields, strict=True)
+        return tuple(ColumnDesc(i, name, field.type) for i, (name, field) in enumerate(fields, 1))
+
+
+@depth_limited
+def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues | None = None) -> TableDefinition:
+    """Types, NOT NULL, defaults (checked, kept as text) and the primary key. Names the mistake where there is one."""
+    context = make_context(Catalog(), (), (), session)
+    seen: set[str] = set()
+    for column in statement.columns:
+        if column.name in seen:
+            raise DuplicateColumn(f'column "{column.name}" specified more than once', position=column.position)
+        check_column_name(column)
+        seen.add(column.name)
+    key = _primary_key(statement)
+    columns = tuple(_column(context, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1))
+    columns = with_generated(context, statement, columns)
+    watermark = bind_watermark(context, statement, columns)
+    if isinstance(statement, CreateSource):
+        refuse_identity(statement, columns)
+        return TableDefinition(columns, key, watermark=watermark)
+    return TableDefinition(columns, key, *_on_conflict(statement, columns, key), watermark)
+
+
+def _on_conflict(
+    statement: CreateTable, columns: Sequence[ColumnDesc], key: tuple[int, ...]
+) -> tuple[ConflictBehavior, int | None]:
+    """What the table does with a row whose key is there, and the id of its version column."""
+    behavior = statement.on_conflict or ConflictBehavior.OVERWRITE
+    if statement.watermark is not None and key:  # what has been passed on as final stays
+        behavior = ConflictBehavior.IGNORE
+    if not key and (statement.on_conflict is not None or statement.version_column is not None):
+        raise InvalidTableDefinition("ON CONFLICT needs a primary key", position=statement.name.position)
+    if statement.version_column is None:
+        return behavior, None
+    name, position = statement.version_column.name, statement.version_column.position
+    column = next((column for column in columns if column.name == name), None)
+    if column is None:
+        raise UndefinedColumn(f'version column "{name}" does not exist', position=position)
+    if behavior is ConflictBehavior.IGNORE:
+        message = "WITH VERSION COLUMN needs ON CONFLICT DO UPDATE: with DO NOTHING no later row counts"
+        raise InvalidTableDefinition(message, position=position)
+    if column.type.kind not in _VERSION_TYPES:
+        message = f'version column "{name}" cannot be of type {column.type}'
+        raise DatatypeMismatch(message, position=position, hint="Numbers, dates, times and text can be compared.")
+    return behavior, column.column_id
+
+
+def check_column_name(column: ColumnDefinition | ColumnName) -> None:
+    """Raises 42701 for a name that the system has taken."""
+    if column.name in _SYSTEM_COLUMNS:
+        message = f'column name "{column.name}" conflicts with a system column name'
+        raise DuplicateColumn(message, position=column.position)
+
+
+def _primary_key(statement: CreateTable | CreateSource) -> tuple[int, ...]:
+    names = [column.name for column in statement.columns]
+    inline = tuple(i for i, column in enumerate(statement.columns) if column.primary_key)
+    constraint = statement.primary_key if isinstance(statement, CreateTable) else None
+    if inline and isinstance(statement, CreateSource):
+        position = statement.columns[inline[0]].position
+        raise FeatureNotSupported("PRIMARY KEY of a source is not supported", position=position)
+    if constraint is None:
+        return inline
+    key: list[int] = []
+    for column in constraint:
+        if column.name not in names:
+            raise UndefinedColumn(f'column "{column.name}" named in key does not exist', position=column.position)
+        if names.index(column.name) in key:
+            message = f'column "{column.name}" appears twice in primary key constraint'
+            raise DuplicateColumn(message, position=column.position)
+        key.append(names.index(column.name))
+    if inline:
+        message = f'multiple primary keys for table "{statement.name.name}" are not allowed'
+        raise InvalidTableDefinition(message, position=statement.name.position)
+    return tuple(key)
+
+
+def _column(context: BindContext, column_id: int, column: ColumnDefinition, *, in_key: bool) -> ColumnDesc:
+    identity = identity_of(column)
+    if identity is not None:
+        return ColumnDesc(column_id, column.name, identity_type(column), not_null=True, identity=identity)
+    sql_type = resolve_type(column.type.text, column.type.position)
+    text = None
+    if column.default is not None:
+        bound_default(context, column.default, column.name, sql_type)
+        text = column.default.text
+    return ColumnDesc(column_id, column.name, sql_type, column.not_null or in_key, default=text)
+
+
+def bound_default(context: BindContext, default: Expression, name: str, sql_type: SqlType) -> Expr:
+    """A DEFAULT's expression as a value of the column."""
+    for column in default.tree.find_all(exp.Column):
+        raise FeatureNotSupported("cannot use column reference in DEFAULT expression", position=position_of(column))
+    operand = ExpressionBinder(context, Scope(), "DEFAULT expressions").bind(default.tree)
+    refuse_system(context.system_uses, "a DEFAULT")
+    if not can_coerce(operand.type, sql_type, Context.ASSIGNMENT):
+        wanted, given = sql_type.name, operand.type.name
+        message = f'column "{name}" is of type {wanted} but default expression is of type {given}'
+        hint = "You will need to rewrite or cast the expression."
+        raise DatatypeMismatch(message, position=operand.position, hint=hint)
+    return context.coercer.assign(operand, sql_type)
+
+
+def bind_default(column: ColumnDesc, *, session: SessionValues | None = None) -> Expr | None:
+    """The expression of a column's stored DEFAULT or of its numbers, without input columns; None if it has none."""
+    if column.identity is not None:
+        return next_number(column, column.identity, "" if session is None else session.data_directory)
+    if column.default is None:
+        return None
+    context = make_context(Catalog(), (), (), session)
+    return bound_default(context, parse_expression(column.default), column.name, column.type)
+
+
+def bind_view(
+    statement: CreateView | CreateMaterializedView,
+    catalog: Catalog,
+    search_path: Sequence[str],
+    *,
+    session: SessionValues | None = None,
+) -> BoundView:
+    """The query of a view. Its output columns need distinct names (42701); parameters cannot stand in it."""
+    query = bind_query(statement.query, catalog, search_path, session=session)
+    if query.parameter_types:
+        raise SqlError("there is no parameter $1", sqlstate="42P02", position=statement.query.position)
+    what = "CREATE VIEW" if isinstance(statement, CreateView) else "CREATE MATERIALIZED VIEW"
+    refuse_system(query.system_uses, "a view")
+    if any(dependency in catalog.internal_tables for dependency in query.dependencies):
+        message = f"{what} does not support internal tables"
+        raise FeatureNotSupported(message, position=statement.query.position)
+    if len(statement.column_names) > len(query.fields):
+        raise SyntaxError_(f"{what} specifies more column names than columns", position=statement.name.position)
+    names = [column.name for column in statement.column_names]
+    names += [field.name for field in query.fields[len(names) :]]
+    if isinstance(statement, CreateMaterializedView):  # it is stored like a table: a plain view takes any name
+        for name in names:
+            if name != ROW_ID:  # which a query may select
+                check_column_name(ColumnName(name, statement.query.position))
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise DuplicateColumn(f'column "{name}" specified more than once', position=statement.query.position)
+    return BoundView(query, tuple(names))
+
+
+def bind_stored_plan(
+    statement: CreateView, catalog: Catalog, search_path: Sequence[str], *, session: SessionValues
+) -> LogicalPlan | None:
+    """A plain view's query, to be kept: it goes on meaning what it means now, whatever becomes of names and stars.
+
+    None if it depends on the session (current_user, its time zone): then the text is bound for each reader.
+    """
+    zone = "Asia/Kathmandu" if session.time_zone == "UTC" else "UTC"
+    another = SessionValues("", "", None, "", zone, check=session.check)
+    mine = bind_view(statement, catalog, search_path, session=session)
+    its = bind_view(statement, catalog, search_path, session=another)
+    if mine.query.plan != its.query.plan:
+        return None
+    plan = column_pruning(apply_to_join(subqueries_to_apply(mine.query.plan)))
+    return rewrite_plan(project_merge(plan), _without_facts)  # else a view over views would be as deep as they are many
+
+
+def _without_facts(plan: LogicalPlan) -> LogicalPlan:
+    return replace(plan, not_null=()) if isinstance(plan, Scan) else plan
+
+
+def visible_columns(relation: Relation) -> list[int]:
+    """The positions of the columns that the user knows."""
+    return [i for i, column in enumerate(relation.columns) if not column.hidden]

@@ -1,0 +1,105 @@
+"""Generated columns: `c INT GENERATED ALWAYS AS (a + b) STORED`, or RisingWave's shorter `c INT AS (a + b)`.
+
+The expression reads the row's other columns; the session computes it for every row that is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, SyntaxError_
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.scope.columns import relation_scope
+from risingpy.frontend.binder.scope.context import BindContext, refuse_system
+from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.binder.typing.coercion import Context, can_coerce
+from risingpy.frontend.parser.ast import CreateSource, CreateTable
+from risingpy.frontend.parser.ast_parts import ColumnDefinition
+from risingpy.frontend.parser.parse import parse_expression
+from risingpy.frontend.table_definition import quoted
+from risingpy.functions.volatile import NON_DETERMINISTIC
+from risingpy.plan.catalog import ColumnDesc, Generated, Relation
+from risingpy.plan.expression_trees import columns_read, remapped, walk
+from risingpy.plan.expressions import Call
+from risingpy.plan.logical import Field
+
+_VOLATILE = NON_DETERMINISTIC | {"now"}
+
+
+def with_generated(
+    context: BindContext, statement: CreateTable | CreateSource, columns: tuple[ColumnDesc, ...]
+) -> tuple[ColumnDesc, ...]:
+    """The columns, those with an expression bound to the others."""
+    definitions = statement.columns
+    if not any(definition.generated is not None for definition in definitions):
+        return columns
+    if isinstance(statement, CreateSource):
+        raise FeatureNotSupported("generated column of a source is not supported", position=statement.name.position)
+    return tuple(
+        column if definition.generated is None else _generated(context, statement, definition, column, columns)
+        for column, definition in zip(columns, definitions, strict=True)
+    )
+
+
+def _generated(
+    context: BindContext,
+    statement: CreateTable,
+    definition: ColumnDefinition,
+    column: ColumnDesc,
+    columns: Sequence[ColumnDesc],
+) -> ColumnDesc:
+    assert definition.generated is not None
+    if definition.default is not None:
+        name, table = column.name, statement.name.name
+        message = f'both default and generation expression specified for column "{name}" of table "{table}"'
+        raise SyntaxError_(message, position=definition.position)
+    others = {each.name: each.generated for each in statement.columns}
+    for read in definition.generated.tree.find_all(exp.Column):
+        if others.get(name_of(read.this)) is not None:
+            raise InvalidTableDefinition(
+                f'cannot use generated column "{name_of(read.this)}" in column generation expression',
+                sqlstate="42P17",
+                detail="A generated column cannot reference another generated column.",
+                position=position_of(read),
+            )
+    fields = [Field(each.name, each.type) for each in columns]
+    scope = relation_scope(statement.name.name, None, fields, relation=statement.name.name)
+    operand = ExpressionBinder(context, scope, "column generation expressions").bind(definition.generated.tree)
+    refuse_system(context.system_uses, "a generated column")
+    if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
+        wanted, given = column.type.kind.value, operand.type.kind.value
+        raise DatatypeMismatch(
+            f'column "{column.name}" is of type {wanted} but default expression is of type {given}',
+            position=operand.position,
+            hint="You will need to rewrite or cast the expression.",
+        )
+    expression = context.coercer.assign(operand, column.type)
+    if any(isinstance(part, Call) and part.function in _VOLATILE for part in walk(expression)):
+        message = "generation expression is not immutable"
+        raise InvalidTableDefinition(message, sqlstate="42P17", position=definition.generated.position)
+    by_id = remapped(expression, {i: each.column_id for i, each in enumerate(columns)})
+    return replace(column, generated=Generated(definition.generated.text, by_id))
+
+
+def generated_from(relation: Relation, column_id: int) -> list[ColumnDesc]:
+    """The generated columns that read a column."""
+    generated = [column for column in relation.columns if column.generated is not None]
+    return [c for c in generated if c.generated is not None and column_id in columns_read(c.generated.expression)]
+
+
+def with_renamed_column(generated: Generated, old: str, new: str) -> Generated:
+    """The expression's text with a column under its new name."""
+    return replace(generated, text=renamed_text(generated.text, old, new))
+
+
+def renamed_text(text: str, old: str, new: str) -> str:
+    """The text of an expression with a column under its new name."""
+    tree = parse_expression(text).tree
+    places = sorted({position_of(c) - 1 for c in tree.find_all(exp.Column) if name_of(c.this) == old}, reverse=True)
+    for start in places:
+        length = len(old) if text[start] != '"' else len(old.replace('"', '""')) + 2
+        text = text[:start] + quoted(new) + text[start + length :]
+    return text

@@ -1,0 +1,99 @@
+"""CREATE INDEX: its keys as expressions over the relation, by column id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from risingpy.errors import FeatureNotSupported, InvalidTableDefinition, SqlError, UndefinedColumn, WrongObjectType
+from risingpy.frontend.binder.ddl.create import visible_columns
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.query.from_clause import find_relation, scan
+from risingpy.frontend.binder.scope.columns import relation_scope
+from risingpy.frontend.binder.scope.context import SessionValues, depth_limited, make_context, refuse_system
+from risingpy.frontend.parser.ast import CreateIndex, IndexElement
+from risingpy.frontend.parser.ast_parts import ColumnName
+from risingpy.functions.volatile import NON_DETERMINISTIC
+from risingpy.plan.catalog import Catalog, IndexDefinition, IndexKey, Relation, RelationKind
+from risingpy.plan.expression_trees import columns_read, remapped, walk
+from risingpy.plan.expressions import Call, InputRef
+
+_VOLATILE = NON_DETERMINISTIC | {"now"}
+
+
+@dataclass(frozen=True, slots=True)
+class BoundIndex:
+    """The index, what it indexes, and its name."""
+
+    relation: Relation
+    definition: IndexDefinition
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexBinder:
+    relation: Relation
+    binder: ExpressionBinder
+
+    def key(self, element: IndexElement) -> IndexKey:
+        operand = self.binder.bind(element.expression.tree)
+        refuse_system(self.binder.context.system_uses, "an index")
+        expression = self.binder.context.coercer.settled(operand)
+        if any(isinstance(part, Call) and part.function in _VOLATILE for part in walk(expression)):
+            raise InvalidTableDefinition(
+                "functions in index expression must be marked IMMUTABLE",
+                sqlstate="42P17",
+                position=element.expression.position,
+            )
+        if not columns_read(expression):
+            raise FeatureNotSupported("an index on a constant is not supported", position=element.expression.position)
+        ids = {i: column.column_id for i, column in enumerate(self.relation.columns)}
+        nulls_first = element.descending if element.nulls_first is None else element.nulls_first
+        return IndexKey(element.expression.text, remapped(expression, ids), element.descending, nulls_first)
+
+    def column(self, name: ColumnName) -> int:
+        for i in visible_columns(self.relation):
+            if self.relation.columns[i].name == name.name:
+                return self.relation.columns[i].column_id
+        raise UndefinedColumn(f'column "{name.name}" does not exist', position=name.position)
+
+
+@depth_limited
+def bind_index(
+    statement: CreateIndex, catalog: Catalog, search_path: Sequence[str], *, session: SessionValues
+) -> BoundIndex:
+    """Checks what is indexed, and by what."""
+    context = make_context(catalog, search_path, (), session)
+    table = statement.table
+    relation = find_relation(context, table.name, table.schema, table.position)
+    if relation.kind not in (RelationKind.TABLE, RelationKind.MATERIALIZED_VIEW):
+        message = f'cannot create index on relation "{relation.name}"'
+        kinds = "indexes" if relation.kind is RelationKind.INDEX else f"{relation.kind.value}s"
+        detail = f"This operation is not supported for {kinds}."
+        raise WrongObjectType(message, detail=detail, position=table.position)
+    scope = relation_scope(relation.name, None, scan(relation).schema, relation=relation.name)
+    binder = _IndexBinder(relation, ExpressionBinder(context, scope, "index expressions"))
+    keys = tuple(binder.key(element) for element in statement.keys)
+    include = None
+    if statement.include is not None:
+        include = tuple(dict.fromkeys(binder.column(name) for name in statement.include))
+    spread = [binder.key(IndexElement(expression)).expression for expression in statement.distributed_by]
+    if spread != [key.expression for key in keys[: len(spread)]]:
+        raise SqlError(
+            "DISTRIBUTED BY must name the first columns of the index",
+            sqlstate="42601",
+            position=statement.distributed_by[0].position,
+        )
+    name = _free_name(catalog, relation, keys) if statement.name is None else statement.name.name
+    return BoundIndex(relation, IndexDefinition(relation.relation_id, keys, include, max(len(spread), 1)), name)
+
+
+def _free_name(catalog: Catalog, relation: Relation, keys: Sequence[IndexKey]) -> str:
+    """As PostgreSQL names it: t_a_b_idx, then t_a_b_idx1 …"""
+    names = {column.column_id: column.name for column in relation.columns}
+    parts = [names[k.expression.index] if isinstance(k.expression, InputRef) else "expr" for k in keys]
+    base = "_".join((relation.name, *parts, "idx"))
+    number = 0
+    while catalog.find(f"{base}{number or ''}", relation.schema_name, ()) is not None:
+        number += 1
+    return f"{base}{number or ''}"

@@ -1,0 +1,277 @@
+"""Arrays, rows and maps in expressions: constructors, subscripts, fields, and comparisons with all of an array.
+
+    ARRAY[1, 2]          array(1, 2)              a[2]         subscript(a, 2)
+    ROW(1, 'x')          row(1, 'x')              (r).f        field(r, 'f')
+    x = ANY (ARRAY[1])   x IN (1)                 x < ALL (a)  all_lt(x, a)
+
+A constructor of constants is a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from risingpy.errors import (
+    CannotCoerce,
+    DatatypeMismatch,
+    FeatureNotSupported,
+    SqlError,
+    StatementTooComplex,
+    UndefinedColumn,
+)
+from risingpy.frontend.binder.expressions.expression_binder import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.frontend.binder.typing.type_names import internal_name, resolve_type
+from risingpy.frontend.parser.nested_parser import MapConstructor, Subscript
+from risingpy.frontend.parser.parser_tools import TYPE_TEXT
+from risingpy.nesting import MAX_TYPE_NESTING
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
+from risingpy.types import BOOLEAN, INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
+from risingpy.types.system_types import is_vector
+
+_MAX_SUBSCRIPT = 2**31 - 1
+
+
+def _array(binder: ExpressionBinder, tree: exp.Array) -> Expr:
+    items = [binder.bind(item) for item in tree.expressions]
+    if not items:
+        message = "cannot determine type of empty array"
+        hint = "Explicitly cast to the desired type, for example ARRAY[]::integer[]."
+        raise SqlError(message, sqlstate="42P18", position=position_of(tree), hint=hint)
+    exprs, element = binder.context.coercer.to_common_type(items, "ARRAY")
+    return _constructed("array", exprs, array_of(element))
+
+
+def _height(type_: SqlType) -> int:
+    return 1 + max(map(_height, type_.items), default=0)
+
+
+def _constructed(function: str, exprs: Sequence[Expr], result: SqlType) -> Expr:
+    if _height(result) > MAX_TYPE_NESTING:
+        raise StatementTooComplex
+    values = [expr.value for expr in exprs if isinstance(expr, Literal)]
+    return Literal(tuple(values), result) if len(values) == len(exprs) else Call(function, tuple(exprs), result)
+
+
+def _cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
+    """A cast; of ARRAY[…], of its items. A jsonpath is a text, as in RisingWave; the cast checks it.
+
+    MAP {} has a type only here.
+    """
+    if internal_name(str(tree.args["to"].meta[TYPE_TEXT])) == "jsonpath":
+        return binder.calls.function("jsonpath", [binder.bind(tree.this)], position_of(tree))
+    if isinstance(tree.this, exp.Array | MapConstructor):
+        to = tree.args["to"]
+        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
+        binder.context.note_type(target, position_of(to))
+        if target.kind is TypeKind.MAP and not tree.this.expressions:
+            return Call("map", (), target)
+        if target.kind is TypeKind.ARRAY and isinstance(tree.this, exp.Array):
+            return _array_cast(binder, tree.this, target)
+    return binder.cast(tree)
+
+
+def _array_cast(binder: ExpressionBinder, tree: exp.Array, target: SqlType) -> Expr:
+    """`ARRAY[…]::type[]`: each item is cast on its own, so that texts mean what the type says."""
+    coercer = binder.context.coercer
+    element = target.element
+    exprs = []
+    for item in tree.expressions:
+        if isinstance(item, exp.Array) and element.kind is TypeKind.ARRAY:
+            exprs.append(_array_cast(binder, item, element))
+            continue
+        cast = coercer.coerce(binder.bind(item), element, Context.EXPLICIT)
+        exprs.append(cast if cast.type == element else Cast(cast, element))
+    return _constructed("array", exprs, target)
+
+
+def _row(binder: ExpressionBinder, tree: exp.Tuple) -> Expr:
+    return bound_row(binder, [binder.bind(item) for item in tree.expressions])
+
+
+def bound_row(binder: ExpressionBinder, items: Sequence[Operand]) -> Expr:
+    """`ROW(items)`, whose fields are f1, f2, …"""
+    exprs = [item.expr for item in items]  # literals stay unknown until something says what they are
+    names = [f"f{k}" for k in range(1, len(exprs) + 1)]
+    if not exprs:  # of which there is no value in Arrow: `types.sql_type.NO_FIELD`
+        return Call("row", (), struct_of([], []))
+    return _constructed("row", exprs, struct_of(names, [expr.type for expr in exprs]))
+
+
+def _map(binder: ExpressionBinder, tree: MapConstructor) -> Expr:
+    position = position_of(tree)
+    parts = [binder.bind(item) for item in tree.expressions]
+    if not parts:
+        hint = "Explicitly cast to the desired type, for example MAP {}::map(varchar,integer)."
+        raise SqlError("cannot determine type of empty map", sqlstate="42P18", position=position, hint=hint)
+    coercer = binder.context.coercer
+    keys, key = coercer.to_common_type(parts[::2], "MAP")
+    values, value = coercer.to_common_type(parts[1::2], "MAP")
+    check_map_key(key, position)
+    if all(part.expr == Literal(None, UNKNOWN) for part in parts[1::2]):  # until something says what they are
+        values, value = [part.expr for part in parts[1::2]], UNKNOWN
+    pairs = tuple(part for pair in zip(keys, values, strict=True) for part in pair)
+    return Call("map", pairs, map_of(key, value))
+
+
+def check_map_key(key: SqlType, position: int) -> None:
+    """RisingWave's rule."""
+    if not (key.is_text or key.is_integer):
+        raise SqlError(f"invalid map key type: {key}", sqlstate="42804", position=position)
+
+
+# -- parts of values ----------------------------------------------------------------------------------------------
+
+
+def _subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
+    value = binder.bind(tree.this)
+    position = position_of(tree)
+    kind = value.type.kind
+    if kind is TypeKind.MAP:
+        value = Operand(binder.context.coercer.settled(value), value.where)
+    if kind is TypeKind.MAP and not tree.args.get("slice"):
+        key = binder.context.coercer.exactly(binder.bind(tree.args["index"]), value.type.items[0])
+        return Call("map_access", (value.expr, key), value.type.items[1])
+    if kind is TypeKind.JSONB and not tree.args.get("slice"):
+        return binder.calls.operator("->", [value, binder.bind(tree.args["index"])], position)
+    if kind is not TypeKind.ARRAY:
+        message = f"cannot subscript type {value.type.name} because it does not support subscripting"
+        raise DatatypeMismatch(message, position=value.position)
+    if is_vector(value.type):
+        return _of_vector(binder, tree, value)
+    if tree.args.get("slice"):
+        bounds = [_bound(binder, tree.args.get("lower"), 1), _bound(binder, tree.args.get("upper"), _MAX_SUBSCRIPT)]
+        return Call("slice", (value.expr, *bounds), value.type)
+    return Call("subscript", (value.expr, _bound(binder, tree.args["index"], 1)), value.type.element)
+
+
+def _of_vector(binder: ExpressionBinder, tree: Subscript, vector: Operand) -> Expr:
+    """The elements of int2vector and oidvector count from 0; a part of one is an array."""
+    one = Operand(Literal(1, INTEGER), vector.where)
+
+    def counted(bound: str, default: int) -> Expr:
+        index = _bound(binder, tree.args.get(bound), default)
+        return binder.calls.operator("+", [Operand(index, vector.where), one], position_of(tree))
+
+    element = vector.type.element
+    if tree.args.get("slice"):
+        bounds = counted("lower", 0), counted("upper", _MAX_SUBSCRIPT - 1)
+        return Call("slice", (vector.expr, *bounds), array_of(element))
+    return Call("subscript", (vector.expr, counted("index", 0)), element)
+
+
+def _bound(binder: ExpressionBinder, tree: exp.Expr | None, default: int) -> Expr:
+    if tree is None:
+        return Literal(default, INTEGER)
+    operand = binder.bind(tree)
+    try:
+        return binder.context.coercer.coerce(operand, INTEGER, Context.ASSIGNMENT)
+    except CannotCoerce:
+        raise DatatypeMismatch("array subscript must have type integer", position=operand.position) from None
+
+
+def field_of(value: Expr, name: str) -> Expr:
+    """`(value).name`."""
+    index = value.type.names.index(name)
+    return Call("field", (value, Literal(name, VARCHAR)), value.type.items[index])
+
+
+def fields_of(binder: ExpressionBinder, tree: exp.Dot) -> list[tuple[str, Expr]]:
+    """`(row).*` in a select list: a column for each field."""
+    value = binder.bind(tree.this)
+    row = binder.context.coercer.settled(value)
+    if row.type.kind is not TypeKind.STRUCT:
+        message = f"type {row.type.name} is not composite"
+        raise DatatypeMismatch(message, sqlstate="42809", position=value.position)
+    return [(name, field_of(row, name)) for name in row.type.names]
+
+
+def bind_field(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
+    """`(row).field`."""
+    value = binder.bind(tree.this)
+    position = position_of(tree)
+    if isinstance(tree.expression, exp.Star):
+        raise FeatureNotSupported("row expansion via .* is not supported here", position=position)
+    name = name_of(tree.expression)
+    value = Operand(binder.context.coercer.settled(value), value.where)
+    if value.type.kind is not TypeKind.STRUCT:
+        message = f"column notation .{name} applied to type {value.type.name}, which is not a composite type"
+        raise DatatypeMismatch(message, sqlstate="42809", position=value.position)
+    if name not in value.type.names:
+        raise UndefinedColumn(f'column "{name}" not found in data type {value.type}', position=position)
+    return field_of(value.expr, name)
+
+
+# -- comparisons with an array ------------------------------------------------------------------------------------
+
+
+def compared_with_array(
+    binder: ExpressionBinder, symbol: str, operands: tuple[Operand, Operand], word: str, position: int
+) -> Expr:
+    """`x symbol ANY (array)` or, as `word` says, ALL."""
+    left, array = operands
+    if array.type.kind is TypeKind.UNKNOWN:
+        element_operand = Operand(Literal(None, UNKNOWN), array.where)  # the operator says what the elements are
+    elif array.type.kind is TypeKind.ARRAY:
+        element_operand = Operand(Cast(Literal(None, UNKNOWN), array.type.element), array.where)
+    else:
+        message = "op ANY/ALL (array) requires array on right side"
+        raise SqlError(message, sqlstate="42809", position=position)
+    inner = binder.calls.operator(symbol, [left, element_operand], position)
+    if not isinstance(inner, Call) or inner.type != BOOLEAN:
+        message = "op ANY/ALL (array) requires operator to yield boolean"
+        raise SqlError(message, sqlstate="42809", position=position)
+    if inner.function == "not":  # not like some of them is not (like all of them), NULLs included
+        (positive,) = inner.args
+        assert isinstance(positive, Call)
+        return Call("not", (_over_elements(binder, positive, array, "all" if word == "any" else "any"),), BOOLEAN)
+    return _over_elements(binder, inner, array, word)
+
+
+def _over_elements(binder: ExpressionBinder, inner: Call, array: Operand, word: str) -> Expr:
+    """`inner`, a comparison with one element, over all of them."""
+    wanted = array_of(inner.args[1].type)
+    items = array.expr if array.type == wanted else binder.context.coercer.coerce(array, wanted, Context.EXPLICIT)
+    if isinstance(items, Literal) and isinstance(items.value, tuple) and items.value:
+        listed = tuple(Literal(value, wanted.element) for value in items.value)
+        if word == "any" and inner.function == "eq":
+            return Call("in", (inner.args[0], *listed), BOOLEAN)
+        if word == "all" and inner.function == "ne":
+            return Call("not", (Call("in", (inner.args[0], *listed), BOOLEAN),), BOOLEAN)
+    return Call(f"{word}_{inner.function}", (inner.args[0], items), BOOLEAN)
+
+
+# -- casts --------------------------------------------------------------------------------------------------------
+
+
+def _try_cast(binder: ExpressionBinder, tree: exp.TryCast) -> Expr:
+    """A cast that gives NULL where it fails; a literal that is none of the type is NULL too."""
+    to = tree.args["to"]
+    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
+    plain = exp.Cast(this=tree.this.copy(), to=to.copy())
+    plain.meta.update(tree.meta)
+    try:
+        value = binder.bind(plain).expr
+    except CannotCoerce:
+        raise
+    except SqlError as error:
+        if (error.sqlstate or "")[:2] != "22":
+            raise
+        return Literal(None, target)
+    return replace(value, safe=True) if isinstance(value, Cast) else value
+
+
+BINDERS.update(
+    {
+        exp.Array: _array,
+        exp.Cast: _cast,
+        exp.Tuple: _row,
+        Subscript: _subscript,
+        MapConstructor: _map,
+        exp.TryCast: _try_cast,
+    }
+)

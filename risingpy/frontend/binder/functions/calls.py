@@ -1,0 +1,104 @@
+"""Function calls: scalar functions of the signature table, forms with their own typing, and aggregates."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, UndefinedFunction
+from risingpy.frontend.binder.expressions.expression_binder import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.expressions.nested import bind_field
+from risingpy.frontend.binder.functions.aggregate_calls import bind_aggregate, bind_grouping
+from risingpy.frontend.binder.functions.array_query import array_query, is_array_query
+from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS, bind_lambda_call
+from risingpy.frontend.binder.functions.maps import MAP_FUNCTIONS
+from risingpy.frontend.binder.functions.special import SPECIAL, extracted, in_order
+from risingpy.frontend.binder.functions.system import NEED_SYSTEM, SYSTEM_FUNCTIONS
+from risingpy.frontend.binder.functions.table_functions import EXPAND_ARRAY, is_set_returning
+from risingpy.frontend.binder.functions.user_defined import bind_user_function, has_kind
+from risingpy.frontend.binder.scope.aggregates import GROUPING
+from risingpy.frontend.binder.scope.context import SystemUse
+from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.binder.typing.coercion import Context
+from risingpy.frontend.binder.typing.type_names import CAST_FUNCTIONS
+from risingpy.frontend.parser.keywords import RESERVED
+from risingpy.functions.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
+from risingpy.plan.catalog import FunctionKind
+from risingpy.plan.expressions import Expr, Literal
+from risingpy.types import VARCHAR
+
+# Functions that PostgreSQL and RisingWave have and this version does not: refused by name, not as unknown.
+UNSUPPORTED_FUNCTIONS = frozenset({"current_time", "json_agg", "to_json"})
+
+
+def _function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
+    if isinstance(tree.this, str) and tree.this.lower() in RESERVED:
+        raise SyntaxError_(f'syntax error at or near "{tree.this}"', position=position_of(tree))
+    return _call(binder, tree, name_of(tree.this))
+
+
+def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
+    """`pg_catalog.f(…)`: the schema of all functions."""
+    inner = tree.expression
+    if not isinstance(inner, exp.Anonymous):
+        return bind_field(binder, tree)
+    schema = name_of(tree.this.this if isinstance(tree.this, exp.Column) else tree.this)
+    if schema != "pg_catalog" and (schema, name_of(inner.this)) != ("information_schema", EXPAND_ARRAY):
+        args = [binder.bind(a) for a in inner.expressions]
+        return bind_user_function(binder, schema, name_of(inner.this), args, position_of(tree))
+    return _function(binder, inner)
+
+
+def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
+    position = position_of(tree)
+    if is_array_query(tree):
+        return array_query(binder, tree)
+    if name in AGGREGATES or has_kind(binder, FunctionKind.AGGREGATE, name):
+        return bind_aggregate(binder, tree, name)
+    if name in WINDOW_FUNCTIONS:
+        message = f"window function {name} requires an OVER clause"
+        raise SqlError(message, sqlstate="42809", position=position)
+    if id(tree) in binder.sets:
+        return binder.sets[id(tree)]
+    if is_set_returning(binder, tree):
+        message = f"set-returning functions are not allowed in {binder.clause}"
+        raise FeatureNotSupported(message, position=position)
+    if name in UNSUPPORTED_FUNCTIONS and not _is_users(binder, name):
+        raise FeatureNotSupported(f"function {name} is not supported", position=position)
+    for argument in tree.expressions:
+        if isinstance(argument, exp.Distinct | exp.Order):
+            word = "DISTINCT" if isinstance(argument, exp.Distinct) else "ORDER BY"
+            message = f"{word} specified, but {name} is not an aggregate function"
+            raise SqlError(message, sqlstate="42809", position=position)
+    if name in LAMBDA_FUNCTIONS:
+        return bind_lambda_call(binder, tree, name)
+    if name in NEED_SYSTEM:
+        binder.context.system_uses.append(SystemUse(name, position))
+    args = [binder.bind(argument) for argument in in_order(name, tree.expressions, position)]
+    if name == GROUPING:
+        return bind_grouping(binder, args, position)
+    special = SPECIAL.get(name) or MAP_FUNCTIONS.get(name) or SYSTEM_FUNCTIONS.get(name)
+    if special is not None:
+        return special(binder, name, args, position)
+    constants = binder.context.constants
+    if name in constants and not args:
+        return Literal(constants[name], VARCHAR)
+    if name in SCALARS:
+        try:
+            return binder.calls.function(name, args, position)
+        except UndefinedFunction:
+            if not _is_users(binder, name):
+                raise
+    if name in CAST_FUNCTIONS and len(args) == 1 and not _is_users(binder, name):
+        return binder.context.coercer.coerce(args[0], CAST_FUNCTIONS[name], Context.EXPLICIT)
+    return bind_user_function(binder, None, name, args, position)
+
+
+def _is_users(binder: ExpressionBinder, name: str) -> bool:
+    return bool(binder.context.catalog.functions_named(name, None, binder.context.search_path))
+
+
+def _extract(binder: ExpressionBinder, tree: exp.Extract) -> Expr:
+    return extracted(binder, tree.this.name, binder.bind(tree.expression), "extract", position_of(tree))
+
+
+BINDERS.update({exp.Anonymous: _function, exp.Dot: _qualified, exp.Extract: _extract})

@@ -1,0 +1,128 @@
+"""Rows made of jsonb objects: jsonb_populate_record(set) by a row's type, jsonb_to_record(set) by column definitions.
+
+    jsonb_populate_record(NULL::struct<a int>, j)  =>  row(CAST(jsonb_object_field_text(j, 'a') AS int))
+    FROM jsonb_to_recordset(j) AS r(a int)  =>  ProjectSet(jsonb_to_recordset(j)): a is read of each element
+
+Each member is looked up and cast for a whole chunk at once. A member that is missing is the base row's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from risingpy.errors import DatatypeMismatch, FeatureNotSupported
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.expressions.nested import field_of
+from risingpy.frontend.binder.typing.coercion import Coercer, Context, Operand
+from risingpy.frontend.binder.typing.signature_calls import no_function
+from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
+from risingpy.types import BOOLEAN, JSONB, VARCHAR, SqlType, TypeKind, array_of
+
+
+def populate_record(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """jsonb_populate_record as a value; of no object at all, the base row."""
+    base, value = base_and_json(binder, name, args, position)
+    row = Call("row", members(binder.context.coercer, root_object(value), base), base.type)
+    return Case(((Call("is_null", (value,), BOOLEAN), base),), row, base.type)
+
+
+def base_and_json(binder: ExpressionBinder, name: str, args: Sequence[Operand], position: int) -> tuple[Expr, Expr]:
+    """The row and the jsonb value that a call of the populate functions has."""
+    if len(args) != 2:
+        raise no_function(name, args, position)
+    coercer = binder.context.coercer
+    if args[0].type.kind is TypeKind.UNKNOWN:
+        message = "could not determine polymorphic type because input has type unknown"
+        raise DatatypeMismatch(message, position=position)
+    if args[0].type.kind is not TypeKind.STRUCT:
+        raise DatatypeMismatch(f"first argument of {name} must be a row type", position=args[0].position)
+    return coercer.settled(args[0]), json_argument(binder, name, args[1:], position)
+
+
+def no_record_here(position: int) -> FeatureNotSupported:
+    message = "function returning record called in context that cannot accept type record"
+    return FeatureNotSupported(message, position=position)
+
+
+def json_argument(binder: ExpressionBinder, name: str, args: Sequence[Operand], position: int) -> Expr:
+    """The only argument left, which is jsonb."""
+    if len(args) != 1 or args[0].type.kind not in (TypeKind.JSONB, TypeKind.UNKNOWN):
+        raise no_function(name, args, position)
+    return binder.context.coercer.coerce(args[0], JSONB, Context.IMPLICIT)
+
+
+def root_object(value: Expr) -> Expr:
+    """The value, which must be an object."""
+    return Call("jsonb_record", (value,), JSONB)
+
+
+def members(coercer: Coercer, value: Expr, base: Expr) -> tuple[Expr, ...]:
+    """The fields of a row like `base`, read of an object."""
+    return tuple(
+        _member(coercer, value, name, type_, _base_field(base, k))
+        for k, (name, type_) in enumerate(zip(base.type.names, base.type.items, strict=True))
+    )
+
+
+def _base_field(base: Expr, index: int) -> Expr:
+    type_ = base.type.items[index]
+    match base:
+        case Literal(tuple(values)):
+            return Literal(values[index], type_)
+        case Literal(None):
+            return Literal(None, type_)
+    return field_of(base, base.type.names[index])
+
+
+def _member(coercer: Coercer, value: Expr, name: str, type_: SqlType, base: Expr) -> Expr:
+    key = Literal(name, VARCHAR)
+    read = _read(coercer, value, key, type_, base)
+    if base == Literal(None, type_):
+        return read
+    return Case(((Call("jsonb_exists", (value, key), BOOLEAN), read),), base, type_)
+
+
+def _array(coercer: Coercer, value: Expr, type_: SqlType) -> Expr:
+    """An array's elements as those of the type: arrays and rows among them one by one, by a lambda."""
+    element = type_.element
+    if element == JSONB:
+        return Call("jsonb_record_values", (value,), type_)
+    if not element.is_nested:
+        texts = Call("jsonb_record_texts", (value,), array_of(VARCHAR))
+        return texts if type_ == texts.type else Cast(texts, type_)
+    variable = Literal(f"part{_height(type_)}", VARCHAR)  # another one in each lambda around
+    part = Call("lambda_parameter", (variable,), JSONB)
+    match element.kind:
+        case TypeKind.ARRAY:
+            body = _array(coercer, part, element)
+        case TypeKind.STRUCT:
+            row = Call("row", members(coercer, root_object(part), Literal(None, element)), element)
+            body = Case(((Call("is_null", (part,), BOOLEAN), Literal(None, element)),), row, element)
+        case _:
+            raise FeatureNotSupported(f"a column of type {type_} in a row made of jsonb is not supported")
+    values = Call("jsonb_record_values", (value,), array_of(JSONB))
+    return Call("array_transform", (values, body, variable), type_)
+
+
+def _height(type_: SqlType) -> int:
+    return 1 + max(map(_height, type_.items), default=0)
+
+
+def _read(coercer: Coercer, value: Expr, key: Literal, type_: SqlType, base: Expr) -> Expr:
+    """A member as a column's type: its text as the type reads texts, NULL of JSON's null."""
+    inner = Call("jsonb_object_field", (value, key), JSONB)
+    match type_.kind:
+        case TypeKind.JSONB:
+            return Call("jsonb_record_value", (inner,), JSONB)
+        case TypeKind.STRUCT:
+            part = Call("jsonb_record_part", (inner,), JSONB)
+            row = Call("row", members(coercer, part, base), type_)
+            return Case(((Call("is_null", (part,), BOOLEAN), Literal(None, type_)),), row, type_)
+        case TypeKind.ARRAY:
+            return _array(coercer, inner, type_)
+        case TypeKind.MAP:
+            raise FeatureNotSupported(f"a column of type {type_} in a row made of jsonb is not supported")
+    text = Operand(Call("jsonb_object_field_text", (value, key), VARCHAR), 1)
+    if type_.length is not None:
+        return coercer.assign(text, type_)
+    return coercer.coerce(text, type_, Context.EXPLICIT)

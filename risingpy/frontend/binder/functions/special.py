@@ -1,0 +1,256 @@
+"""Functions and forms whose arguments are typed in a way of their own: EXTRACT, now(), COALESCE, OVERLAPS, …"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from risingpy.errors import (
+    CannotCoerce,
+    DatatypeMismatch,
+    FeatureNotSupported,
+    InvalidParameterValue,
+    SyntaxError_,
+    UndefinedFunction,
+    UndefinedObject,
+)
+from risingpy.frontend.binder.expressions.expression_binder import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.expressions.nested import bound_row
+from risingpy.frontend.binder.functions.populate import no_record_here, populate_record
+from risingpy.frontend.binder.functions.system import current_setting_of
+from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
+from risingpy.frontend.binder.typing.signature_calls import no_function
+from risingpy.functions.signatures import EXTRACT_FIELDS, SCALARS
+from risingpy.plan.expressions import Call, Cast, Expr, Literal
+from risingpy.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    VARCHAR,
+    TypeKind,
+    array_of,
+)
+from risingpy.types.date_units import part_of
+from risingpy.types.system_types import TEXT
+
+_COLLATIONS = ("default", "C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic")
+_ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in fields)
+
+
+def extracted(binder: ExpressionBinder, field: str, operand: Operand, name: str, position: int) -> Expr:
+    kind = operand.type.kind
+    if kind is TypeKind.UNKNOWN:
+        unit = Operand(Literal(field, UNKNOWN), position)
+        raise no_function(f"pg_catalog.{name}", [unit, operand], position, ambiguous=True)
+    if kind not in EXTRACT_FIELDS:
+        raise no_function(f"pg_catalog.{name}", [Operand(Literal(field, UNKNOWN), position), operand], position)
+    field = field.lower()
+    unit_name = part_of(field) or field
+    if unit_name not in EXTRACT_FIELDS[kind]:
+        if unit_name in _ALL_FIELDS:
+            raise FeatureNotSupported(f'unit "{field}" not supported for type {operand.type}')
+        raise InvalidParameterValue(f'unit "{field}" not recognized for type {operand.type}')
+    if kind is TypeKind.TIMESTAMPTZ and unit_name != "epoch" and not unit_name.startswith("timezone"):
+        operand = Operand(binder.context.coercer.coerce(operand, TIMESTAMP, Context.EXPLICIT), position)
+    return binder.calls.form(f"EXTRACT_{unit_name.upper()}", [operand], "EXTRACT")
+
+
+def _date_part(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if len(args) != 2:
+        raise no_function(name, args, position)
+    match args[0].expr:
+        case Literal(str(field)):
+            source = args[1]
+            if source.type.kind is TypeKind.DATE:  # there is none of a date
+                source = Operand(binder.context.coercer.coerce(source, TIMESTAMP, Context.IMPLICIT), source.position)
+            return Cast(extracted(binder, field, source, name, position), DOUBLE)
+    raise FeatureNotSupported("date_part of a field that is no constant is not supported", position=position)
+
+
+def _coalesce(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if not args:
+        raise no_function(name, args, position)
+    return binder.calls.form(name.upper(), args, name.upper())
+
+
+def _nullif(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if len(args) != 2:
+        raise no_function(name, args, position)
+    compared = tuple(arg.expr for arg in binder.calls.comparable(args, position))
+    return Call("nullif", compared, compared[0].type)
+
+
+def _now(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if args:
+        if name in ("current_timestamp", "localtimestamp"):
+            raise FeatureNotSupported(f"{name.upper()} with a precision is not supported", position=position)
+        raise no_function(name, args, position)
+    now = Call("now", (), TIMESTAMPTZ)
+    targets = {"current_date": DATE, "localtimestamp": TIMESTAMP, "localtime": TIME}
+    if name not in targets:
+        return now
+    return binder.context.coercer.coerce(Operand(now, position), targets[name], Context.EXPLICIT)
+
+
+def _proctime(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    message = "proctime() is only allowed in FOR SYSTEM_TIME AS OF"
+    hint = "Is now() what you want? A table can keep the time at which a row came: ts TIMESTAMPTZ DEFAULT now()."
+    raise FeatureNotSupported(message, position=position, hint=hint)
+
+
+def _octet_length(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """Of a character(n), the blanks at its end count."""
+    if len(args) == 1 and args[0].type.kind is TypeKind.CHARACTER and args[0].type.length is not None:
+        text = Operand(binder.context.coercer.coerce(args[0], VARCHAR, Context.EXPLICIT), position)
+        length = Operand(Literal(args[0].type.length, INTEGER), position)
+        args = [Operand(binder.calls.function("rpad", [text, length], position), position)]
+    return binder.calls.function(name, args, position)
+
+
+def _pg_typeof(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if len(args) != 1:
+        raise no_function(name, args, position)
+    known = binder.context.coercer.settled(args[0]).type if args[0].type.kind is TypeKind.MAP else args[0].type
+    return Literal(known.name, VARCHAR)
+
+
+def _current_setting(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    match [arg.expr for arg in args]:
+        case [Literal(str(setting))] | [Literal(str(setting)), Literal(bool())]:
+            value = binder.context.session.setting(setting)
+            missing_is_null = len(args) == 2 and args[1].expr == Literal(True, BOOLEAN)
+            if value is None and not missing_is_null:
+                raise UndefinedObject(f'unrecognized configuration parameter "{setting}"')
+            return Literal(value, TEXT)
+        case [_] | [_, _]:
+            return current_setting_of(args[0], binder)
+    raise no_function(name, args, position)
+
+
+def _pg_backend_pid(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if args:
+        raise no_function(name, args, position)
+    return Literal(binder.context.session.process_id, INTEGER)
+
+
+def _age(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """Of one timestamp: the age at midnight of today."""
+    if len(args) == 1:
+        midnight = Operand(_now(binder, "current_date", [], position), position)
+        target = TIMESTAMPTZ if args[0].type.kind is TypeKind.TIMESTAMPTZ else TIMESTAMP
+        args = [Operand(binder.context.coercer.coerce(midnight, target, Context.IMPLICIT), position), *args]
+    return binder.calls.function(name, args, position)
+
+
+_INTERVAL_PARTS = ("years", "months", "weeks", "days", "hours", "mins", "secs")
+
+
+def in_order(name: str, arguments: list[exp.Expr], position: int) -> list[exp.Expr]:
+    """The arguments by position; make_interval takes them by name too (`days => 10`), with 0 for the others."""
+    named = {str(a.this.name): a.expression for a in arguments if isinstance(a, exp.Kwarg | exp.PropertyEQ)}
+    if name != "make_interval":
+        if named:
+            raise FeatureNotSupported(f"named arguments of {name} are not supported", position=position)
+        return arguments
+    positional = arguments[: len(arguments) - len(named)]
+    unknown = [part for part in named if part not in _INTERVAL_PARTS[len(positional) :]]
+    if unknown:
+        raise UndefinedFunction(f"function make_interval({unknown[0]} => …) does not exist", position=position)
+    rest = [named.get(part, exp.Literal.number(0)) for part in _INTERVAL_PARTS[len(positional) :]]
+    return [*positional, *rest]
+
+
+def _overlaps(binder: ExpressionBinder, tree: exp.Overlaps) -> Expr:
+    """(a, b) OVERLAPS (c, d); an interval as second is how long after the first."""
+    position = position_of(tree)
+    ends: list[Operand] = []
+    for side in (tree.this, tree.expression):
+        if not isinstance(side, exp.Tuple) or len(side.expressions) != 2:
+            message = "wrong number of parameters on {} side of OVERLAPS expression"
+            raise SyntaxError_(message.format("left" if side is tree.this else "right"), position=position)
+        start, end = (binder.bind(part) for part in side.expressions)
+        if end.type.kind is TypeKind.INTERVAL:
+            end = Operand(binder.calls.operator("+", [start, end], position), position)
+        ends += [start, end]
+    signature = SCALARS["OVERLAPS"]
+    try:
+        chosen = resolve(signature, [end.type for end in ends], operator=False)
+    except NoMatch as no_match:
+        raise no_function("pg_catalog.overlaps", ends, position, ambiguous=no_match.ambiguous) from None
+    return binder.calls.apply(chosen, ends)
+
+
+def _collate(binder: ExpressionBinder, tree: exp.Collate) -> Expr:
+    """Texts are ordered by code point, so that of all collations only those are known that do it too."""
+    operand = binder.bind(tree.this)
+    name = name_of(tree.expression.this if isinstance(tree.expression, exp.Column) else tree.expression)
+    if name not in _COLLATIONS:
+        raise UndefinedObject(f'collation "{name}" for encoding "UTF8" does not exist', position=position_of(tree))
+    if not operand.type.is_text and operand.type.kind is not TypeKind.UNKNOWN:
+        message = f"collations are not supported by type {operand.type.name}"
+        raise DatatypeMismatch(message, position=position_of(tree))
+    return operand.expr
+
+
+def _record_of_no_type(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    raise no_record_here(position)
+
+
+def _array_fill(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """As many dimensions as the second argument has elements: the depth of an array belongs to its type."""
+    if len(args) == 3:
+        raise FeatureNotSupported("array_fill with lower bounds is not supported: they are 1", position=position)
+    if len(args) != 2:
+        raise no_function(name, args, position)
+    value, dimensions = args
+    if value.type.kind is TypeKind.UNKNOWN:
+        message = "could not determine polymorphic type because input has type unknown"
+        raise DatatypeMismatch(message, position=position)
+    try:
+        sizes = binder.context.coercer.coerce(dimensions, array_of(INTEGER), Context.IMPLICIT)
+    except CannotCoerce:
+        raise no_function(name, args, position) from None
+    match sizes:
+        case Call("array", items) | Literal(tuple(items)) if items:
+            result = value.type
+            for _ in items:
+                result = array_of(result)
+            return Call("array_fill", (value.expr, sizes), result)
+    message = "array_fill with dimensions that are no ARRAY[…] is not supported"
+    raise FeatureNotSupported(message, position=dimensions.position)
+
+
+SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
+    "coalesce": _coalesce,
+    "greatest": _coalesce,
+    "least": _coalesce,
+    "nullif": _nullif,
+    "date_part": _date_part,
+    "age": _age,
+    "current_setting": _current_setting,
+    "pg_backend_pid": _pg_backend_pid,
+    "pg_typeof": _pg_typeof,
+    "array_fill": _array_fill,
+    "octet_length": _octet_length,
+    "proctime": _proctime,
+    "jsonb_populate_record": populate_record,
+    "jsonb_to_record": _record_of_no_type,
+    "row": lambda binder, name, args, position: bound_row(binder, args),
+    **dict.fromkeys(
+        (
+            *("now", "current_timestamp", "transaction_timestamp", "statement_timestamp"),
+            *("current_date", "localtimestamp", "localtime"),
+        ),
+        _now,
+    ),
+}
+
+BINDERS.update({exp.Overlaps: _overlaps, exp.Collate: _collate})

@@ -1,0 +1,170 @@
+"""Functions of system catalogs that the signature table does not say all about.
+
+Those that need the session become constants. Those about what this database does not have (comments, triggers,
+privileges of several users) are constants too: every user may do everything. The others are calls whose SQL is in
+`functions/evaluation/sql_catalog.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.frontend.binder.typing.signature_calls import no_function
+from risingpy.functions.signature_tables.system import SYSTEM
+from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
+from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR, SqlType, array_of
+from risingpy.types.system_names import OBJECT_IDENTIFIERS
+from risingpy.types.system_types import NAME, OID, REGCLASS, SYSTEM_TYPES, TEXT, is_oid, is_vector
+
+_UTF8 = 6  # PostgreSQL's number of the encoding
+_TRUE = (
+    "pg_type_is_visible pg_function_is_visible pg_opfamily_is_visible pg_collation_is_visible pg_opclass_is_visible "
+    "pg_operator_is_visible pg_conversion_is_visible pg_statistics_obj_is_visible pg_ts_config_is_visible "
+    "pg_ts_dict_is_visible pg_ts_parser_is_visible pg_ts_template_is_visible has_table_privilege has_schema_privilege "
+    "has_database_privilege has_column_privilege has_any_column_privilege has_function_privilege "
+    "has_sequence_privilege has_tablespace_privilege has_type_privilege has_language_privilege "
+    "has_foreign_data_wrapper_privilege has_server_privilege pg_has_role"
+)
+_FALSE = (
+    "pg_relation_is_publishable pg_is_other_temp_schema pg_is_in_recovery pg_index_has_property row_security_active"
+)
+_NULL_TEXT = (
+    "obj_description shobj_description col_description pg_get_ruledef pg_get_triggerdef "
+    "pg_get_statisticsobjdef_columns "
+    "pg_get_serial_sequence pg_get_partkeydef pg_get_function_sqlbody inet_server_addr inet_client_addr "
+    "pg_advisory_unlock_all pg_tablespace_location pg_notify pg_describe_object pg_relation_filepath "
+    "pg_get_function_arg_default pg_get_partition_constraintdef pg_get_statisticsobjdef"
+)
+_NULL_NUMBER = "pg_tablespace_size inet_server_port inet_client_port pg_stat_get_live_tuples pg_stat_get_numscans"
+_CONSTANTS: dict[str, Literal] = {
+    **dict.fromkeys(_TRUE.split(), Literal(True, BOOLEAN)),
+    **dict.fromkeys(_FALSE.split(), Literal(False, BOOLEAN)),
+    **dict.fromkeys(_NULL_TEXT.split(), Literal(None, TEXT)),
+    **dict.fromkeys(_NULL_NUMBER.split(), Literal(None, BIGINT)),
+    "pg_get_userbyid": Literal("root", NAME),
+    "pg_encoding_to_char": Literal("UTF8", NAME),
+    "pg_char_to_encoding": Literal(_UTF8, INTEGER),
+    "pg_client_encoding": Literal("UTF8", NAME),
+    "pg_my_temp_schema": Literal(0, OID),
+    "txid_current": Literal(0, BIGINT),
+}
+_VECTOR_FUNCTIONS = {"array_lower": "vector_lower", "array_upper": "vector_upper", "array_position": "vector_position"}
+_OF_REGCLASS = (
+    "pg_table_size pg_relation_size pg_indexes_size pg_total_relation_size pg_get_viewdef".split()  # noqa: SIM905
+)
+# Functions in FROM of which nothing comes: the columns.
+EMPTY_SETS: dict[str, tuple[tuple[str, SqlType], ...]] = {
+    "pg_partition_ancestors": (("relid", REGCLASS),),
+    "pg_partition_tree": (("relid", REGCLASS), ("parentrelid", REGCLASS), ("isleaf", BOOLEAN), ("level", INTEGER)),
+    "pg_options_to_table": (("option_name", TEXT), ("option_value", TEXT)),
+    "pg_get_keywords": (("word", TEXT), ("catcode", SYSTEM_TYPES["char"]), ("catdesc", TEXT)),
+    "pg_get_publication_tables": (("relid", OID),),
+    "aclexplode": (("grantor", OID), ("grantee", OID), ("privilege_type", TEXT), ("is_grantable", BOOLEAN)),
+}
+
+
+def _constant(_binder: ExpressionBinder, name: str, _args: list[Operand], _position: int) -> Expr:
+    return _CONSTANTS[name]
+
+
+def _current_schemas(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """The schemas of the search path that exist; with true as argument those that are searched before too."""
+    if len(args) != 1:
+        raise no_function(name, args, position)
+    names = array_of(NAME)
+    context = binder.context
+    path = tuple(schema for schema in context.search_path if schema in context.catalog.schemas)
+    own, all_ = Literal(path, names), Literal(("pg_catalog", "rw_catalog", *path), names)
+    implicit = context.coercer.coerce(args[0], BOOLEAN, Context.IMPLICIT)
+    if isinstance(implicit, Literal):
+        return Literal(None, names) if implicit.value is None else all_ if implicit.value else own
+    negated = Call("not", (implicit,), BOOLEAN)
+    return Case(((implicit, all_), (negated, own)), Literal(None, names), names)
+
+
+def _set_config(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """The new value; the statement sets it when it begins to run, once, however many rows it has."""
+    if len(args) != 3:
+        raise no_function(name, args, position)
+    setting, value = (binder.context.coercer.coerce(arg, TEXT, Context.IMPLICIT) for arg in args[:2])
+    binder.context.settings.append((setting, value))
+    return value
+
+
+def current_setting_of(value: Operand, binder: ExpressionBinder) -> Expr:
+    """`current_setting` of a name that is no constant: NULL where there is no such setting."""
+    return Call("setting_value", (binder.context.coercer.coerce(value, VARCHAR, Context.IMPLICIT),), TEXT)
+
+
+def _looked_up(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """`to_regclass(text)`."""
+    if len(args) != 1:
+        raise no_function(name, args, position)
+    coercer = binder.context.coercer
+    text = coercer.coerce(args[0], VARCHAR, Context.IMPLICIT)
+    return Call(name, (text, Literal(coercer.names.database, VARCHAR)), SYSTEM_TYPES[name.removeprefix("to_")])
+
+
+def _of_regclass(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """A function of a relation, which a text names."""
+    if args and not is_oid(args[0].type) and not args[0].type.is_numeric:
+        relation = binder.context.coercer.coerce(args[0], REGCLASS, Context.EXPLICIT)
+        args = [Operand(relation, args[0].where), *args[1:]]
+    return binder.calls.function(name, args, position)
+
+
+def _digest(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """Of a relation by its name, or by the digits of its oid."""
+    if len(args) != 1:
+        raise no_function(name, args, position)
+    coercer = binder.context.coercer
+    given = args[0]
+    if is_oid(given.type):
+        given = Operand(Cast(given.expr, BIGINT), given.where)
+    text = coercer.coerce(given, VARCHAR, Context.EXPLICIT)
+    return Call("rw_digest", (text, Literal(coercer.names.database, VARCHAR)), TEXT)
+
+
+def _get_expr(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """A pg_node_tree is kept as the text that it means."""
+    if len(args) not in (2, 3):
+        raise no_function(name, args, position)
+    return binder.context.coercer.coerce(args[0], TEXT, Context.EXPLICIT)
+
+
+def _of_vector(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    if not args or not is_vector(args[0].type):
+        return binder.calls.function(name, args, position)
+    operands = [args[0].expr]
+    if name == "array_position":
+        element, coercer = args[0].type.element, binder.context.coercer
+        operands += [arg.expr if arg.type.is_integer else coercer.exactly(arg, element) for arg in args[1:2]]
+    return Call(_VECTOR_FUNCTIONS[name], tuple(operands), INTEGER)
+
+
+def _json_object(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """There is no type json: the text of the jsonb. Some clients read a column's identity this way."""
+    made = Operand(binder.calls.function("jsonb_build_object", args, position, shown=name), position)
+    return binder.context.coercer.coerce(made, TEXT, Context.EXPLICIT)
+
+
+_ORDINARY = frozenset((*_VECTOR_FUNCTIONS, "json_build_object"))
+SYSTEM_FUNCTIONS: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] = {
+    **dict.fromkeys(_CONSTANTS, _constant),
+    **dict.fromkeys((f"to_{kind}" for kind in OBJECT_IDENTIFIERS), _looked_up),
+    **dict.fromkeys(_OF_REGCLASS, _of_regclass),
+    **dict.fromkeys(_VECTOR_FUNCTIONS, _of_vector),
+    "current_schemas": _current_schemas,
+    "set_config": _set_config,
+    "rw_digest": _digest,
+    "pg_get_expr": _get_expr,
+    "json_build_object": _json_object,
+}
+NEED_SYSTEM = (
+    (SYSTEM_FUNCTIONS.keys() - _ORDINARY)
+    | {line.split(maxsplit=1)[0] for line in SYSTEM.strip().splitlines()}
+    | {"current_setting", "pg_backend_pid"}
+)
+"""Functions that are only for queries: what they give is of the session, or changes without epochs."""

@@ -1,0 +1,338 @@
+"""Functions that give rows: in FROM, where they may read what stands before them, and in the select list.
+
+FROM t, unnest(t.a) WITH ORDINALITY AS u(x, n)   =>  ProjectSet(unnest(a); t): x is its element, n its number
+FROM t, ROWS FROM (f(t.a), g(t.b)) AS r(x, y)    =>  ProjectSet(f(a), g(b); t): they go in step
+SELECT id, generate_series(1, n) FROM t          =>  ProjectSet(generate_series(1, n); t)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from risingpy.errors import SqlError, SyntaxError_
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.functions.populate import (
+    base_and_json,
+    json_argument,
+    members,
+    no_record_here,
+    root_object,
+)
+from risingpy.frontend.binder.functions.system import EMPTY_SETS
+from risingpy.frontend.binder.functions.time_windows import TIME_WINDOWS
+from risingpy.frontend.binder.functions.user_defined import chosen_function, has_kind, python_call
+from risingpy.frontend.binder.scope.columns import Scope, ScopeColumn, ScopeTable
+from risingpy.frontend.binder.trees import name_of, position_of
+from risingpy.frontend.binder.typing.coercion import Operand
+from risingpy.frontend.binder.typing.overloads import NoMatch, resolve
+from risingpy.frontend.binder.typing.signature_calls import no_function
+from risingpy.frontend.binder.typing.type_names import resolve_type
+from risingpy.frontend.parser.parser_tools import TYPE_TEXT
+from risingpy.functions.signatures import TABLE_FUNCTIONS
+from risingpy.plan.catalog import FunctionDesc, FunctionKind
+from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
+from risingpy.plan.logical import Field, LogicalPlan, ProjectSet
+from risingpy.types import BIGINT, BOOLEAN, INTEGER, JSONB, VARCHAR, SqlType, TypeKind, array_of, struct_of
+from risingpy.types.system_types import is_vector
+
+ROW_NUMBER = "projected_row_id"
+
+# Functions of several columns, each of which is a list: the columns' names and functions.
+_COLUMNS = {
+    "jsonb_each": (("key", "jsonb_each_keys"), ("value", "jsonb_each_values")),
+    "jsonb_each_text": (("key", "jsonb_each_text_keys"), ("value", "jsonb_each_text_values")),
+}
+# Functions whose only column has a name of its own, and those that are a set of an array function's elements.
+_COLUMN_NAME = {"jsonb_array_elements": "value", "jsonb_array_elements_text": "value"}
+# Functions whose rows are made of jsonb objects: those of a column definition list, and those of a row's type.
+_OF_DEFINITIONS = ("jsonb_to_record", "jsonb_to_recordset")
+_OF_ROW = ("jsonb_populate_record", "jsonb_populate_recordset")
+_OF_ARRAY = {"regexp_split_to_table": "regexp_split_to_array"}
+EXPAND_ARRAY = "_pg_expandarray"  # of information_schema, which clients ask the columns of keys with
+_SETS = ("unnest", EXPAND_ARRAY, "jsonb_to_recordset", "jsonb_populate_recordset")
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """What a call gives: a list per column, and the columns' names, `named` if they are more than the function's.
+
+    `function` is the function's name. With `of_rows` there is one list, of structs, whose fields are the columns; with
+    `members` too, one of what the columns are computed of.
+    """
+
+    exprs: tuple[Expr, ...]
+    names: tuple[str, ...]
+    named: bool
+    function: str
+    of_rows: bool = False
+    members: Callable[[Expr], tuple[Expr, ...]] | None = None
+
+
+def function_of(tree: exp.Expr | None) -> exp.Expr | None:
+    """The call of an item of FROM, if it is one; of ROWS FROM the first of its calls."""
+    if isinstance(tree, exp.Unnest):
+        return tree
+    if isinstance(tree, exp.Table) and tree.args.get("rows_from"):
+        return function_of(tree.args["rows_from"][0])
+    if isinstance(tree, exp.Lateral):
+        return tree.this if isinstance(tree.this, exp.Func | exp.Unnest) else None
+    if not isinstance(tree, exp.Table) or not isinstance(tree.this, exp.Func):
+        return None
+    is_window = isinstance(tree.this, exp.Anonymous) and name_of(tree.this.this) in TIME_WINDOWS
+    return None if is_window else tree.this
+
+
+def is_set_returning(binder: ExpressionBinder, tree: exp.Expr) -> bool:
+    """Whether a call gives a set of rows."""
+    if isinstance(tree, exp.Unnest):
+        return True
+    if not isinstance(tree, exp.Anonymous):
+        return False
+    name = name_of(tree.this)
+    return _is_name_of_set(name) or has_kind(binder, FunctionKind.TABLE, name)
+
+
+def _is_name_of_set(name: str) -> bool:
+    return name in EMPTY_SETS or name in TABLE_FUNCTIONS or name in _COLUMNS or name in _OF_ARRAY or name in _SETS
+
+
+def bind_lists(binder: ExpressionBinder, call: exp.Expr, definitions: SqlType | None = None) -> Lists:
+    """The lists of a call. Any other function is a set of one row. `definitions` is a column definition list's row."""
+    name = "unnest" if isinstance(call, exp.Unnest) else name_of(call.this)
+    if name == "unnest":
+        return _unnest(binder, call)
+    args = [binder.bind(argument) for argument in call.expressions]
+    position = position_of(call)
+    if name in _OF_DEFINITIONS:
+        return _of_objects(binder, name, _defined(definitions, position), args, position)
+    if name in _OF_ROW:
+        base, _ = base_and_json(binder, name, args, position)
+        return _of_objects(binder, name, base, args[1:], position)
+    if name == EXPAND_ARRAY:
+        return _expanded_array(binder, args, position)
+    if name in _COLUMNS:
+        columns = _COLUMNS[name]
+        exprs = tuple(_list(binder, function, args, position, name) for _, function in columns)
+        return Lists(exprs, tuple(column for column, _ in columns), True, name)
+    if name in EMPTY_SETS:
+        lists = tuple(Literal((), array_of(type_)) for _, type_ in EMPTY_SETS[name])
+        return Lists(lists, tuple(column for column, _ in EMPTY_SETS[name]), True, name)
+    if name == "generate_subscripts" and args and is_vector(args[0].type):
+        return Lists((Call("vector_subscripts", (args[0].expr,), array_of(INTEGER)),), (name,), False, name)
+    if name in TABLE_FUNCTIONS:
+        made = _list(binder, name, args, position, name)
+        return Lists((made,), (_COLUMN_NAME.get(name, name),), name in _COLUMN_NAME, name)
+    if name in _OF_ARRAY:
+        return Lists((binder.calls.function(_OF_ARRAY[name], args, position, shown=name),), (name,), False, name)
+    if has_kind(binder, FunctionKind.TABLE, name):
+        function, given = chosen_function(binder, None, name, args, position)
+        if function.kind is FunctionKind.TABLE:
+            return _users(function, given)
+    value = binder.context.coercer.settled(binder.bind(call))
+    return Lists((Call("array", (value,), array_of(value.type)),), (name,), False, name)
+
+
+def _users(function: FunctionDesc, args: Sequence[Expr]) -> Lists:
+    """A user's table function."""
+    rows, name = (python_call(function, args),), function.name
+    if function.result.kind is TypeKind.STRUCT:
+        return Lists(rows, function.result.names, True, name, of_rows=True)
+    return Lists(rows, (function.column or name,), bool(function.column), name)
+
+
+def _unnest(binder: ExpressionBinder, call: exp.Expr) -> Lists:
+    exprs = []
+    for argument in call.expressions:
+        operand = binder.bind(argument)
+        if operand.type.kind is not TypeKind.ARRAY:
+            if operand.type.kind is TypeKind.UNKNOWN:
+                message = "function unnest(unknown) is not unique"
+                raise SqlError(message, sqlstate="42725", position=position_of(call))
+            raise no_function("unnest", [operand], position_of(call))
+        exprs.append(_flat(operand.expr))
+    if not exprs:
+        raise no_function("unnest", [], position_of(call))
+    return Lists(tuple(exprs), ("unnest",) * len(exprs), False, "unnest")
+
+
+def _defined(definitions: SqlType | None, position: int) -> Expr:
+    """The empty row of a column definition list."""
+    if definitions is None:
+        raise no_record_here(position)
+    return Literal(None, definitions)
+
+
+def _of_objects(binder: ExpressionBinder, name: str, base: Expr, args: Sequence[Operand], position: int) -> Lists:
+    """Rows like `base` made of an object, or of each of an array."""
+    value, coercer = json_argument(binder, name, args, position), binder.context.coercer
+    if name.endswith("set"):
+        listed = Call(name, (value,), array_of(JSONB))
+    else:  # of no object at all it is the base row, as of an empty one
+        root = Call("coalesce", (root_object(value), Literal("{}", JSONB)), JSONB)
+        listed = Call("array", (root,), array_of(JSONB))
+
+    def columns(element: Expr) -> tuple[Expr, ...]:
+        """NULL where an outer join, or a longer list beside, has no element: there is no base row then."""
+        fields = members(coercer, element, base)
+        absent = Call("is_null", (element,), BOOLEAN)
+        return tuple(Case(((absent, Literal(None, field.type)),), field, field.type) for field in fields)
+
+    return Lists((listed,), base.type.names, True, name, True, columns)
+
+
+def _expanded_array(binder: ExpressionBinder, args: Sequence[Operand], position: int) -> Lists:
+    """An array's elements x and their subscripts n."""
+    if len(args) != 1 or args[0].type.kind is not TypeKind.ARRAY:
+        raise no_function(EXPAND_ARRAY, args, position)
+    dimension = Operand(Literal(1, INTEGER), position)
+    subscripts = _list(binder, "generate_subscripts", [args[0], dimension], position, EXPAND_ARRAY)
+    return Lists((args[0].expr, subscripts), ("x", "n"), True, EXPAND_ARRAY)
+
+
+def _flat(array: Expr) -> Expr:
+    """All that an array holds, of whatever depth, as PostgreSQL unnests it."""
+    return array if array.type.depth == 1 else Call("array_leaves", (array,), array_of(array.type.leaf))
+
+
+def _list(binder: ExpressionBinder, name: str, args: Sequence[Operand], position: int, shown: str) -> Expr:
+    try:
+        signature = resolve(TABLE_FUNCTIONS[name], [a.type for a in args], operator=False)
+    except NoMatch as no_match:
+        raise no_function(shown, args, position, ambiguous=no_match.ambiguous) from None
+    call = binder.calls.apply(signature, args)
+    assert isinstance(call, Call)
+    return call
+
+
+# -- in FROM ------------------------------------------------------------------------------------------------------
+
+
+def expanded(
+    left: tuple[LogicalPlan, Scope], binder: ExpressionBinder, tree: exp.Expr, *, outer: bool
+) -> tuple[LogicalPlan, Scope]:
+    """`left` with the rows of a call, or of those in ROWS FROM, for each of its rows, and the names of the columns."""
+    calls = _calls(tree)
+    parts = [bind_lists(binder, call, definitions) for call, definitions in calls]
+    exprs, list_names = [e for part in parts for e in part.exprs], [n for part in parts for n in _list_names(part)]
+    plan, number = project_set(left[0], exprs, list_names, outer=outer)
+    alias = tree.args.get("alias")
+    shown = name_of(alias.this) if alias is not None and alias.this is not None else ""
+    call, first = calls[0][0], parts[0]
+    names, columns = [name for part in parts for name in part.names], []
+    if shown and not first.named and len(names) == 1:
+        names = [shown]
+    at = number + 1
+    for part in parts:
+        columns += _columns(part, plan, at)
+        at += len(part.exprs)
+    given = [name_of(c.this if isinstance(c, exp.ColumnDef) else c) for c in _alias_columns(alias)]
+    # Where sqlglot keeps WITH ORDINALITY of UNNEST: its last alias, or true.
+    offset = call.args.get("offset") if isinstance(call, exp.Unnest) else None
+    if tree.args.get("ordinality") or offset:
+        names.append("ordinality")
+        columns.append(InputRef(number, BIGINT))
+        if isinstance(offset, exp.Identifier) and name_of(offset) != "offset":
+            given.append(name_of(offset))
+    if len(given) > len(names):
+        message = f'table "{shown}" has {len(names)} columns available but {len(given)} columns specified'
+        raise SqlError(message, sqlstate="42P10")
+    names[: len(given)] = given
+    found = tuple(ScopeColumn(name, column) for name, column in zip(names, columns, strict=True))
+    whole = columns[0] if len(columns) == 1 else None
+    return plan, Scope((ScopeTable(shown or first.function, None, found, whole=whole),), found)
+
+
+def _calls(tree: exp.Expr) -> list[tuple[exp.Expr, SqlType | None]]:
+    """The calls of an item of FROM, each with the row type of its column definition list."""
+    items = tree.args.get("rows_from") if isinstance(tree, exp.Table) else None
+    calls = []
+    for item in items or [tree]:
+        call, alias = function_of(item), item.args.get("alias")
+        named = items and (alias is not None and alias.this is not None)
+        if call is None or named or (items and (item.args.get("ordinality") or item.args.get("offset"))):
+            message = "ROWS FROM takes calls of functions, each with a column definition list at most"
+            raise SyntaxError_(message, position=position_of(tree if call is None else call))
+        calls.append((call, _definitions(item, call)))
+    return calls
+
+
+def _definitions(tree: exp.Expr, call: exp.Expr) -> SqlType | None:
+    """The row type of a column definition list: `AS r(a int, b text)`."""
+    columns = [c for c in _alias_columns(tree.args.get("alias")) if isinstance(c, exp.ColumnDef) and c.args.get("kind")]
+    needed = isinstance(call, exp.Anonymous) and name_of(call.this) in _OF_DEFINITIONS
+    if needed == bool(columns):
+        kinds = [column.args["kind"] for column in columns]
+        types = [resolve_type(str(kind.meta[TYPE_TEXT]), position_of(kind)) for kind in kinds]
+        return struct_of([name_of(column.this) for column in columns], types) if columns else None
+    message = 'a column definition list is required for functions returning "record"'
+    if not needed:
+        message = 'a column definition list is only allowed for functions returning "record"'
+    raise SyntaxError_(message, position=position_of(call))
+
+
+def _list_names(lists: Lists) -> Sequence[str]:
+    return (lists.function,) if lists.of_rows else lists.names
+
+
+def _columns(lists: Lists, plan: LogicalPlan, at: int) -> list[Expr]:
+    """A call's columns, whose elements stand from `at` on."""
+    elements = [InputRef(at + k, plan.schema[at + k].type) for k in range(len(lists.exprs))]
+    if not lists.of_rows:
+        return [*elements]
+    (row,) = elements
+    if lists.members is not None:
+        return [*lists.members(row)]
+    named = zip(row.type.names, row.type.items, strict=True)
+    return [Call("field", (row, Literal(name, VARCHAR)), type_) for name, type_ in named]
+
+
+def _alias_columns(alias: exp.Expr | None) -> list[exp.Expr]:
+    return [] if alias is None else list(alias.args.get("columns") or ())
+
+
+def project_set(
+    plan: LogicalPlan, lists: Sequence[Expr], names: Sequence[str], *, outer: bool = False
+) -> tuple[ProjectSet, int]:
+    """A ProjectSet over `plan`, and where the number of the element stands: the elements come behind it."""
+    added = [Field(ROW_NUMBER, BIGINT, hidden=True)]
+    added += [Field(name, each.type.element) for name, each in zip(names, lists, strict=True)]
+    return ProjectSet(plan, tuple(lists), (*plan.schema, *added), outer), len(plan.schema)
+
+
+# -- in the select list -------------------------------------------------------------------------------------------
+
+
+def calls_in(binder: ExpressionBinder, trees: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+    """The set-returning calls in items of a select list, not those inside of subqueries."""
+    for tree in trees:
+        if is_set_returning(binder, tree):
+            yield tree
+        elif not isinstance(tree, exp.Query | exp.Subquery):
+            yield from calls_in(binder, list(tree.iter_expressions()))
+
+
+def place_sets(
+    plan: LogicalPlan, binder: ExpressionBinder, trees: Sequence[exp.Expr]
+) -> tuple[LogicalPlan, dict[int, Expr]]:
+    """`plan` with the elements of the calls in a select list, in step; and what each call's tree stands for."""
+    calls = list(calls_in(binder, trees))
+    if not calls:
+        return plan, {}
+    lists = [bind_lists(binder, call) for call in calls]
+    exprs, names = [e for each in lists for e in each.exprs], [n for each in lists for n in _list_names(each)]
+    placed, number = project_set(plan, exprs, names)
+    values: dict[int, Expr] = {}
+    at = number + 1
+    for call, each in zip(calls, lists, strict=True):
+        fields = tuple(InputRef(at + k, placed.schema[at + k].type) for k in range(len(each.exprs)))
+        at += len(fields)
+        parts = fields if each.members is None else each.members(fields[0])
+        values[id(call)] = parts[0] if len(parts) == 1 and each.members is None else _row_of(parts, each.names)
+    return placed, values
+
+
+def _row_of(fields: tuple[Expr, ...], names: Sequence[str]) -> Expr:
+    return Call("row", fields, struct_of(names, [field.type for field in fields]))

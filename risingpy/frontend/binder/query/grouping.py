@@ -1,0 +1,139 @@
+"""GROUP BY: puts an Aggregate between the FROM clause and what is computed from the groups.
+
+    SELECT a + 1, sum(b * 2) FROM t GROUP BY a + 1
+    =>  Project($0, $1)
+          Aggregate(key 0, sum($1))
+            Project(a + 1, b * 2)
+              Scan t
+
+With several grouping sets every row is copied once per set, and the number of the copy is part of the key:
+
+    SELECT a, b, count(*) FROM t GROUP BY ROLLUP (a, b)          sets 0: (a, b), 1: (a), 2: ()
+    =>  Aggregate(keys a, b, copy; count filter (real))
+          Project(CASE WHEN copy IN (0, 1) THEN a END, CASE WHEN copy = 0 THEN b END, real, copy)
+            Union
+              Expand(3 copies; Project(a, b, true AS real; Scan t))
+              Values(NULL, NULL, false, 2)                          for the set () gives a row even over nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from risingpy.errors import GroupingError
+from risingpy.frontend.binder.plans import project, references
+from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, AggregateCalls
+from risingpy.frontend.binder.scope.windows import is_window
+from risingpy.plan.expression_trees import transform
+from risingpy.plan.expressions import Call, Case, Expr, InputRef, Literal
+from risingpy.plan.logical import AggCall, Aggregate, Expand, Field, LogicalPlan, SortKey, Union, Values
+from risingpy.types import BIGINT, BOOLEAN, INTEGER
+
+
+class Grouping:
+    """The Aggregate over `plan`, and the way from expressions over the FROM clause to expressions over the groups."""
+
+    def __init__(self, plan: LogicalPlan, sets: Sequence[Sequence[Expr]], collected: AggregateCalls) -> None:
+        self._sets = sets
+        self._keys = list(dict.fromkeys(key for keys in sets for key in keys))
+        self._collected = collected
+        self._several = len(sets) > 1
+        self.plan = self._of_sets(plan) if self._several else self._of_keys(plan)
+
+    def _of_keys(self, plan: LogicalPlan) -> LogicalPlan:
+        columns = {key: i for i, key in enumerate(self._keys)}
+        calls = [_placed(call, columns) for call in self._collected.calls]
+        names = [f"key{i}" for i in range(len(self._keys))]
+        names += [f"arg{i}" for i in range(len(columns) - len(self._keys))]
+        return self._aggregate(project(plan, list(columns), names), len(self._keys), calls)
+
+    def _of_sets(self, plan: LogicalPlan) -> LogicalPlan:
+        arguments: dict[Expr, int] = {}  # beside the keys, which become NULL where a set has them not
+        calls = [_placed(call, arguments) for call in self._collected.calls]
+        keys = len(self._keys)
+        names = [*(f"key{i}" for i in range(keys)), *(f"arg{i}" for i in range(len(arguments))), "real"]
+        rows = project(plan, [*self._keys, *arguments, Literal(True, BOOLEAN)], names)
+        schema = (*rows.schema, Field("copy", BIGINT))
+        copies: LogicalPlan = Expand(rows, len(self._sets), schema)
+        empty = [number for number, each in enumerate(self._sets) if not each]
+        if empty:
+            nulls = [Literal(None, field.type) for field in schema[:-2]]
+            values = tuple((*nulls, Literal(False, BOOLEAN), Literal(number, BIGINT)) for number in empty)
+            copies = Union((copies, Values(values, schema)), schema)
+        *columns, real, copy = references(schema)
+        nulled = [self._nulled(key, copy) for key in columns[:keys]]
+        exprs, shown = [*nulled, copy, *columns[keys:], real], ["copy", *names[keys:]]
+        places = {i: i + keys + 1 for i in range(len(arguments))}
+        moved = [call.moved(places) for call in calls]
+        if empty:
+            real_at = len(exprs) - 1
+            moved = [call if call.filter is not None else _only(call, real_at) for call in moved]
+        return self._aggregate(project(copies, exprs, [*names[:keys], *shown]), keys + 1, moved)
+
+    def _nulled(self, key: InputRef, copy: Expr) -> Expr:
+        """The key in the copies for the sets that have it."""
+        having = [number for number, each in enumerate(self._sets) if self._keys[key.index] in each]
+        if len(having) == len(self._sets):
+            return key
+        return Case(((_is_one_of(copy, having), key),), Literal(None, key.type), key.type)
+
+    def _aggregate(self, input: LogicalPlan, keys: int, calls: Sequence[AggCall]) -> Aggregate:
+        fields = [*input.schema[:keys], *(Field(call.function, call.type) for call in calls)]
+        return Aggregate(input, tuple(range(keys)), tuple(calls), tuple(fields))
+
+    def over_groups(self, expr: Expr) -> Expr:
+        """`expr` over the Aggregate's output. Raises GroupingError for a column that is not grouped."""
+        return transform(expr, self._replacement)
+
+    def _replacement(self, expr: Expr) -> Expr | None:
+        if isinstance(expr, Call) and expr.function == GROUPING:
+            return self._grouping(expr)
+        if expr in self._keys:
+            return InputRef(self._keys.index(expr), expr.type)
+        if not isinstance(expr, InputRef):
+            return None
+        if is_window(expr):  # has its place when the groups are there
+            return expr
+        if expr.index < 0:
+            return InputRef(len(self._keys) + self._several - 1 - expr.index, expr.type)
+        _, position, shown = self._collected.references.get(id(expr), (expr, None, "?"))
+        message = f'column "{shown}" must appear in the GROUP BY clause or be used in an aggregate function'
+        if id(expr) in self._collected.outer_references:
+            message = f'subquery uses ungrouped column "{shown}" from outer query'
+        raise GroupingError(message, position=position)
+
+    def _grouping(self, call: Call) -> Expr:
+        """A bit for each argument, the last one's lowest: 1 where the row's set has it not."""
+        if any(arg not in self._keys for arg in call.args):
+            raise GroupingError("arguments to GROUPING must be grouping expressions of the associated query level")
+        masks = [sum((arg not in each) << i for i, arg in enumerate(reversed(call.args))) for each in self._sets]
+        if len(set(masks)) == 1:
+            return Literal(masks[0], INTEGER)
+        copy = InputRef(len(self._keys), BIGINT)
+        branches = tuple(
+            (_is_one_of(copy, [number for number, own in enumerate(masks) if own == mask]), Literal(mask, INTEGER))
+            for mask in sorted(set(masks))
+        )
+        return Case(branches, Literal(None, INTEGER), INTEGER)
+
+
+def _is_one_of(copy: Expr, numbers: Sequence[int]) -> Expr:
+    return Call("in", (copy, *(Literal(number, BIGINT) for number in numbers)), BOOLEAN)
+
+
+def _only(call: AggCall, real: int) -> AggCall:
+    """The call without the rows that only stand for a group."""
+    return replace(call, filter=real)
+
+
+def _placed(call: AggregateCall, columns: dict[Expr, int]) -> AggCall:
+    args = tuple(_column(arg, columns) for arg in call.args)
+    condition = None if call.filter is None else _column(call.filter, columns)
+    order = tuple(SortKey(_column(key.expr, columns), key.descending, key.nulls_first) for key in call.order_by)
+    return AggCall(call.function, args, call.type, call.distinct, condition, order, call.definition)
+
+
+def _column(expr: Expr, columns: dict[Expr, int]) -> int:
+    """The place of `expr` among `columns`, to which it is added where it is new."""
+    return columns.setdefault(expr, len(columns))

@@ -1,0 +1,231 @@
+"""Queries: SELECT, VALUES, UNION, WITH, and the public `bind_query`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+import risingpy.frontend.binder.expressions.rows
+import risingpy.frontend.binder.expressions.subqueries
+import risingpy.frontend.binder.functions.calls
+import risingpy.frontend.binder.functions.window_calls  # noqa: F401 - these add themselves to the expression binder
+from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.plans import as_of_system, converted, renamed, settled, shown
+from risingpy.frontend.binder.query.from_clause import CommonTable, FromBinder, Queries
+from risingpy.frontend.binder.query.recursion import bound_recursion, is_recursive, with_column_names
+from risingpy.frontend.binder.query.select import Item, SelectBinder, limited, sorted_by_output
+from risingpy.frontend.binder.query.set_operations import bound_set_operation
+from risingpy.frontend.binder.scope.columns import Scope
+from risingpy.frontend.binder.scope.context import (
+    BindContext,
+    Outer,
+    SessionValues,
+    SystemUse,
+    depth_limited,
+    make_context,
+)
+from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
+from risingpy.frontend.binder.typing.coercion import Operand
+from risingpy.frontend.parser.ast import Query
+from risingpy.frontend.parser.dialect import CHANGELOG
+from risingpy.frontend.parser.parse import parse_query
+from risingpy.optimizer.orderable import check_order
+from risingpy.optimizer.plan_size import check_size
+from risingpy.optimizer.rewrite import with_correlated
+from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.expressions import Cast, CorrelatedRef, Expr, InputRef
+from risingpy.plan.logical import ChangeLog, Field, LogicalPlan, Values
+from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A query's plan, its result columns, its parameters' types.
+
+    `dependencies` are the relations that it names (views unexpanded), `functions` the users' functions,
+    `settings` the names and values that calls of set_config set, `system_uses` what of the system it needs.
+    """
+
+    plan: LogicalPlan
+    fields: tuple[Field, ...]
+    parameter_types: tuple[SqlType, ...]
+    dependencies: tuple[int, ...]
+    functions: tuple[int, ...] = ()
+    settings: tuple[tuple[Expr, Expr], ...] = ()
+    system_uses: tuple[SystemUse, ...] = ()
+
+
+@depth_limited
+def bind_query(
+    query: Query,
+    catalog: Catalog,
+    search_path: Sequence[str],
+    parameter_types: Sequence[SqlType] = (),
+    *,
+    session: SessionValues | None = None,
+) -> BoundQuery:
+    """Binds a query. `parameter_types` are what the client declared; UNKNOWN ones and missing ones are found out."""
+    context = make_context(catalog, search_path, parameter_types, session)
+    plan = shown(bind_settled(context, query.tree), context.coercer)
+    check_size(plan)
+    check_order(plan)
+    dependencies, functions = (tuple(dict.fromkeys(ids)) for ids in (context.dependencies, context.functions))
+    types, settings = context.parameters.types(), tuple(context.settings)
+    fields = as_of_system(plan.schema) if any(use.is_relation for use in context.system_uses) else plan.schema
+    return BoundQuery(plan, fields, types, dependencies, functions, settings, tuple(context.system_uses))
+
+
+def bind_settled(context: BindContext, tree: exp.Expr) -> LogicalPlan:
+    """The plan of a query whose unknown columns are text."""
+    return settled(QueryBinder(context).bind(tree), context.coercer)
+
+
+class QueryBinder:
+    """Binds queries within one level of common table expressions."""
+
+    def __init__(self, context: BindContext, common: dict[str, CommonTable] | None = None) -> None:
+        self._context = replace(context, subqueries=self._subquery)
+        self._common = dict(common or {})
+
+    @property
+    def context(self) -> BindContext:
+        """For binding expressions that may have subqueries."""
+        return self._context
+
+    def bind(self, tree: exp.Expr) -> LogicalPlan:
+        """The plan; columns that are unknown literals stay unknown."""
+        with_ = tree.args.get("with_")
+        if with_ is not None:
+            inner = QueryBinder(self._context, self._common)
+            inner._add_common(with_)
+            return inner._body(tree)
+        return self._body(tree)
+
+    def _body(self, tree: exp.Expr) -> LogicalPlan:
+        match tree:
+            case exp.Select():
+                return SelectBinder(self._context, self._queries()).bind(tree)
+            case exp.Values():
+                refuse_unknown(tree, ("expressions", "order", "limit", "offset", "with_", "alias"), {})
+                return self._ordered_and_limited(tree, self.values(tree))
+            case exp.SetOperation():
+                return self._ordered_and_limited(tree, bound_set_operation(self._context, self.bind, tree))
+            case exp.Subquery():
+                refuse_unknown(tree, ("this", "order", "limit", "offset", "with_", "alias"), {})
+                return self._ordered_and_limited(tree, self.bind(tree.this))
+            case exp.Paren():
+                return self.bind(tree.this)
+            case _:
+                raise FeatureNotSupported(f"{tree.key.upper()} as a query is not supported", position=position_of(tree))
+
+    def _queries(self) -> Queries:
+        return Queries(
+            lambda tree: settled(self.bind(tree), self._context.coercer), self._expand_view, self._common_table
+        )
+
+    def _subquery(self, tree: exp.Expr, outer: Outer) -> LogicalPlan:
+        inner = QueryBinder(replace(self._context, outer=outer), self._common)
+        return settled(inner.bind(tree), self._context.coercer)
+
+    def _common_table(self, name: str) -> LogicalPlan | None:
+        """The common table expression of that name, as it is read here: perhaps from a subquery deeper than its own."""
+        found = self._common.get(name)
+        if found is None or self._context.outer is found.outer:
+            return None if found is None else found.plan
+        inner = self._context.outer
+        return with_correlated(found.plan, lambda ref: _read_from(ref, found.outer, inner))
+
+    def _add_common(self, with_: exp.With) -> None:
+        defined: set[str] = set()
+        for cte in with_.expressions:
+            name = name_of(cte.args["alias"].this)
+            if name in defined:
+                message = f'WITH query name "{name}" specified more than once'
+                raise SqlError(message, sqlstate="42712", position=begin_of(cte.args["alias"]))
+            defined.add(name)
+            plan = self._common_plan(with_, cte, name)
+            check_size(plan)  # before the next one reads it several times
+            self._common[name] = CommonTable(plan, self._context.outer)
+
+    def _common_plan(self, with_: exp.With, cte: exp.CTE, name: str) -> LogicalPlan:
+        if cte.meta.get(CHANGELOG):
+            return with_column_names(self._change_log(cte.this), cte, name)
+        if with_.args.get("recursive") and is_recursive(cte.this, name):
+            return bound_recursion(cte, name, self._context, self._bind_knowing)
+        return with_column_names(settled(self.bind(cte.this), self._context.coercer), cte, name)
+
+    def _change_log(self, table: exp.Expr) -> LogicalPlan:
+        """The changes of a relation, or of a common table expression."""
+        plan, _ = FromBinder(self._context, self._queries()).bind(table, ())
+        added = (Field("changelog_op", SMALLINT), Field("_changelog_epoch", BIGINT, hidden=True))
+        return ChangeLog(plan, (*plan.schema, *added))
+
+    def _bind_knowing(self, tree: exp.Expr, name: str, plan: LogicalPlan | None) -> LogicalPlan:
+        """Binds a part of a recursive query, in which `name` is `plan`, or nothing."""
+        common = {other: table for other, table in self._common.items() if other != name}
+        if plan is not None:
+            common[name] = CommonTable(plan, self._context.outer)
+        return QueryBinder(self._context, common).bind(tree)
+
+    def _expand_view(self, relation: Relation) -> LogicalPlan:
+        """The plan of a view: the stored one, or that of its text, with names looked up in its own schema first."""
+        if relation.plan is not None:
+            return renamed(relation.plan, [column.name for column in relation.columns])
+        assert relation.query is not None
+        path = tuple(dict.fromkeys((relation.schema_name, *self._context.search_path)))
+        context = make_context(self._context.catalog, path, (), self._context.session)
+        try:
+            plan = bind_settled(context, parse_query(relation.query).tree)
+        except SqlError as error:
+            error.position = None  # it would count characters of another text
+            error.where = f'view "{relation.name}"'
+            raise
+        plan = converted(plan, lambda operand, i: _as_column(operand, relation.columns[i].type), [1] * len(plan.schema))
+        return renamed(plan, [column.name for column in relation.columns])
+
+    # -- VALUES and UNION -----------------------------------------------------------------------------------------
+
+    def values(self, tree: exp.Values) -> Values:
+        """Rows of constants; each column is of the rows' common type, or unknown if all are unknown."""
+        rows = self.value_rows(tree)
+        columns = []
+        for operands in zip(*rows, strict=True):
+            if all(o.type.kind is TypeKind.UNKNOWN for o in operands):
+                columns.append([o.expr for o in operands])
+            else:
+                columns.append(self._context.coercer.to_common_type(operands, "VALUES")[0])
+        fields = tuple(Field(f"column{i}", column[0].type) for i, column in enumerate(columns, 1))
+        return Values(tuple(zip(*columns, strict=True)), fields)
+
+    def value_rows(self, tree: exp.Values) -> list[list[Operand]]:
+        """The rows of VALUES as they are, each of the same length."""
+        binder = ExpressionBinder(self._context, Scope(), "VALUES")
+        trees = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in tree.expressions]
+        for row in trees:
+            if not row:
+                raise SyntaxError_('syntax error at or near ")"', position=begin_of(tree))
+            if len(row) != len(trees[0]):
+                raise SyntaxError_("VALUES lists must all be the same length", position=begin_of(row[0]))
+        return [[binder.bind(cell) for cell in row] for row in trees]
+
+    def _ordered_and_limited(self, tree: exp.Expr, plan: LogicalPlan) -> LogicalPlan:
+        if tree.args.get("order"):
+            plan = settled(plan, self._context.coercer)
+            operands = [Operand(InputRef(i, f.type), 1) for i, f in enumerate(plan.schema)]
+            items = [Item(f.name, o, tree) for f, o in zip(plan.schema, operands, strict=True)]
+            plan = sorted_by_output(tree, plan, items)
+        return limited(self._context, tree, plan)
+
+
+def _read_from(ref: CorrelatedRef, defined: Outer | None, inner: Outer | None) -> Expr:
+    """How a query whose row around it is `inner` calls what a query around it, at `defined`, calls `ref`."""
+    if inner is defined or inner is None:
+        return ref
+    return inner.reference(_read_from(ref, defined, inner.binder.context.outer))
+
+
+def _as_column(operand: Operand, target: SqlType) -> Expr:
+    return operand.expr if operand.type == target else Cast(operand.expr, target)

@@ -1,0 +1,331 @@
+"""One SELECT: FROM, WHERE, GROUP BY, HAVING, the select list, DISTINCT, ORDER BY and LIMIT, in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from risingpy.errors import AmbiguousColumn, FeatureNotSupported, GroupingError, SqlError, SyntaxError_, UndefinedColumn
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.expressions.nested import fields_of
+from risingpy.frontend.binder.expressions.output_names import output_name
+from risingpy.frontend.binder.functions.table_functions import place_sets
+from risingpy.frontend.binder.functions.window_calls import check_definitions, definitions_of
+from risingpy.frontend.binder.plans import ONE_ROW, distinct, project
+from risingpy.frontend.binder.query.from_clause import FromBinder, Queries
+from risingpy.frontend.binder.query.grouping import Grouping
+from risingpy.frontend.binder.query.grouping_sets import grouping_sets
+from risingpy.frontend.binder.scope.aggregates import AggregateCalls
+from risingpy.frontend.binder.scope.columns import Scope
+from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.binder.scope.stars import is_star, star_columns
+from risingpy.frontend.binder.scope.windows import WindowCalls, is_window, no_window, place_windows
+from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
+from risingpy.frontend.binder.typing.coercion import Context, Operand
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import Filter, Limit, LogicalPlan, Sort, SortKey, TopN
+from risingpy.types import BIGINT, TypeKind
+
+_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_")
+_PART_NAMES = {
+    "locks": "FOR UPDATE or FOR SHARE",
+    "into": "SELECT INTO",
+    "laterals": "LATERAL",
+    "sample": "TABLESAMPLE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A column of the select list: its name, its expression over the FROM clause, the tree it came from."""
+
+    name: str
+    operand: Operand
+    tree: exp.Expr
+
+
+class SelectBinder:
+    def __init__(self, context: BindContext, queries: Queries) -> None:
+        self._context = context
+        self._queries = queries
+
+    def bind(self, tree: exp.Select) -> LogicalPlan:
+        """The plan; output columns that are bare unknown literals stay unknown, for the caller to type."""
+        refuse_unknown(tree, (*_PARTS, "windows"), _PART_NAMES)
+        plan, scope = self._from(tree)
+        where = tree.args.get("where")
+        if where is not None:
+            plan = Filter(plan, ExpressionBinder(self._context, scope, "WHERE").condition(where.this, "WHERE"))
+        plan, rows_of = place_sets(plan, ExpressionBinder(self._context, scope, "SELECT"), tree.expressions)
+        collected, windows = AggregateCalls(), WindowCalls(definitions_of(tree))
+        binder = ExpressionBinder(self._context, scope, "SELECT", collected, windows)
+        binder.sets = rows_of
+        items = self._items(tree, binder)
+        having = tree.args.get("having")
+        having_binder = ExpressionBinder(self._context, scope, "HAVING", collected)
+        condition = None if having is None else having_binder.condition(having.this, "HAVING")
+        check_definitions(binder, windows)
+        sets = self._grouping_sets(tree.args.get("group"), scope, items)
+        sort_exprs, sort_keys = self._order(tree, binder, items)
+        on = distinct_on(tree, binder, items, sort_exprs, sort_keys)
+        exprs = [item.operand.expr for item in items]
+        below: Callable[[Expr], Expr] = _itself
+        if sets is not None or condition is not None or collected.is_grouped:
+            if rows_of:
+                message = "a set-returning function beside GROUP BY or aggregates is not supported"
+                raise FeatureNotSupported(message, hint="Aggregate in a subquery.")
+            grouping = Grouping(plan, sets or [()], collected)
+            plan, below = grouping.plan, grouping.over_groups
+            exprs, sort_exprs = ([below(expr) for expr in group] for group in (exprs, sort_exprs))
+            if condition is not None:
+                plan = Filter(plan, below(condition))
+        plan, over_windows = place_windows(plan, windows, below)
+        exprs, sort_exprs = ([over_windows(expr) for expr in group] for group in (exprs, sort_exprs))
+        return self._output(tree, plan, scope, items, exprs, sort_exprs, sort_keys, on)
+
+    # -- the clauses ----------------------------------------------------------------------------------------------
+
+    def _from(self, tree: exp.Select) -> tuple[LogicalPlan, Scope]:
+        from_ = tree.args.get("from_")
+        if from_ is None:
+            return ONE_ROW, Scope()
+        return FromBinder(self._context, self._queries).bind(from_.this, tree.args.get("joins") or [])
+
+    def _items(self, tree: exp.Select, binder: ExpressionBinder) -> list[Item]:
+        items: list[Item] = []
+        for column in tree.expressions:
+            items += expand(column, binder)
+        return items
+
+    def _grouping_sets(self, group: exp.Group | None, scope: Scope, items: list[Item]) -> list[tuple[Expr, ...]] | None:
+        return None if group is None else grouping_sets(group, lambda tree: self._group_key(tree, scope, items))
+
+    def _group_key(self, tree: exp.Expr, scope: Scope, items: list[Item]) -> Expr:
+        position = begin_of(tree)
+        item = _by_ordinal(tree, items, "GROUP BY")
+        if item is None and _is_bare_name(tree) and not any(c.name == name_of(tree.this) for c in scope.columns):
+            item = _by_name(name_of(tree.this), items, "GROUP BY", position)
+        if item is None:
+            expr = ExpressionBinder(self._context, scope, "GROUP BY").settled(tree)
+        else:
+            expr = self._context.coercer.settled(item.operand)
+            if any(is_window(e) for e in walk(expr)):
+                raise no_window("GROUP BY", item.operand.position)
+            if any(isinstance(e, InputRef) and e.index < 0 for e in walk(expr)):
+                message = "aggregate functions are not allowed in GROUP BY"
+                raise GroupingError(message, position=item.operand.position)
+        return expr
+
+    def _order(self, tree: exp.Select, binder: ExpressionBinder, items: list[Item]) -> tuple[list[Expr], list[SortKey]]:
+        """Sort keys over the select list, and after it the expressions that only the order needs."""
+        extra: list[Expr] = []
+        keys: list[SortKey] = []
+        for ordered in _ordered(tree):
+            item = find_output(ordered.this, items, "ORDER BY")
+            if item is not None:
+                index = items.index(item)
+            else:
+                expr = binder.settled(ordered.this)
+                exprs = [i.operand.expr for i in items] + extra
+                if expr not in exprs:
+                    if tree.args.get("distinct") and not tree.args["distinct"].args.get("on"):
+                        message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list"
+                        raise SqlError(message, sqlstate="42P10", position=begin_of(ordered))
+                    extra.append(expr)
+                    exprs.append(expr)
+                index = exprs.index(expr)
+            keys.append(sort_key(ordered, index))
+        return extra, keys
+
+    def _output(
+        self,
+        tree: exp.Select,
+        plan: LogicalPlan,
+        scope: Scope,
+        items: list[Item],
+        exprs: list[Expr],
+        sort_exprs: list[Expr],
+        sort_keys: list[SortKey],
+        on: tuple[int, ...],
+    ) -> LogicalPlan:
+        names = [item.name for item in items]
+        coercer = self._context.coercer
+        if tree.args.get("distinct") and not on:
+            settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
+            plan = distinct(project(plan, settled, names))
+        elif sort_keys or on:
+            settled = [coercer.settled(Operand(e, i.operand.position)) for e, i in zip(exprs, items, strict=True)]
+            plan = project(plan, [*settled, *sort_exprs], [*names, *(f"sort{i}" for i in range(len(sort_exprs)))])
+        else:
+            plan = project(plan, exprs, names)
+        if on:
+            plan = TopN(plan, on, tuple(key for key in sort_keys if key.index not in on), limit=1)
+        if sort_keys:
+            plan = Sort(plan, tuple(sort_keys))
+        plan = limited(self._context, tree, plan, scope)
+        if sort_exprs:
+            visible = plan.schema[: len(items)]
+            plan = project(plan, [InputRef(i, f.type) for i, f in enumerate(visible)], names)
+        return plan
+
+
+def distinct_on(
+    tree: exp.Select, binder: ExpressionBinder, items: list[Item], extra: list[Expr], keys: list[SortKey]
+) -> tuple[int, ...]:
+    """DISTINCT ON's positions in the select list and `extra`, which is behind it and to which they may add."""
+    distinct_ = tree.args.get("distinct")
+    given = None if distinct_ is None else distinct_.args.get("on")
+    if given is None:
+        return ()
+    positions: list[int] = []
+    for part in given.expressions or [given.this]:
+        item = find_output(part, items, "SELECT DISTINCT ON")
+        expr = binder.settled(part) if item is None else item.operand.expr
+        exprs = [i.operand.expr for i in items] + extra
+        if expr not in exprs:
+            extra.append(expr)
+            exprs.append(expr)
+        positions.append(items.index(item) if item is not None else exprs.index(expr))
+    first_other = next((k for k, key in enumerate(keys) if key.index not in positions), len(keys))
+    if first_other < len(keys) and not set(positions) <= {key.index for key in keys[:first_other]}:
+        message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"
+        raise SqlError(message, sqlstate="42P10", position=begin_of(given))
+    return tuple(dict.fromkeys(positions))
+
+
+def _itself(expr: Expr) -> Expr:
+    return expr
+
+
+def expand(tree: exp.Expr, binder: ExpressionBinder) -> list[Item]:
+    """The columns of one item of a select list: several for `*`."""
+    position = position_of(tree)
+    columns = star_columns(tree, binder.scope)
+    if columns is None:
+        if isinstance(tree, exp.Dot) and is_star(tree.expression):
+            return [Item(name, Operand(expr, position), tree) for name, expr in fields_of(binder, tree)]
+        bare = tree.this if isinstance(tree, exp.Alias) else tree
+        operand = binder.bind(bare)
+        return [Item(output_name(tree), operand, bare)]
+    items = []
+    for column in columns:
+        expr = column.expr
+        if isinstance(expr, InputRef):
+            expr = InputRef(expr.index, expr.type)
+            if binder.aggregates is not None:
+                binder.aggregates.note(expr, position, binder.shown_name(column.name))
+        items.append(Item(column.name, Operand(expr, position), tree))
+    return items
+
+
+def find_output(tree: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:
+    """The output column that an ordinal or a bare name means."""
+    item = _by_ordinal(tree, items, clause)
+    if item is None and _is_bare_name(tree):
+        item = _by_name(name_of(tree.this), items, clause, begin_of(tree))
+    return item
+
+
+def _by_ordinal(tree: exp.Expr, items: Sequence[Item], clause: str) -> Item | None:
+    if not isinstance(tree, exp.Literal):
+        return None
+    if tree.is_string or not str(tree.this).isdigit():
+        raise SyntaxError_(f"non-integer constant in {clause}", position=begin_of(tree))
+    ordinal = int(tree.this)
+    if not 1 <= ordinal <= len(items):
+        message = f"{clause} position {ordinal} is not in select list"
+        raise SqlError(message, sqlstate="42P10", position=begin_of(tree))
+    return items[ordinal - 1]
+
+
+def _by_name(name: str, items: Sequence[Item], clause: str, position: int) -> Item | None:
+    found = [item for item in items if item.name == name]
+    if len({item.operand.expr for item in found}) > 1:
+        raise AmbiguousColumn(f'{clause} "{name}" is ambiguous', position=position)
+    return found[0] if found else None
+
+
+def _is_bare_name(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Column) and tree.args.get("table") is None and isinstance(tree.this, exp.Identifier)
+
+
+def _ordered(tree: exp.Expr) -> list[exp.Ordered]:
+    order = tree.args.get("order")
+    return [] if order is None else list(order.expressions)
+
+
+def sort_key(ordered: exp.Ordered, index: int) -> SortKey:
+    return SortKey(index, bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first")))
+
+
+def sorted_by_output(tree: exp.Expr, plan: LogicalPlan, items: Sequence[Item]) -> LogicalPlan:
+    """ORDER BY of a UNION, of VALUES or of a query in parentheses: output columns only."""
+    keys = []
+    for ordered in _ordered(tree):
+        item = find_output(ordered.this, items, "ORDER BY")
+        if item is None:
+            if _is_bare_name(ordered.this):
+                message = f'column "{name_of(ordered.this.this)}" does not exist'
+                raise UndefinedColumn(message, position=begin_of(ordered))
+            raise FeatureNotSupported(
+                "invalid UNION/INTERSECT/EXCEPT ORDER BY clause",
+                position=begin_of(ordered),
+                detail="Only result column names can be used, not expressions or functions.",
+                hint="Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
+            )
+        keys.append(sort_key(ordered, items.index(item)))
+    return Sort(plan, tuple(keys)) if keys else plan
+
+
+def limited(context: BindContext, tree: exp.Expr, plan: LogicalPlan, scope: Scope | None = None) -> LogicalPlan:
+    """LIMIT, OFFSET and FETCH FIRST. Columns of `scope` are known there, to be refused."""
+    binder = ExpressionBinder(context, scope or Scope(), "LIMIT")
+    limit, offset = tree.args.get("limit"), tree.args.get("offset")
+    count: exp.Expr | None = None
+    with_ties = False
+    if isinstance(limit, exp.Fetch):
+        with_ties = _with_ties(tree, limit)
+        count = limit.args.get("count") or exp.Literal.number(1)
+    elif limit is not None:
+        refuse_unknown(limit, ("expression",), {"expressions": "LIMIT … BY"})
+        count = limit.expression
+    if isinstance(count, exp.Var) and count.name.upper() == "ALL":
+        count = None
+    bounds = [
+        None if count is None else _bound(binder, count, "LIMIT"),
+        None if offset is None else _bound(binder, offset.expression, "OFFSET"),
+    ]
+    return plan if bounds == [None, None] else Limit(plan, bounds[0], bounds[1], with_ties)
+
+
+def _with_ties(tree: exp.Expr, fetch: exp.Fetch) -> bool:
+    options = fetch.args.get("limit_options")
+    if options is None:
+        return False
+    if options.args.get("percent"):
+        raise FeatureNotSupported("FETCH FIRST … PERCENT is not supported", position=begin_of(fetch))
+    if options.args.get("with_ties") and not _ordered(tree):
+        raise SyntaxError_("WITH TIES cannot be specified without ORDER BY clause")
+    return bool(options.args.get("with_ties"))
+
+
+def _bound(binder: ExpressionBinder, tree: exp.Expr, clause: str) -> Expr | None:
+    operand = binder.bind(tree)
+    column = next(iter(tree.find_all(exp.Column)), None)
+    if column is not None:
+        message = f"argument of {clause} must not contain variables"
+        raise SqlError(message, sqlstate="42P10", position=position_of(column))
+    if not operand.type.is_numeric and operand.type.kind is not TypeKind.UNKNOWN:
+        message = f"argument of {clause} must be type bigint, not type {operand.type.name}"
+        raise SqlError(message, sqlstate="42804", position=operand.position)
+    expr = binder.context.coercer.coerce(operand, BIGINT, Context.ASSIGNMENT)
+    match expr:
+        case Literal(None):
+            return None  # LIMIT NULL is no limit
+        case Literal(int(value)) if value < 0:
+            sqlstate = "2201W" if clause == "LIMIT" else "2201X"
+            raise SqlError(f"{clause} must not be negative", sqlstate=sqlstate)
+    return expr

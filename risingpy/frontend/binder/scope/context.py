@@ -1,0 +1,153 @@
+"""What binding a statement needs to know, and what it finds out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from itertools import islice
+from typing import ParamSpec, Protocol, TypeVar
+
+from sqlglot import exp
+
+from risingpy.errors import Check, FeatureNotSupported, StatementTooComplex, unchecked
+from risingpy.frontend.binder.typing.coercion import Coercer
+from risingpy.frontend.binder.typing.parameters import Parameters
+from risingpy.frontend.system_catalog.names import ObjectNames
+from risingpy.frontend.system_catalog.system_relation import SystemState
+from risingpy.nesting import MAX_COPIED_NODES
+from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog
+from risingpy.plan.expression_trees import walk
+from risingpy.plan.expressions import CorrelatedRef, Expr
+from risingpy.plan.logical import LogicalPlan
+from risingpy.types import SqlType
+from risingpy.types.system_types import is_of_system
+
+
+@dataclass(frozen=True, slots=True)
+class SessionValues:
+    """What current_user and its like give, and the time zone that timestamptz literals without an offset are in."""
+
+    user: str = "root"
+    database: str = "dev"
+    schema: str | None = DEFAULT_SCHEMA
+    version: str = "PostgreSQL 15.0 (RisingPy)"
+    time_zone: str = "UTC"
+    process_id: int = 0
+    data_directory: str = ""  # whose counters number the rows of identity columns
+    setting: Callable[[str], str | None] = lambda name: None
+    check: Check = unchecked  # asked while a statement of the session is bound
+
+
+class RowBinder(Protocol):
+    """Binds expressions over the row that a subquery stands in."""
+
+    context: BindContext
+
+    def outer_column(self, tree: exp.Column) -> Expr: ...
+
+    def outer_aggregate(self, tree: exp.Expr) -> Expr: ...
+
+
+@dataclass(slots=True)
+class Outer:
+    """What a subquery may read of the row that it stands in. `values` collects what it does read, over that row."""
+
+    binder: RowBinder
+    values: list[Expr] = field(default_factory=list)
+
+    def reference(self, value: Expr) -> CorrelatedRef:
+        """How the subquery calls a value of the row."""
+        if value not in self.values:
+            self.values.append(value)
+        return CorrelatedRef(self.values.index(value), value.type)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemUse:
+    """A system relation, a function of catalog or session, or a type of system catalogs, and where it stands."""
+
+    name: str
+    position: int | None
+    is_relation: bool = False
+
+
+@dataclass(slots=True)
+class BindContext:
+    """What binding one query of a statement needs. A subquery has a context of its own, with its own `outer`.
+
+    `dependencies` collects the ids of the relations that the statement names, views included, `functions` those of the
+    user's functions, `system_uses` what the statement needs of the system. `settings` is what calls of set_config are
+    to set, as names and values. `subqueries` binds a query that stands in this one, with the common table
+    expressions that are known there.
+    """
+
+    catalog: Catalog
+    search_path: tuple[str, ...]
+    parameters: Parameters
+    session: SessionValues
+    dependencies: list[int] = field(default_factory=list)
+    functions: list[int] = field(default_factory=list)
+    settings: list[tuple[Expr, Expr]] = field(default_factory=list)
+    system_uses: list[SystemUse] = field(default_factory=list)
+    outer: Outer | None = None
+    subqueries: Callable[[exp.Expr, Outer], LogicalPlan] | None = None
+    coercer: Coercer = field(init=False)
+
+    def __post_init__(self) -> None:
+        path = tuple(schema for schema in self.search_path if schema in self.catalog.schemas)
+        names = ObjectNames(SystemState(self.catalog, search_path=path), self.catalog.database)
+        self.coercer = Coercer(self.parameters, self.session.time_zone, names)
+
+    def note_type(self, sql_type: SqlType, position: int) -> None:
+        """Notes a type of system catalogs: nothing that is stored can have one."""
+        if is_of_system(sql_type):
+            self.system_uses.append(SystemUse(sql_type.name, position))
+
+    @property
+    def constants(self) -> Mapping[str, str | None]:
+        """The functions that give a session value."""
+        s = self.session
+        users = dict.fromkeys(("current_user", "current_role", "session_user", "user"), s.user)
+        databases = dict.fromkeys(("current_database", "current_catalog"), s.database)
+        return {**users, **databases, "current_schema": s.schema, "version": s.version}
+
+
+def refuse_system(uses: Sequence[SystemUse], what: str) -> None:
+    """Raises FeatureNotSupported where something stored needs the system: what that says changes without epochs."""
+    for use in uses:
+        kind = "relation" if use.is_relation else "function or type"
+        message = f'the system {kind} "{use.name}" cannot be used in {what}'
+        raise FeatureNotSupported(message, position=use.position, hint="Only a query can read the system catalogs.")
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def depth_limited(bind: Callable[P, R]) -> Callable[P, R]:
+    """Turns a statement that nests deeper than Python's stack into PostgreSQL's error (54001)."""
+
+    @wraps(bind)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return bind(*args, **kwargs)
+        except RecursionError:
+            raise StatementTooComplex from None
+
+    return limited
+
+
+def check_copies(expr: Expr, copies: int) -> None:
+    """Refuses to write an expression as many times if that is too much."""
+    if sum(1 for _ in islice(walk(expr), MAX_COPIED_NODES)) * copies > MAX_COPIED_NODES:
+        raise StatementTooComplex
+
+
+def make_context(
+    catalog: Catalog,
+    search_path: Sequence[str],
+    parameter_types: Sequence[SqlType] = (),
+    session: SessionValues | None = None,
+) -> BindContext:
+    return BindContext(catalog, tuple(search_path), Parameters(parameter_types), session or SessionValues())
