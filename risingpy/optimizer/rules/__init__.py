@@ -30,13 +30,14 @@ from risingpy.optimizer.rules.prune_common_subplans import prune_common_subplans
 from risingpy.optimizer.rules.single_row_join import single_row_join
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
 from risingpy.optimizer.rules.temporal_filter import temporal_filter
+from risingpy.optimizer.rules.volatile_once import volatile_once
 from risingpy.plan.logical import LogicalPlan
 
 __all__ = ["PIPELINE", "STREAM_PIPELINE", "optimize", "optimize_for_stream", "steps"]
 
 Rule = Callable[[LogicalPlan], LogicalPlan]
 
-UNNESTING: tuple[Rule, ...] = (subqueries_to_apply, apply_to_join)
+UNNESTING: tuple[Rule, ...] = (volatile_once, subqueries_to_apply, apply_to_join)
 
 PIPELINE: tuple[Rule, ...] = (
     *UNNESTING,

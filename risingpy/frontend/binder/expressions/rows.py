@@ -88,11 +88,11 @@ def in_list(binder: ExpressionBinder, tree: exp.In) -> Expr:
 
 def _row_in(binder: ExpressionBinder, tree: exp.In) -> Expr:
     parts = []
+    left = [binder.bind(field) for field in row_fields(tree.this) or ()]
     for item in tree.expressions:
         fields = row_fields(item)
         if fields is None:
             raise FeatureNotSupported("a row value is not supported", position=position_of(tree))
-        left = [binder.bind(field) for field in row_fields(tree.this) or ()]
         right = [binder.bind(field) for field in fields]
         parts.append(compared_rows(binder.calls, "=", left, right, position_of(tree)))
     result = parts[0]
