@@ -10,7 +10,7 @@ from risingpy.frontend.binder.database_names import check_databases
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.user_defined import definition_text, inlined
 from risingpy.frontend.binder.scope.columns import Scope
-from risingpy.frontend.binder.scope.context import make_context
+from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import CreateFunction, DropFunction, FunctionArgument, ParsedStatement

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from risingpy.errors import SqlError
-from risingpy.frontend.binder.expressions.expression_binder import BINDERS, UNSUPPORTED_NODES
+from risingpy.frontend.binder.expressions.expression_binder import UNSUPPORTED_NODES
 from risingpy.frontend.binder.functions.calls import UNSUPPORTED_FUNCTIONS
 from risingpy.frontend.binder.functions.hypothetical import HYPOTHETICAL
 from risingpy.frontend.binder.functions.lambdas import LAMBDA_FUNCTIONS
 from risingpy.frontend.binder.functions.maps import MAP_FUNCTIONS
 from risingpy.frontend.binder.functions.special import SPECIAL
+from risingpy.frontend.binder.nodes import NODE_BINDERS
 from risingpy.frontend.binder.typing.type_names import CAST_FUNCTIONS, UNSUPPORTED_TYPES, resolve_type
 from risingpy.frontend.parser.statements import STATEMENT_PARSERS, UNSUPPORTED_STATEMENTS
 from risingpy.functions.signatures import AGGREGATES, SCALARS, TABLE_FUNCTIONS, WINDOW_FUNCTIONS
@@ -27,7 +28,7 @@ def test_no_function_is_both_refused_and_there() -> None:
 
 def test_no_statement_and_no_node_is_both_refused_and_there() -> None:
     assert set(STATEMENT_PARSERS) & UNSUPPORTED_STATEMENTS == set()
-    assert set(BINDERS) & set(UNSUPPORTED_NODES) == set()
+    assert set(NODE_BINDERS) & set(UNSUPPORTED_NODES) == set()
 
 
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED_TYPES))

@@ -28,13 +28,8 @@ from risingpy.frontend.binder.expressions.expression_binder import ExpressionBin
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.query.from_clause import scan
 from risingpy.frontend.binder.scope.columns import relation_scope
-from risingpy.frontend.binder.scope.context import (
-    BindContext,
-    SessionValues,
-    depth_limited,
-    make_context,
-    refuse_system,
-)
+from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited, refuse_system
+from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.binder.typing.type_names import resolve_type
 from risingpy.frontend.parser.ast_alter import (

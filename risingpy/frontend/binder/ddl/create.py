@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-import risingpy.frontend.binder.functions.calls  # noqa: F401 - function calls add themselves to the expression binder
 from risingpy.errors import (
     DatatypeMismatch,
     DuplicateColumn,
@@ -23,13 +22,8 @@ from risingpy.frontend.binder.ddl.watermark import bind_watermark
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.query.query import BoundQuery, bind_query
 from risingpy.frontend.binder.scope.columns import Scope
-from risingpy.frontend.binder.scope.context import (
-    BindContext,
-    SessionValues,
-    depth_limited,
-    make_context,
-    refuse_system,
-)
+from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited, refuse_system
+from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import position_of
 from risingpy.frontend.binder.typing.coercion import Context, can_coerce
 from risingpy.frontend.binder.typing.type_names import resolve_type

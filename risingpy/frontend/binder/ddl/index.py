@@ -10,7 +10,8 @@ from risingpy.frontend.binder.ddl.create import visible_columns
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.query.from_clause import find_relation, scan
 from risingpy.frontend.binder.scope.columns import relation_scope
-from risingpy.frontend.binder.scope.context import SessionValues, depth_limited, make_context, refuse_system
+from risingpy.frontend.binder.scope.context import SessionValues, depth_limited, refuse_system
+from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.parser.ast import CreateIndex, IndexElement
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.functions.volatile import NON_DETERMINISTIC

@@ -28,7 +28,8 @@ from risingpy.frontend.binder.query.from_clause import find_relation, scan
 from risingpy.frontend.binder.query.query import QueryBinder
 from risingpy.frontend.binder.query.select import expand
 from risingpy.frontend.binder.scope.columns import Scope, relation_scope
-from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited, make_context
+from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited
+from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.parser.ast import Assignment, ColumnName, Copy, Delete, Expression, Insert, ObjectName, Update

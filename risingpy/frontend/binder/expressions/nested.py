@@ -10,7 +10,6 @@ A constructor of constants is a constant.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sqlglot import exp
 
@@ -22,12 +21,10 @@ from risingpy.errors import (
     StatementTooComplex,
     UndefinedColumn,
 )
-from risingpy.frontend.binder.expressions.expression_binder import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Context, Operand
-from risingpy.frontend.binder.typing.type_names import internal_name, resolve_type
 from risingpy.frontend.parser.nested_parser import MapConstructor, Subscript
-from risingpy.frontend.parser.parser_tools import TYPE_TEXT
 from risingpy.nesting import MAX_TYPE_NESTING
 from risingpy.plan.expressions import Call, Cast, Expr, Literal
 from risingpy.types import BOOLEAN, INTEGER, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of, map_of, struct_of
@@ -36,60 +33,29 @@ from risingpy.types.system_types import is_vector
 _MAX_SUBSCRIPT = 2**31 - 1
 
 
-def _array(binder: ExpressionBinder, tree: exp.Array) -> Expr:
+def bind_array(binder: ExpressionBinder, tree: exp.Array) -> Expr:
     items = [binder.bind(item) for item in tree.expressions]
     if not items:
         message = "cannot determine type of empty array"
         hint = "Explicitly cast to the desired type, for example ARRAY[]::integer[]."
         raise SqlError(message, sqlstate="42P18", position=position_of(tree), hint=hint)
     exprs, element = binder.context.coercer.to_common_type(items, "ARRAY")
-    return _constructed("array", exprs, array_of(element))
+    return constructed("array", exprs, array_of(element))
 
 
 def _height(type_: SqlType) -> int:
     return 1 + max(map(_height, type_.items), default=0)
 
 
-def _constructed(function: str, exprs: Sequence[Expr], result: SqlType) -> Expr:
+def constructed(function: str, exprs: Sequence[Expr], result: SqlType) -> Expr:
+    """A call of a constructor; of constants, the constant. Raises StatementTooComplex."""
     if _height(result) > MAX_TYPE_NESTING:
         raise StatementTooComplex
     values = [expr.value for expr in exprs if isinstance(expr, Literal)]
     return Literal(tuple(values), result) if len(values) == len(exprs) else Call(function, tuple(exprs), result)
 
 
-def _cast(binder: ExpressionBinder, tree: exp.Cast) -> Expr:
-    """A cast; of ARRAY[…], of its items. A jsonpath is a text, as in RisingWave; the cast checks it.
-
-    MAP {} has a type only here.
-    """
-    if internal_name(str(tree.args["to"].meta[TYPE_TEXT])) == "jsonpath":
-        return binder.calls.function("jsonpath", [binder.bind(tree.this)], position_of(tree))
-    if isinstance(tree.this, exp.Array | MapConstructor):
-        to = tree.args["to"]
-        target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
-        binder.context.note_type(target, position_of(to))
-        if target.kind is TypeKind.MAP and not tree.this.expressions:
-            return Call("map", (), target)
-        if target.kind is TypeKind.ARRAY and isinstance(tree.this, exp.Array):
-            return _array_cast(binder, tree.this, target)
-    return binder.cast(tree)
-
-
-def _array_cast(binder: ExpressionBinder, tree: exp.Array, target: SqlType) -> Expr:
-    """`ARRAY[…]::type[]`: each item is cast on its own, so that texts mean what the type says."""
-    coercer = binder.context.coercer
-    element = target.element
-    exprs = []
-    for item in tree.expressions:
-        if isinstance(item, exp.Array) and element.kind is TypeKind.ARRAY:
-            exprs.append(_array_cast(binder, item, element))
-            continue
-        cast = coercer.coerce(binder.bind(item), element, Context.EXPLICIT)
-        exprs.append(cast if cast.type == element else Cast(cast, element))
-    return _constructed("array", exprs, target)
-
-
-def _row(binder: ExpressionBinder, tree: exp.Tuple) -> Expr:
+def bind_row(binder: ExpressionBinder, tree: exp.Tuple) -> Expr:
     return bound_row(binder, [binder.bind(item) for item in tree.expressions])
 
 
@@ -99,10 +65,10 @@ def bound_row(binder: ExpressionBinder, items: Sequence[Operand]) -> Expr:
     names = [f"f{k}" for k in range(1, len(exprs) + 1)]
     if not exprs:  # of which there is no value in Arrow: `types.sql_type.NO_FIELD`
         return Call("row", (), struct_of([], []))
-    return _constructed("row", exprs, struct_of(names, [expr.type for expr in exprs]))
+    return constructed("row", exprs, struct_of(names, [expr.type for expr in exprs]))
 
 
-def _map(binder: ExpressionBinder, tree: MapConstructor) -> Expr:
+def bind_map(binder: ExpressionBinder, tree: MapConstructor) -> Expr:
     position = position_of(tree)
     parts = [binder.bind(item) for item in tree.expressions]
     if not parts:
@@ -127,7 +93,7 @@ def check_map_key(key: SqlType, position: int) -> None:
 # -- parts of values ----------------------------------------------------------------------------------------------
 
 
-def _subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
+def bind_subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
     value = binder.bind(tree.this)
     position = position_of(tree)
     kind = value.type.kind
@@ -243,35 +209,3 @@ def _over_elements(binder: ExpressionBinder, inner: Call, array: Operand, word: 
         if word == "all" and inner.function == "ne":
             return Call("not", (Call("in", (inner.args[0], *listed), BOOLEAN),), BOOLEAN)
     return Call(f"{word}_{inner.function}", (inner.args[0], items), BOOLEAN)
-
-
-# -- casts --------------------------------------------------------------------------------------------------------
-
-
-def _try_cast(binder: ExpressionBinder, tree: exp.TryCast) -> Expr:
-    """A cast that gives NULL where it fails; a literal that is none of the type is NULL too."""
-    to = tree.args["to"]
-    target = resolve_type(str(to.meta[TYPE_TEXT]), position_of(to), of_column=False)
-    plain = exp.Cast(this=tree.this.copy(), to=to.copy())
-    plain.meta.update(tree.meta)
-    try:
-        value = binder.bind(plain).expr
-    except CannotCoerce:
-        raise
-    except SqlError as error:
-        if (error.sqlstate or "")[:2] != "22":
-            raise
-        return Literal(None, target)
-    return replace(value, safe=True) if isinstance(value, Cast) else value
-
-
-BINDERS.update(
-    {
-        exp.Array: _array,
-        exp.Cast: _cast,
-        exp.Tuple: _row,
-        Subscript: _subscript,
-        MapConstructor: _map,
-        exp.TryCast: _try_cast,
-    }
-)

@@ -11,14 +11,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SyntaxError_
-from risingpy.frontend.binder.expressions.expression_binder import (
-    BINARY,
-    BINDERS,
-    COMPARISONS,
-    NULL_TESTS,
-    ExpressionBinder,
-)
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.literal_lists import bound_list
+from risingpy.frontend.binder.expressions.symbols import BINARY
 from risingpy.frontend.binder.trees import name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.binder.typing.signature_calls import Calls
@@ -57,7 +52,8 @@ def compared_rows(calls: Calls, symbol: str, left: Sequence[Operand], right: Seq
     return result
 
 
-def _comparison(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
+def row_comparison(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
+    """`(a, b) = (c, d)`; None if a side is no row value."""
     left, right = row_fields(tree.this), row_fields(tree.expression)
     if left is None or right is None:
         return None
@@ -101,8 +97,8 @@ def _row_in(binder: ExpressionBinder, tree: exp.In) -> Expr:
     return result
 
 
-def _null_test(binder: ExpressionBinder, tree: exp.Is, negated: bool) -> Expr | None:
-    """A row value is NULL if all its fields are, and not NULL if none is."""
+def row_null_test(binder: ExpressionBinder, tree: exp.Is, *, negated: bool) -> Expr | None:
+    """A row value is NULL if all its fields are, and not NULL if none is. None if it has no field, or is none."""
     fields = row_fields(tree.this)
     if not fields:
         return None
@@ -112,8 +108,3 @@ def _null_test(binder: ExpressionBinder, tree: exp.Is, negated: bool) -> Expr | 
     for part in parts[1:]:
         result = Call("and", (result, part), BOOLEAN)
     return result
-
-
-COMPARISONS.update({exp.Tuple: _comparison, exp.Anonymous: _comparison})
-BINDERS[exp.In] = in_list
-NULL_TESTS.update({exp.Tuple: _null_test, exp.Anonymous: _null_test})

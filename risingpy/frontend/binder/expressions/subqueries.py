@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SyntaxError_, UndefinedFunction
-from risingpy.frontend.binder.expressions.expression_binder import BINARY, BINDERS, COMPARISONS, ExpressionBinder
+from risingpy.errors import DatatypeMismatch, FeatureNotSupported, SyntaxError_
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import compared_with_array
 from risingpy.frontend.binder.expressions.output_names import COLUMN_NAME, NO_NAME
 from risingpy.frontend.binder.expressions.rows import compared_rows, in_list, row_fields
+from risingpy.frontend.binder.expressions.symbols import BINARY
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.scope.context import Outer
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of
 from risingpy.frontend.binder.typing.coercion import Operand
-from risingpy.frontend.parser.expression_parser import Operator
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.plan.expressions import SubqueryKind as Kind
 from risingpy.plan.logical import LogicalPlan
@@ -47,19 +47,19 @@ def scalars(binder: ExpressionBinder, tree: exp.Expr) -> list[Operand]:
     return operands
 
 
-def _scalar(binder: ExpressionBinder, tree: exp.Subquery) -> Expr:
+def bind_scalar(binder: ExpressionBinder, tree: exp.Subquery) -> Expr:
     operands = scalars(binder, tree)
     if len(operands) != 1:
         raise SyntaxError_("subquery must return only one column", position=begin_of(tree))
     return operands[0].expr
 
 
-def _exists(binder: ExpressionBinder, tree: exp.Exists) -> Expr:
+def bind_exists(binder: ExpressionBinder, tree: exp.Exists) -> Expr:
     plan, outer = bound_subquery(binder, tree.this)
     return Subquery(Kind.EXISTS, plan, tuple(outer.values), BOOLEAN)
 
 
-def _in(binder: ExpressionBinder, tree: exp.In) -> Expr:
+def bind_in(binder: ExpressionBinder, tree: exp.In) -> Expr:
     query = tree.args.get("query")
     if query is None and len(tree.expressions) == 1 and isinstance(tree.expressions[0], exp.Values):
         query = tree.expressions[0]
@@ -80,15 +80,8 @@ def _quantifier(tree: exp.Expr) -> tuple[exp.Expr, bool] | None:
     return query.this if isinstance(query, exp.Paren) else query, everything
 
 
-def _quantified(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
-    """`x op ANY (…)`."""
-    return _operator_quantified(binder, BINARY[type(tree)], tree.this, tree.expression, position_of(tree))
-
-
-def _operator_quantified(
-    binder: ExpressionBinder, symbol: str, left: exp.Expr, right: exp.Expr, position: int
-) -> Expr | None:
-    """`left symbol right` where the right side is a quantifier."""
+def quantified(binder: ExpressionBinder, symbol: str, left: exp.Expr, right: exp.Expr, position: int) -> Expr | None:
+    """`left symbol ANY (…)`, SOME or ALL; None if no quantifier stands at the right."""
     found = _quantifier(right)
     if found is None:
         return None
@@ -100,28 +93,7 @@ def _operator_quantified(
     return Call("not", (some,), BOOLEAN) if everything else some
 
 
-def _operator(binder: ExpressionBinder, tree: Operator) -> Expr:
-    """An operator by its symbol, which may have a quantifier at its right."""
-    if len(tree.expressions) == 2:
-        left, right = tree.expressions
-        quantified = _operator_quantified(binder, str(tree.this), left, right, position_of(tree))
-        if quantified is not None:
-            return quantified
-    return _PLAIN_OPERATOR(binder, tree)
-
-
-def _named_operator(binder: ExpressionBinder, tree: exp.Operator) -> Expr:
-    """`a OPERATOR(pg_catalog.~) b`: the operator of that name, whose schema is always this one."""
-    schema, dot, symbol = str(tree.args["operator"]).rpartition(".")
-    if dot and schema.strip().strip('"') != "pg_catalog":
-        message = f"operator does not exist: {tree.args['operator']}"
-        raise UndefinedFunction(message, position=position_of(tree))
-    named = Operator(this=symbol.strip(), expressions=[tree.this, tree.expression])
-    named.meta.update(tree.meta)
-    return _operator(binder, named)
-
-
-def _stray_quantifier(binder: ExpressionBinder, tree: exp.Expr) -> Expr:
+def refuse_quantifier(binder: ExpressionBinder, tree: exp.Expr) -> Expr:
     """ANY or ALL where no operator is: PostgreSQL's grammar has none."""
     word = "any" if isinstance(tree, exp.Any) else "all"
     raise SyntaxError_(f'syntax error at or near "{word}"', position=begin_of(tree))
@@ -163,8 +135,8 @@ def _negated(comparison: Expr) -> Expr:
             return Call("not", (comparison,), BOOLEAN)
 
 
-def _row_of_subquery(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
-    """`(a, b) = (SELECT x, y …)`."""
+def row_of_subquery(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
+    """`(a, b) = (SELECT x, y …)`; None if no row value stands at the left."""
     fields = row_fields(tree.this)
     if fields is None:
         return None
@@ -174,20 +146,3 @@ def _row_of_subquery(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
         size = "many" if len(columns) > len(operands) else "few"
         raise SyntaxError_(f"subquery has too {size} columns", position=position_of(tree))
     return compared_rows(binder.calls, BINARY[type(tree)], operands, columns, position_of(tree))
-
-
-_ROWS = COMPARISONS[exp.Anonymous]
-_PLAIN_OPERATOR = BINDERS[Operator]
-
-
-def _some_or_rows(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
-    found = _quantified(binder, tree) if isinstance(tree.expression, exp.Anonymous) else None
-    return found if found is not None else _ROWS(binder, tree)
-
-
-COMPARISONS.update(
-    {exp.Any: _quantified, exp.All: _quantified, exp.Anonymous: _some_or_rows, exp.Subquery: _row_of_subquery}
-)
-BINDERS.update({exp.Subquery: _scalar, exp.Exists: _exists, exp.In: _in, Operator: _operator})
-BINDERS[exp.Operator] = _named_operator
-BINDERS.update(dict.fromkeys((exp.Any, exp.All), _stray_quantifier))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, GroupingError, InvalidParameterValue, SqlError
-from risingpy.frontend.binder.expressions.expression_binder import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.hypothetical import HYPOTHETICAL, bind_hypothetical
 from risingpy.frontend.binder.functions.user_defined import chosen_function, definition_text, has_kind
 from risingpy.frontend.binder.scope.aggregates import GROUPING, AggregateCall, OrderKey, make_aggregate, where_counted
@@ -284,11 +284,11 @@ def bind_grouping(binder: ExpressionBinder, args: Sequence[Operand], position: i
     return Call(GROUPING, tuple(coercer.settled(arg) for arg in args), INTEGER)
 
 
-def _within_group(binder: ExpressionBinder, tree: exp.WithinGroup) -> Expr:
+def bind_within_group(binder: ExpressionBinder, tree: exp.WithinGroup) -> Expr:
     return _modified(binder, tree, None)
 
 
-def _filtered(binder: ExpressionBinder, tree: exp.Filter) -> Expr:
+def bind_filtered(binder: ExpressionBinder, tree: exp.Filter) -> Expr:
     return _modified(binder, tree.this, tree.expression.this)
 
 
@@ -307,6 +307,3 @@ def _modified(binder: ExpressionBinder, tree: exp.Expr, condition: exp.Expr | No
         message = f"{word} specified, but {name} is not an aggregate function"
         raise SqlError(message, sqlstate=_WRONG_KIND, position=position_of(tree))
     return binder.bind(tree).expr
-
-
-BINDERS.update({exp.Filter: _filtered, exp.WithinGroup: _within_group})

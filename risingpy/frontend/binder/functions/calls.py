@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_, UndefinedFunction
-from risingpy.frontend.binder.expressions.expression_binder import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import bind_field
 from risingpy.frontend.binder.functions.aggregate_calls import bind_aggregate, bind_grouping
 from risingpy.frontend.binder.functions.array_query import array_query, is_array_query
@@ -30,13 +30,13 @@ from risingpy.types import VARCHAR
 UNSUPPORTED_FUNCTIONS = frozenset({"current_time", "json_agg", "to_json"})
 
 
-def _function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
+def bind_function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
     if isinstance(tree.this, str) and tree.this.lower() in RESERVED:
         raise SyntaxError_(f'syntax error at or near "{tree.this}"', position=position_of(tree))
     return _call(binder, tree, name_of(tree.this))
 
 
-def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
+def bind_qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
     """`pg_catalog.f(…)`: the schema of all functions."""
     inner = tree.expression
     if not isinstance(inner, exp.Anonymous):
@@ -45,7 +45,7 @@ def _qualified(binder: ExpressionBinder, tree: exp.Dot) -> Expr:
     if schema != "pg_catalog" and (schema, name_of(inner.this)) != ("information_schema", EXPAND_ARRAY):
         args = [binder.bind(a) for a in inner.expressions]
         return bind_user_function(binder, schema, name_of(inner.this), args, position_of(tree))
-    return _function(binder, inner)
+    return bind_function(binder, inner)
 
 
 def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
@@ -97,8 +97,5 @@ def _is_users(binder: ExpressionBinder, name: str) -> bool:
     return bool(binder.context.catalog.functions_named(name, None, binder.context.search_path))
 
 
-def _extract(binder: ExpressionBinder, tree: exp.Extract) -> Expr:
+def bind_extract(binder: ExpressionBinder, tree: exp.Extract) -> Expr:
     return extracted(binder, tree.this.name, binder.bind(tree.expression), "extract", position_of(tree))
-
-
-BINDERS.update({exp.Anonymous: _function, exp.Dot: _qualified, exp.Extract: _extract})

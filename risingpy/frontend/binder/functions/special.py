@@ -15,7 +15,7 @@ from risingpy.errors import (
     UndefinedFunction,
     UndefinedObject,
 )
-from risingpy.frontend.binder.expressions.expression_binder import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.expressions.nested import bound_row
 from risingpy.frontend.binder.functions.populate import no_record_here, populate_record
 from risingpy.frontend.binder.functions.system import current_setting_of
@@ -168,7 +168,7 @@ def in_order(name: str, arguments: list[exp.Expr], position: int) -> list[exp.Ex
     return [*positional, *rest]
 
 
-def _overlaps(binder: ExpressionBinder, tree: exp.Overlaps) -> Expr:
+def bind_overlaps(binder: ExpressionBinder, tree: exp.Overlaps) -> Expr:
     """(a, b) OVERLAPS (c, d); an interval as second is how long after the first."""
     position = position_of(tree)
     ends: list[Operand] = []
@@ -188,7 +188,7 @@ def _overlaps(binder: ExpressionBinder, tree: exp.Overlaps) -> Expr:
     return binder.calls.apply(chosen, ends)
 
 
-def _collate(binder: ExpressionBinder, tree: exp.Collate) -> Expr:
+def bind_collate(binder: ExpressionBinder, tree: exp.Collate) -> Expr:
     """Texts are ordered by code point, so that of all collations only those are known that do it too."""
     operand = binder.bind(tree.this)
     name = name_of(tree.expression.this if isinstance(tree.expression, exp.Column) else tree.expression)
@@ -252,5 +252,3 @@ SPECIAL: dict[str, Callable[[ExpressionBinder, str, list[Operand], int], Expr]] 
         _now,
     ),
 }
-
-BINDERS.update({exp.Overlaps: _overlaps, exp.Collate: _collate})

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from risingpy.errors import FeatureNotSupported, GroupingError, SqlError, WindowError
-from risingpy.frontend.binder.expressions.expression_binder import BINDERS, ExpressionBinder
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.aggregate_calls import ORDERED_SET, of_pairs, pair_count
 from risingpy.frontend.binder.functions.frames import bind_frame
 from risingpy.frontend.binder.functions.user_defined import has_kind
@@ -47,7 +47,7 @@ def check_definitions(binder: ExpressionBinder, windows: WindowCalls) -> None:
         _window(binder, window, windows)
 
 
-def _over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
+def bind_over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
     function, name, ignore_nulls = _function_of(tree)
     position = position_of(function)
     if binder.windows is None:
@@ -204,6 +204,3 @@ def _named(
 
 def _order_item(inner: ExpressionBinder, ordered: exp.Ordered) -> OrderItem:
     return OrderItem(inner.settled(ordered.this), bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first")))
-
-
-BINDERS[exp.Window] = _over

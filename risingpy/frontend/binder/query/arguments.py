@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from risingpy.errors import DatatypeMismatch, SqlError, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.scope.columns import Scope
-from risingpy.frontend.binder.scope.context import SessionValues, depth_limited, make_context
+from risingpy.frontend.binder.scope.context import SessionValues, depth_limited
+from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.coercion import Context, can_coerce
 from risingpy.frontend.parser.ast import Execute
 from risingpy.plan.catalog import Catalog

@@ -7,10 +7,6 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-import risingpy.frontend.binder.expressions.rows
-import risingpy.frontend.binder.expressions.subqueries
-import risingpy.frontend.binder.functions.calls
-import risingpy.frontend.binder.functions.window_calls  # noqa: F401 - these add themselves to the expression binder
 from risingpy.errors import FeatureNotSupported, SqlError, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.plans import as_of_system, converted, renamed, settled, shown
@@ -19,14 +15,8 @@ from risingpy.frontend.binder.query.recursion import bound_recursion, is_recursi
 from risingpy.frontend.binder.query.select import Item, SelectBinder, limited, sorted_by_output
 from risingpy.frontend.binder.query.set_operations import bound_set_operation
 from risingpy.frontend.binder.scope.columns import Scope
-from risingpy.frontend.binder.scope.context import (
-    BindContext,
-    Outer,
-    SessionValues,
-    SystemUse,
-    depth_limited,
-    make_context,
-)
+from risingpy.frontend.binder.scope.context import BindContext, Outer, SessionValues, SystemUse, depth_limited
+from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.parser.ast import Query

@@ -39,6 +39,9 @@ class SessionValues:
     check: Check = unchecked  # asked while a statement of the session is bound
 
 
+NodeBinders = Mapping[type[exp.Expr], Callable[..., Expr]]  # for each node: (the scope's ExpressionBinder, the node)
+
+
 class RowBinder(Protocol):
     """Binds expressions over the row that a subquery stands in."""
 
@@ -78,14 +81,15 @@ class BindContext:
 
     `dependencies` collects the ids of the relations that the statement names, views included, `functions` those of the
     user's functions, `system_uses` what the statement needs of the system. `settings` is what calls of set_config are
-    to set, as names and values. `subqueries` binds a query that stands in this one, with the common table
-    expressions that are known there.
+    to set, as names and values. `node_binders` is the table of `nodes.py`. `subqueries` binds a query that stands in
+    this one, with the common table expressions that are known there.
     """
 
     catalog: Catalog
     search_path: tuple[str, ...]
     parameters: Parameters
     session: SessionValues
+    node_binders: NodeBinders
     dependencies: list[int] = field(default_factory=list)
     functions: list[int] = field(default_factory=list)
     settings: list[tuple[Expr, Expr]] = field(default_factory=list)
@@ -142,12 +146,3 @@ def check_copies(expr: Expr, copies: int) -> None:
     """Refuses to write an expression as many times if that is too much."""
     if sum(1 for _ in islice(walk(expr), MAX_COPIED_NODES)) * copies > MAX_COPIED_NODES:
         raise StatementTooComplex
-
-
-def make_context(
-    catalog: Catalog,
-    search_path: Sequence[str],
-    parameter_types: Sequence[SqlType] = (),
-    session: SessionValues | None = None,
-) -> BindContext:
-    return BindContext(catalog, tuple(search_path), Parameters(parameter_types), session or SessionValues())
