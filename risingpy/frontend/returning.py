@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from risingpy.frontend.binder.dml.dml import Returning
+from risingpy.frontend.binder.dml.returning import Returning
 from risingpy.frontend.command import Parameters
 from risingpy.frontend.results import Field
 from risingpy.frontend.statement_context import StatementContext

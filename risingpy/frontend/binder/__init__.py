@@ -14,15 +14,9 @@ from risingpy.frontend.binder.ddl.create import (
     bind_view,
 )
 from risingpy.frontend.binder.ddl.index import BoundIndex, bind_index
-from risingpy.frontend.binder.dml.dml import (
-    BoundInsert,
-    BoundRewrite,
-    CopyTarget,
-    bind_copy_target,
-    bind_delete,
-    bind_insert,
-    bind_update,
-)
+from risingpy.frontend.binder.dml.copy import CopyTarget, bind_copy_target
+from risingpy.frontend.binder.dml.insert import BoundInsert, bind_insert
+from risingpy.frontend.binder.dml.rewrite import BoundRewrite, bind_delete, bind_update
 from risingpy.frontend.binder.query.arguments import bind_arguments
 from risingpy.frontend.binder.query.query import BoundQuery, bind_query
 from risingpy.frontend.binder.scope.context import SessionValues

@@ -26,7 +26,7 @@ from risingpy.frontend.binder.ddl.identity import checked_type, identity_of
 from risingpy.frontend.binder.ddl.watermark import with_renamed_column as with_renamed_in_watermark
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.plans import project
-from risingpy.frontend.binder.query.from_clause import scan
+from risingpy.frontend.binder.query.relations import scan
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited, refuse_system
 from risingpy.frontend.binder.statement import make_context

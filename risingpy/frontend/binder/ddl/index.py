@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from risingpy.errors import FeatureNotSupported, InvalidTableDefinition, SqlError, UndefinedColumn, WrongObjectType
 from risingpy.frontend.binder.ddl.create import visible_columns
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
-from risingpy.frontend.binder.query.from_clause import find_relation, scan
+from risingpy.frontend.binder.query.relations import find_relation, scan
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import SessionValues, depth_limited, refuse_system
 from risingpy.frontend.binder.statement import make_context

@@ -1,1 +1,6 @@
-"""Writes: INSERT, UPDATE, DELETE and COPY as plans whose rows the session logs."""
+"""Writes: plans whose rows the session logs.
+
+insert, copy, rewrite   INSERT; COPY … FROM; UPDATE and DELETE
+target                  the table, its columns, and what may be written there
+returning               RETURNING
+"""

@@ -6,45 +6,44 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import zip_longest
-from typing import TypeAlias
 
 from sqlglot import exp
 
 from risingpy.errors import (
-    DuplicateColumn,
     FeatureNotSupported,
     SqlError,
     SyntaxError_,
-    UndefinedTable,
 )
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.functions.table_functions import expanded, function_of
 from risingpy.frontend.binder.functions.time_windows import bind_time_window
-from risingpy.frontend.binder.plans import ONE_ROW, renamed
+from risingpy.frontend.binder.plans import ONE_ROW
 from risingpy.frontend.binder.query.as_of import as_of_condition_error, check_as_of_condition, tie_columns
+from risingpy.frontend.binder.query.joins import (
+    Item,
+    cross,
+    join_condition,
+    join_using,
+    joined,
+    side_by_side,
+    unconditional,
+)
+from risingpy.frontend.binder.query.relations import check_alias_count, find_relation, scan, with_aliases
 from risingpy.frontend.binder.query.temporal import temporal_kind, without_version
 from risingpy.frontend.binder.scope.columns import (
     UNNAMED,
     Scope,
-    ScopeColumn,
     ScopeTable,
     check_names,
-    common_column,
-    mapped,
     relation_scope,
 )
 from risingpy.frontend.binder.scope.context import BindContext, Outer, SystemUse
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
-from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.parser.dialect import COMMA_JOIN
 from risingpy.frontend.system_catalog.registry import find_system_relation, system_scan
-from risingpy.plan.catalog import JobStatus, Relation, RelationKind
-from risingpy.plan.expression_trees import shifted
-from risingpy.plan.expressions import Call, Expr, Literal
-from risingpy.plan.logical import Apply, Field, Filter, Join, JoinKind, LogicalPlan, Scan, SystemScan
-from risingpy.types import BOOLEAN
-
-Item: TypeAlias = tuple[LogicalPlan, Scope]
+from risingpy.plan.catalog import Relation, RelationKind
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import Apply, Filter, JoinKind, LogicalPlan
 
 _JOIN_PARTS = ("this", "on", "using", "method", "side", "kind")
 _JOIN_KINDS = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
@@ -68,6 +67,8 @@ class Queries:
 
 
 class FromBinder:
+    """Binds a FROM clause: each item to a plan and its names, and all of them to one."""
+
     def __init__(self, context: BindContext, queries: Queries) -> None:
         self._context = context
         self._queries = queries
@@ -79,12 +80,12 @@ class FromBinder:
             lateral = isinstance(join.this, exp.Lateral) or function_of(join.this) is not None
             temporal = join.this.args.get("version") is not None
             if lateral or temporal:  # a row that comes, of all that stands before it, looks it up, or is read by it
-                items = [reduce(_cross, items)]
+                items = [reduce(cross, items)]
             if join.meta.get(COMMA_JOIN) and not lateral and not temporal:
                 items.append(self._item(join.this))
             else:
                 items[-1] = self._join(items[-1], join)
-        return reduce(_cross, items)
+        return reduce(cross, items)
 
     # -- items ----------------------------------------------------------------------------------------------------
 
@@ -136,7 +137,7 @@ class FromBinder:
             plan, owner = self._relation(relation), relation.schema_name
         has_alias = alias is not None and alias.this is not None
         shown = name_of(alias.this) if alias is not None and has_alias else name
-        plan = _with_aliases(plan, shown, alias)
+        plan = with_aliases(plan, shown, alias)
         return plan, relation_scope(shown, None if has_alias else owner, plan.schema, relation=name)
 
     def _time_window(self, tree: exp.Table, name: str) -> Item:
@@ -151,7 +152,7 @@ class FromBinder:
         plan = bind_time_window(self._context, name, arguments, plan, scope, position_of(tree))
         alias = tree.args.get("alias")
         shown = name_of(alias.this) if alias is not None and alias.this is not None else name_of(relation.this)
-        plan = _with_aliases(plan, shown, alias)
+        plan = with_aliases(plan, shown, alias)
         return plan, relation_scope(shown, None, plan.schema)
 
     def _relation(self, relation: Relation) -> LogicalPlan:
@@ -168,7 +169,7 @@ class FromBinder:
             plan, scope = item
             names = [name_of(c.this if isinstance(c, exp.ColumnDef) else c) for c in alias.args.get("columns") or ()]
             visible = [column for column in scope.columns if not column.hidden]
-            _check_alias_count(name_of(alias.this), len(visible), len(names))
+            check_alias_count(name_of(alias.this), len(visible), len(names))
             columns = tuple(
                 replace(column, name=name) if name is not None else column
                 for column, name in zip_longest(visible, names)
@@ -179,7 +180,7 @@ class FromBinder:
         query: exp.Expr = tree
         if isinstance(tree, exp.Subquery) and not any(tree.args.get(k) for k in ("order", "limit", "offset", "with_")):
             query = tree.this
-        plan = _with_aliases(self._queries.bind(query), shown, alias)
+        plan = with_aliases(self._queries.bind(query), shown, alias)
         return plan, relation_scope(shown, None, plan.schema)
 
     def _lateral(self, tree: exp.Lateral, left: Item | None) -> tuple[Item, tuple[Expr, ...]]:
@@ -218,28 +219,27 @@ class FromBinder:
         if version is not None:
             kind = temporal_kind(kind, version, position_of(join.this))
         if word == "CROSS" or join.meta.get(COMMA_JOIN):
-            return _unconditional(left, right, kind)
+            return unconditional(left, right, kind)
         if method == "NATURAL":
             names = {c.name for c in right[1].columns if not c.hidden}
             using = [c.name for c in left[1].columns if not c.hidden and c.name in names]
             if not using:
-                return _unconditional(left, right, kind)
-            return self._join_using(left, right, kind, using, position_of(join))
+                return unconditional(left, right, kind)
+            return join_using(self._context, left, right, kind, using, position_of(join))
         if join.args.get("using"):
             using = [name_of(column) for column in join.args["using"]]
-            return self._join_using(left, right, kind, using, begin_of(join.args["using"][0]))
-        scope = _side_by_side(left, right)
-        condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
-        return _joined(left[0], right[0], kind, condition), scope
+            return join_using(self._context, left, right, kind, using, begin_of(join.args["using"][0]))
+        scope = side_by_side(left, right)
+        return joined(left[0], right[0], kind, join_condition(self._context, scope, join.args["on"])), scope
 
     def _join_as_of(self, left: Item, join: exp.Join, kind: JoinKind) -> Item:
         right = self._item(join.this)
-        scope = _side_by_side(left, right)
+        scope = side_by_side(left, right)
         if join.args.get("on") is None:
             raise as_of_condition_error(position_of(join))
-        condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
+        condition = join_condition(self._context, scope, join.args["on"])
         check_as_of_condition(condition, len(left[0].schema), kind, position_of(join))
-        return replace(_joined(left[0], right[0], kind, condition), ties=tie_columns(right[0])), scope
+        return replace(joined(left[0], right[0], kind, condition), ties=tie_columns(right[0])), scope
 
     def _function(self, left: Item | None, tree: exp.Expr, *, outer: bool = False) -> Item:
         """The rows of a function's call, for each row of `left`; in scope are the call's columns only."""
@@ -257,13 +257,13 @@ class FromBinder:
         check_names(left[1], own)
         scope = Scope(left[1].tables + own.tables, left[1].columns + own.columns)
         if on is not None and not outer:
-            condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(on, "JOIN/ON")
+            condition = join_condition(self._context, scope, on)
             plan = Filter(plan, condition)
         return plan, scope
 
     def _join_lateral(self, left: Item, join: exp.Join, side: str, word: str) -> Item:
         right, args = self._lateral(join.this, left)
-        scope = _side_by_side(left, right)
+        scope = side_by_side(left, right)
         schema = left[0].schema + right[0].schema
         if side in ("RIGHT", "FULL") and args:
             alias = name_of(next(join.this.find_all(exp.Column)).args.get("table"))
@@ -277,30 +277,10 @@ class FromBinder:
             return Apply(left[0], right[0], JoinKind.CROSS, args, None, schema), scope
         if not join.args.get("on"):
             raise FeatureNotSupported("USING or NATURAL with LATERAL is not supported", position=position_of(join))
-        condition = ExpressionBinder(self._context, scope, "JOIN conditions").condition(join.args["on"], "JOIN/ON")
+        condition = join_condition(self._context, scope, join.args["on"])
         if not args:
-            return _joined(left[0], right[0], _JOIN_KINDS[side], condition), scope
+            return joined(left[0], right[0], _JOIN_KINDS[side], condition), scope
         return Apply(left[0], right[0], _JOIN_KINDS[side], args, condition, schema), scope
-
-    def _join_using(self, left: Item, right: Item, kind: JoinKind, names: Sequence[str], position: int) -> Item:
-        both = _side_by_side(left, right)
-        moved = mapped(right[1], lambda e: shifted(e, len(left[0].schema)))
-        binder = ExpressionBinder(self._context, both, "JOIN conditions")
-        condition: Expr | None = None
-        merged: list[ScopeColumn] = []
-        for i, name in enumerate(names):
-            if name in names[:i]:
-                message = f'column name "{name}" appears more than once in USING clause'
-                raise DuplicateColumn(message)
-            a = common_column(left[1], name, "left")
-            b = common_column(moved, name, "right")
-            pair = [Operand(a.expr, position), Operand(b.expr, position)]
-            equal = binder.calls.operator("=", pair, position)
-            condition = equal if condition is None else Call("and", (condition, equal), BOOLEAN)
-            merged.append(ScopeColumn(name, _merged(binder, kind, pair)))
-        assert condition is not None
-        rest = [c for c in (*left[1].columns, *moved.columns) if c.name not in names or c.hidden]
-        return _joined(left[0], right[0], kind, condition), replace(both, columns=(*merged, *rest))
 
 
 def _as_lateral(join: exp.Join) -> exp.Join:
@@ -320,80 +300,3 @@ def _aliased(tree: exp.Subquery, alias: exp.Expr | None) -> exp.Subquery:
     aliased = tree.copy()
     aliased.set("alias", None if alias is None else alias.copy())
     return aliased
-
-
-def find_relation(context: BindContext, name: str, schema: str | None, position: int | None) -> Relation:
-    """The relation of that name. Raises UndefinedTable; one that is still being created is not there yet."""
-    relation = context.catalog.find(name, schema, context.search_path)
-    if relation is None or relation.status is JobStatus.CREATING:
-        shown = name if schema is None else f"{schema}.{name}"
-        raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
-    return relation
-
-
-def scan(relation: Relation) -> Scan:
-    """All columns of a stored relation, hidden ones too."""
-    fields = tuple(Field(c.name, c.type, c.hidden) for c in relation.columns)
-    # Of a stored relation only the key never allows NULLs: ALTER TABLE may drop any other NOT NULL.
-    not_null = tuple(sorted(relation.primary_key)) if relation.kind is RelationKind.TABLE else ()
-    positions = tuple(range(len(fields)))
-    return Scan(
-        relation.relation_id,
-        relation.qualified_name,
-        positions,
-        fields,
-        relation.version,
-        not_null=not_null,
-        key=relation.primary_key or relation.stream_key,
-    )
-
-
-def _with_aliases(plan: LogicalPlan, shown: str, alias: exp.TableAlias | None) -> LogicalPlan:
-    columns = alias.args.get("columns") or [] if alias is not None else []
-    visible = [i for i, field in enumerate(plan.schema) if not field.hidden]
-    if not columns:
-        return plan
-    _check_alias_count(shown, len(visible), len(columns))
-    names = [field.name for field in plan.schema]
-    for i, column in zip(visible, columns, strict=False):
-        names[i] = name_of(column.this if isinstance(column, exp.ColumnDef) else column)
-    return _renamed_scan(plan, names) if isinstance(plan, Scan | SystemScan) else renamed(plan, names)
-
-
-def _check_alias_count(shown: str, available: int, specified: int) -> None:
-    if specified > available:
-        message = f'table "{shown}" has {available} columns available but {specified} columns specified'
-        raise SqlError(message, sqlstate="42P10")
-
-
-def _renamed_scan(plan: Scan | SystemScan, names: Sequence[str]) -> Scan | SystemScan:
-    return replace(plan, schema=tuple(replace(f, name=n) for f, n in zip(plan.schema, names, strict=True)))
-
-
-def _side_by_side(left: Item, right: Item) -> Scope:
-    moved = mapped(right[1], lambda e: shifted(e, len(left[0].schema)))
-    check_names(left[1], moved)
-    return Scope(left[1].tables + moved.tables, left[1].columns + moved.columns)
-
-
-def _cross(left: Item, right: Item) -> Item:
-    return _joined(left[0], right[0], JoinKind.CROSS, None), _side_by_side(left, right)
-
-
-def _unconditional(left: Item, right: Item, kind: JoinKind) -> Item:
-    """CROSS JOIN, a comma, and NATURAL JOIN without common columns; an outer one still gives every row."""
-    if kind is JoinKind.INNER:
-        return _cross(left, right)
-    return _joined(left[0], right[0], kind, Literal(True, BOOLEAN)), _side_by_side(left, right)
-
-
-def _joined(left: LogicalPlan, right: LogicalPlan, kind: JoinKind, condition: Expr | None) -> Join:
-    return Join(left, right, kind, condition, left.schema + right.schema)
-
-
-def _merged(binder: ExpressionBinder, kind: JoinKind, pair: list[Operand]) -> Expr:
-    """The one column of JOIN … USING: from the side that has it, from either in a full join."""
-    if kind is JoinKind.FULL:
-        return binder.calls.form("COALESCE", pair, "JOIN/USING")
-    common, _ = binder.context.coercer.to_common_type(pair, "JOIN/USING")
-    return common[1] if kind is JoinKind.RIGHT else common[0]

@@ -1,0 +1,48 @@
+"""COPY … FROM STDIN: which columns come from the client, and what stands in the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from risingpy.errors import (
+    SqlError,
+)
+from risingpy.frontend.binder.ddl.create import bind_default, visible_columns
+from risingpy.frontend.binder.dml.target import (
+    target_columns,
+    target_relation,
+)
+from risingpy.frontend.binder.scope.context import SessionValues
+from risingpy.frontend.binder.statement import make_context
+from risingpy.frontend.parser.ast import Copy
+from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.expressions import Expr, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTarget:
+    """COPY … FROM: the columns at `columns` come from the client; `defaults` are the other visible columns'."""
+
+    relation: Relation
+    columns: tuple[int, ...]
+    defaults: tuple[tuple[int, Expr], ...]
+
+
+def bind_copy_target(
+    statement: Copy, catalog: Catalog, search_path: Sequence[str], *, session: SessionValues | None = None
+) -> CopyTarget:
+    """The columns that COPY … FROM STDIN fills."""
+    assert statement.table is not None
+    context = make_context(catalog, search_path, (), session)
+    relation = target_relation(context, statement.table, "copy to")
+    columns = target_columns(relation, statement.columns, statement.table)
+    generated = [relation.columns[i] for i in columns if relation.columns[i].generated is not None]
+    if generated and statement.columns is not None:
+        message = f'column "{generated[0].name}" is a generated column'
+        raise SqlError(message, sqlstate="42P10", detail="Generated columns cannot be used in COPY.")
+    columns = [i for i in columns if relation.columns[i].generated is None]
+    rest = [i for i in visible_columns(relation) if i not in columns]
+    defaults = [(i, bind_default(relation.columns[i], session=session)) for i in rest]
+    exprs = tuple((i, d if d is not None else Literal(None, relation.columns[i].type)) for i, d in defaults)
+    return CopyTarget(relation, tuple(columns), exprs)

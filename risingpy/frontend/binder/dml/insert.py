@@ -1,0 +1,143 @@
+"""INSERT: a plan that gives the visible columns of each new row; the session adds `_row_id`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from risingpy.errors import (
+    SyntaxError_,
+)
+from risingpy.frontend.binder.ddl.create import bind_default, visible_columns
+from risingpy.frontend.binder.dml.returning import Returning, bind_returning
+from risingpy.frontend.binder.dml.target import (
+    assigned,
+    target_columns,
+    target_relation,
+)
+from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
+from risingpy.frontend.binder.plans import ONE_ROW, converted, project
+from risingpy.frontend.binder.query.query import QueryBinder
+from risingpy.frontend.binder.scope.columns import Scope
+from risingpy.frontend.binder.scope.context import BindContext, SessionValues, depth_limited
+from risingpy.frontend.binder.statement import make_context
+from risingpy.frontend.binder.trees import begin_of
+from risingpy.frontend.parser.ast import ColumnName, Insert
+from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.expressions import Expr, InputRef, Literal
+from risingpy.plan.logical import Field, LogicalPlan, Values
+from risingpy.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class BoundInsert:
+    """`plan` gives one row per inserted row: the columns at `columns`, which are all that the user knows, in order."""
+
+    relation: Relation
+    columns: tuple[int, ...]
+    plan: LogicalPlan
+    returning: Returning | None
+    parameter_types: tuple[SqlType, ...]
+    dependencies: tuple[int, ...]
+
+
+@depth_limited
+def bind_insert(
+    statement: Insert,
+    catalog: Catalog,
+    search_path: Sequence[str],
+    parameter_types: Sequence[SqlType] = (),
+    *,
+    session: SessionValues | None = None,
+) -> BoundInsert:
+    """INSERT with defaults filled in and every value cast to its column's type."""
+    context = QueryBinder(make_context(catalog, search_path, parameter_types, session)).context
+    relation = target_relation(context, statement.table, "insert into")
+    targets = target_columns(relation, statement.columns, statement.table)
+    given = relation if statement.overriding is None else _with_given_numbers(relation)
+    plan = _source(context, statement, given, targets)
+    visible = visible_columns(relation)
+    if statement.overriding == "USER":  # what the rows bring for such columns counts for nothing
+        targets = [-1 if relation.columns[i].identity is not None else i for i in targets]
+    exprs = [_value_of(relation, i, targets, plan, session) for i in visible]
+    plan = project(plan, exprs, [relation.columns[i].name for i in visible])
+    returning = bind_returning(context, statement.returning, relation, statement.alias or statement.table.name)
+    types, dependencies = context.parameters.types(), tuple(dict.fromkeys(context.dependencies))
+    return BoundInsert(relation, tuple(visible), plan, returning, types, dependencies)
+
+
+def _source(context: BindContext, statement: Insert, relation: Relation, targets: list[int]) -> LogicalPlan:
+    """The rows to insert: the columns at `targets` (perhaps fewer, from the left), of the columns' types."""
+    if statement.source is None:
+        return ONE_ROW
+    tree = statement.source.tree
+    if isinstance(tree, exp.Values) and not any(tree.args.get(key) for key in ("order", "limit", "offset", "with_")):
+        return _values(context, tree, relation, targets, statement.columns)
+    plan = QueryBinder(context).bind(statement.source.tree)
+    positions = [begin_of(statement.source.tree)] * len(plan.schema)
+    if isinstance(tree, exp.Select) and len(tree.expressions) == len(positions):
+        positions = [begin_of(e) for e in tree.expressions]
+    _check_width(len(plan.schema), targets, positions, statement.columns)
+    return converted(plan, lambda operand, i: assigned(context, operand, relation, targets[i]), positions)
+
+
+def _values(
+    context: BindContext,
+    tree: exp.Values,
+    relation: Relation,
+    targets: list[int],
+    columns: tuple[ColumnName, ...] | None,
+) -> LogicalPlan:
+    """VALUES of an INSERT: each value is cast to its column's type where it stands, and may be DEFAULT."""
+    binder = ExpressionBinder(context, Scope(), "VALUES")
+    defaults: dict[int, Expr] = {}
+    rows: list[tuple[Expr, ...]] = []
+    for row in tree.expressions:
+        cells = row.expressions if isinstance(row, exp.Tuple) else [row]
+        _check_width(len(cells), targets, [begin_of(cell) for cell in cells], columns)
+        if rows and len(cells) != len(rows[0]):
+            raise SyntaxError_("VALUES lists must all be the same length", position=begin_of(cells[0]))
+        exprs = []
+        for index, cell in zip(targets, cells, strict=False):
+            if isinstance(cell, exp.Var) and cell.name.upper() == "DEFAULT":
+                if index not in defaults:
+                    column = relation.columns[index]
+                    bound = bind_default(column, session=context.session)
+                    defaults[index] = bound if bound is not None else Literal(None, column.type)
+                exprs.append(defaults[index])
+            else:
+                exprs.append(assigned(context, binder.bind(cell), relation, index))
+        rows.append(tuple(exprs))
+    fields = tuple(Field(relation.columns[i].name, relation.columns[i].type) for i in targets[: len(rows[0])])
+    return Values(tuple(rows), fields)
+
+
+def _check_width(width: int, targets: list[int], positions: list[int], columns: tuple[ColumnName, ...] | None) -> None:
+    """`positions` are the expressions'; `columns` is the list that INSERT names, None if it names none."""
+    if width > len(targets):
+        message = "INSERT has more expressions than target columns"
+        raise SyntaxError_(message, position=positions[len(targets)])
+    if columns is not None and width < len(targets):
+        raise SyntaxError_("INSERT has more target columns than expressions", position=columns[width].position)
+
+
+def _with_given_numbers(relation: Relation) -> Relation:
+    """The relation as OVERRIDING sees it: rows may bring a number for any identity column."""
+    columns = [
+        column if column.identity is None else replace(column, identity=replace(column.identity, always=False))
+        for column in relation.columns
+    ]
+    return replace(relation, columns=tuple(columns))
+
+
+def _value_of(
+    relation: Relation, index: int, targets: list[int], plan: LogicalPlan, session: SessionValues | None
+) -> Expr:
+    """A column's value in an inserted row: from the source, its default, or NULL."""
+    column = relation.columns[index]
+    if index in targets and targets.index(index) < len(plan.schema):
+        return InputRef(targets.index(index), column.type)
+    default = bind_default(column, session=session)
+    return default if default is not None else Literal(None, column.type)

@@ -1,0 +1,77 @@
+"""The table that a statement writes to, its columns, and what may stand in them."""
+
+from __future__ import annotations
+
+from risingpy.errors import (
+    DatatypeMismatch,
+    SqlError,
+    UndefinedColumn,
+    WrongObjectType,
+)
+from risingpy.frontend.binder.ddl.create import visible_columns
+from risingpy.frontend.binder.query.relations import find_relation
+from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
+from risingpy.frontend.parser.ast import ColumnName, ObjectName
+from risingpy.plan.catalog import ColumnDesc, Relation, RelationKind
+from risingpy.plan.expressions import Expr
+
+
+def target_relation(context: BindContext, name: ObjectName, verb: str) -> Relation:
+    """The table of that name, noted as a dependency. Raises UndefinedTable, WrongObjectType."""
+    relation = find_relation(context, name.name, name.schema, name.position)
+    if relation.kind is RelationKind.INDEX:
+        detail = "This operation is not supported for indexes."
+        raise WrongObjectType(f'cannot open relation "{relation.name}"', detail=detail, position=name.position)
+    if relation.kind is not RelationKind.TABLE:
+        message = f'cannot {verb} {relation.kind.value} "{relation.name}"'
+        raise WrongObjectType(message, position=name.position)
+    context.dependencies.append(relation.relation_id)
+    return relation
+
+
+def column_index(relation: Relation, column: ColumnName, table: ObjectName) -> int:
+    """Where a visible column stands in the relation. Raises UndefinedColumn."""
+    for i in visible_columns(relation):
+        if relation.columns[i].name == column.name:
+            return i
+    message = f'column "{column.name}" of relation "{table.name}" does not exist'
+    raise UndefinedColumn(message, position=column.position)
+
+
+def target_columns(relation: Relation, names: tuple[ColumnName, ...] | None, table: ObjectName) -> list[int]:
+    """Where the columns that a statement lists stand, all visible ones if it lists none. Raises SqlError."""
+    if names is None:
+        return visible_columns(relation)
+    targets: list[int] = []
+    for column in names:
+        index = column_index(relation, column, table)
+        if index in targets:
+            message = f'column "{column.name}" specified more than once'
+            raise SqlError(message, sqlstate="42701", position=column.position)
+        targets.append(index)
+    return targets
+
+
+def generated_always(message: str, column: ColumnDesc) -> SqlError:
+    """The error for a value of a column that computes its own."""
+    kind = "a generated column" if column.identity is None else "an identity column defined as GENERATED ALWAYS"
+    return SqlError(message, sqlstate="428C9", detail=f'Column "{column.name}" is {kind}.')
+
+
+def is_given(column: ColumnDesc) -> bool:
+    """Whether rows may say what stands in the column."""
+    return column.generated is None and not (column.identity is not None and column.identity.always)
+
+
+def assigned(context: BindContext, operand: Operand, relation: Relation, index: int) -> Expr:
+    """A value as the column stores it. Raises DatatypeMismatch; SqlError for a generated column."""
+    column = relation.columns[index]
+    if not is_given(column):
+        raise generated_always(f'cannot insert a non-DEFAULT value into column "{column.name}"', column)
+    if not can_coerce(operand.type, column.type, Context.ASSIGNMENT):
+        wanted, given = column.type.name, operand.type.name
+        message = f'column "{column.name}" is of type {wanted} but expression is of type {given}'
+        hint = "You will need to rewrite or cast the expression."
+        raise DatatypeMismatch(message, position=operand.position, hint=hint)
+    return context.coercer.assign(operand, column.type)

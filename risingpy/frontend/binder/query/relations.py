@@ -1,0 +1,65 @@
+"""Relations of the catalog in FROM: found by name, scanned, and called as an alias says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from risingpy.errors import SqlError, UndefinedTable
+from risingpy.frontend.binder.plans import renamed
+from risingpy.frontend.binder.scope.context import BindContext
+from risingpy.frontend.binder.trees import name_of
+from risingpy.plan.catalog import JobStatus, Relation, RelationKind
+from risingpy.plan.logical import Field, LogicalPlan, Scan, SystemScan
+
+
+def find_relation(context: BindContext, name: str, schema: str | None, position: int | None) -> Relation:
+    """The relation of that name. Raises UndefinedTable; one that is still being created is not there yet."""
+    relation = context.catalog.find(name, schema, context.search_path)
+    if relation is None or relation.status is JobStatus.CREATING:
+        shown = name if schema is None else f"{schema}.{name}"
+        raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
+    return relation
+
+
+def scan(relation: Relation) -> Scan:
+    """All columns of a stored relation, hidden ones too."""
+    fields = tuple(Field(c.name, c.type, c.hidden) for c in relation.columns)
+    # Of a stored relation only the key never allows NULLs: ALTER TABLE may drop any other NOT NULL.
+    not_null = tuple(sorted(relation.primary_key)) if relation.kind is RelationKind.TABLE else ()
+    positions = tuple(range(len(fields)))
+    return Scan(
+        relation.relation_id,
+        relation.qualified_name,
+        positions,
+        fields,
+        relation.version,
+        not_null=not_null,
+        key=relation.primary_key or relation.stream_key,
+    )
+
+
+def with_aliases(plan: LogicalPlan, shown: str, alias: exp.TableAlias | None) -> LogicalPlan:
+    """The plan, its visible columns called as the alias lists them. `shown` is its own name, for errors."""
+    columns = alias.args.get("columns") or [] if alias is not None else []
+    visible = [i for i, field in enumerate(plan.schema) if not field.hidden]
+    if not columns:
+        return plan
+    check_alias_count(shown, len(visible), len(columns))
+    names = [field.name for field in plan.schema]
+    for i, column in zip(visible, columns, strict=False):
+        names[i] = name_of(column.this if isinstance(column, exp.ColumnDef) else column)
+    return _renamed_scan(plan, names) if isinstance(plan, Scan | SystemScan) else renamed(plan, names)
+
+
+def check_alias_count(shown: str, available: int, specified: int) -> None:
+    """Raises SqlError (42P10) for an alias with more columns than there are."""
+    if specified > available:
+        message = f'table "{shown}" has {available} columns available but {specified} columns specified'
+        raise SqlError(message, sqlstate="42P10")
+
+
+def _renamed_scan(plan: Scan | SystemScan, names: Sequence[str]) -> Scan | SystemScan:
+    return replace(plan, schema=tuple(replace(f, name=n) for f, n in zip(plan.schema, names, strict=True)))
