@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingpy.batch.plan import BatchPlan, Input, Overlay, PointGet, PrefixScan, SystemRows, TableScan, stored_form
+from risingpy.batch.plan import BatchPlan, Input, Overlay, PointGet, PrefixScan, SystemRows, TableScan
 from risingpy.optimizer.explain import ExplainFormat, explain_batch
 from risingpy.optimizer.explain.expression_text import expression_text
 
@@ -17,7 +17,7 @@ def _ranges(rows: Input) -> list[str]:
     match rows:
         case PointGet() | PrefixScan():
             columns = rows.relation.columns
-            fixed = zip(stored_form(rows.relation).key, rows.key, strict=False)
+            fixed = zip(rows.relation.table.key, rows.key, strict=False)
             return [f"{columns[part.index].name} = {expression_text(value, ())}" for part, value in fixed]
         case TableScan() | Overlay() | SystemRows():
             return []

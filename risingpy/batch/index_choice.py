@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from risingpy.batch.keys import key_read
 from risingpy.batch.plan import PointGet, PrefixScan
 from risingpy.optimizer.stream.index import FIRST_EXPRESSION_ID
-from risingpy.plan.catalog import Catalog, JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import Catalog, Index, JobStatus, StoredRelation
 from risingpy.plan.expression_trees import columns_read, remapped, transform
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Field, Filter, LogicalPlan, Project, Scan
@@ -28,35 +28,24 @@ class IndexRead:
 
 
 def best_index(
-    scan: Scan, predicate: Expr, relation: Relation, catalog: Catalog, own: PointGet | PrefixScan | None
+    scan: Scan, predicate: Expr, relation: StoredRelation, catalog: Catalog, own: PointGet | PrefixScan | None
 ) -> IndexRead | None:
     """The index that fixes the most key columns; None if none fixes more than `own`, the read by the relation's key."""
     if isinstance(own, PointGet):  # one row at most: no index finds it faster
         return None
     best: IndexRead | None = None
     fixed = 0 if own is None else len(own.key)
-    for index in _usable_indexes(relation, catalog):
+    for index in catalog.indexes_of(relation.relation_id):
+        if index.status is not JobStatus.CREATED:
+            continue
         found = _over(scan, predicate, relation, index)
         if found is not None and len(found.read.key) > fixed:
             best, fixed = found, len(found.read.key)
     return best
 
 
-def _usable_indexes(relation: Relation, catalog: Catalog) -> list[Relation]:
-    """The indexes of a relation that can be read."""
-    return [index for index in catalog.relations.values() if _is_usable(index, relation)]
-
-
-def _is_usable(index: Relation, relation: Relation) -> bool:
-    if index.kind is not RelationKind.INDEX or index.status is not JobStatus.CREATED:
-        return False
-    assert index.index is not None
-    return index.index.relation_id == relation.relation_id
-
-
-def _over(scan: Scan, predicate: Expr, relation: Relation, index: Relation) -> IndexRead | None:
+def _over(scan: Scan, predicate: Expr, relation: StoredRelation, index: Index) -> IndexRead | None:
     """The filter over the index; None if the index lacks a column, or the filter fixes none of its keys."""
-    assert index.index is not None
     places = {column.column_id: i for i, column in enumerate(index.columns)}
     ids = [relation.columns[i].column_id for i in scan.columns]
     if any(column_id not in places for column_id in ids):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from decimal import Context, Decimal
 
 from risingpy.batch.parameters import Parameters, constant
-from risingpy.batch.plan import PointGet, PrefixScan, stored_form
-from risingpy.plan.catalog import Relation
+from risingpy.batch.plan import PointGet, PrefixScan
+from risingpy.plan.catalog import StoredRelation
 from risingpy.plan.expression_trees import conjuncts, walk
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.plan.logical import Scan
@@ -21,13 +21,11 @@ _ARITHMETIC = ("add", "subtract", "multiply")
 _WIDE = Context(prec=2 * MAX_PRECISION)
 
 
-def key_read(relation: Relation, scan: Scan, predicate: Expr) -> PointGet | PrefixScan | None:
+def key_read(relation: StoredRelation, scan: Scan, predicate: Expr) -> PointGet | PrefixScan | None:
     """The rows that the predicate over the scan leaves, or a few more; None if it fixes no first column of the key.
 
     The predicate must still be applied.
     """
-    if relation.table is None:
-        return None
     key = tuple(_leading_values(scan, relation, dict(_equalities(predicate))))
     if not key:
         return None
@@ -63,7 +61,7 @@ def key_values(read: PointGet | PrefixScan, parameters: Parameters) -> tuple[Lit
 
     They are fewer than the read asks for where only the evaluator can tell one, which happens if it overflows.
     """
-    schema = stored_form(read.relation)
+    schema = read.relation.table
     values: list[Literal] = []
     for column, expr in zip(schema.key, read.key, strict=False):
         value = constant(expr, parameters)
@@ -76,9 +74,9 @@ def key_values(read: PointGet | PrefixScan, parameters: Parameters) -> tuple[Lit
     return tuple(values)
 
 
-def _leading_values(scan: Scan, relation: Relation, values: dict[int, Expr]) -> Iterator[Expr]:
+def _leading_values(scan: Scan, relation: StoredRelation, values: dict[int, Expr]) -> Iterator[Expr]:
     """What the first key columns must equal, up to the first column of which nothing is known."""
-    for key in stored_form(relation).key:
+    for key in relation.table.key:
         expr = values.get(scan.columns.index(key.index)) if key.index in scan.columns else None
         value = None if expr is None else _storable(expr, relation.columns[key.index].type)
         if value is None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from risingpy.batch.row_keys import group_by_key
 from risingpy.executors.change_chunk import INSERT, columns_of, ops_of
 from risingpy.executors.relation.conflicts import ConflictRule, standing_rows
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import Table
 from risingpy.plan.operators import ConflictBehavior
 
 
@@ -22,11 +22,11 @@ class OwnChanges(Protocol):
     def changed_tables(self) -> frozenset[int]:
         """The tables that it has written to."""
 
-    def changes_of(self, table: Relation) -> list[pa.Table]:
+    def changes_of(self, table: Table) -> list[pa.Table]:
         """The chunks that it wrote to a table so far. StalePlan if the table was altered after that."""
 
 
-def overlaid(relation: Relation, rows: pa.Table, changes: Sequence[pa.Table]) -> pa.Table:
+def overlaid(relation: Table, rows: pa.Table, changes: Sequence[pa.Table]) -> pa.Table:
     """A table's rows (all columns, c0…) as they will be after `changes`, by the table's rule for conflicts."""
     written = pa.concat_tables(changes)
     base = pa.table([pa.array(np.full(rows.num_rows, INSERT, np.int8)), *rows.columns], names=written.column_names)

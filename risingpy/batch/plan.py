@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import ExternalSource, StoredRelation, Table
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import LogicalPlan, SystemScan
-from risingpy.storage.codec.table_schema import TableSchema
 
 
 @dataclass(frozen=True, slots=True)
 class TableScan:
-    """Every row of a relation, in no order: the columns at these positions of the relation."""
+    """Every row of a relation, in no order: the columns at these positions of the relation.
 
-    relation: Relation
+    A source has no rows to read: `reads.py` refuses it when the query runs, so EXPLAIN still shows the plan.
+    """
+
+    relation: StoredRelation | ExternalSource
     columns: tuple[int, ...]
 
 
@@ -33,7 +35,7 @@ class PointGet:
     or one that is a constant as soon as parameters have values (`keys.is_key_expression`).
     """
 
-    relation: Relation
+    relation: StoredRelation
     key: tuple[Expr, ...]
     columns: tuple[int, ...]
 
@@ -42,7 +44,7 @@ class PointGet:
 class PrefixScan:
     """The rows whose key begins with these values, at least one; else as PointGet. The relation may be an index."""
 
-    relation: Relation
+    relation: StoredRelation
     key: tuple[Expr, ...]
     columns: tuple[int, ...]
 
@@ -55,7 +57,7 @@ class FoundByIndex:
     that the transaction has changed come besides, as an Overlay needs them; a row that is both comes twice.
     """
 
-    relation: Relation
+    relation: Table
     index: PointGet | PrefixScan
 
 
@@ -116,9 +118,3 @@ class BatchPlan:
     inputs: tuple[Input, ...]
     answer: ConstantRows | Direct | ComputedRows
     custom: bool = False
-
-
-def stored_form(relation: Relation) -> TableSchema:
-    """How the relation's rows are stored; it has some."""
-    assert relation.table is not None
-    return relation.table

@@ -22,11 +22,10 @@ from risingpy.batch.plan import (
     PrefixScan,
     SystemRows,
     TableScan,
-    stored_form,
 )
 from risingpy.errors import StalePlan, UndefinedTable
 from risingpy.optimizer.rewrite import plan_inputs, with_inputs
-from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.catalog import Catalog, ExternalSource, ScannedRelation, Table, View
 from risingpy.plan.expression_trees import conjuncts
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan, SystemScan, Values
@@ -91,12 +90,16 @@ class _Inputs:
     def _narrowed(self, query: Filter, scan: Scan, predicate: Expr) -> LogicalPlan:
         relation = self._relation(scan)
         self.custom = self.custom or may_become_key(predicate)
+        if isinstance(relation, ExternalSource):
+            self._add(scan, TableScan(relation, scan.columns))
+            return query
         own = key_read(relation, scan, predicate)
         found = best_index(scan, predicate, relation, self.catalog, own)
         if found is None:
             self._add(scan, own or TableScan(relation, scan.columns))
             return query
         if relation.relation_id in self.changed:
+            assert isinstance(relation, Table)
             self.inputs.append(Overlay(FoundByIndex(relation, _key_columns_of(found.read, relation)), scan.columns))
             return query
         self.inputs.append(found.read)
@@ -109,17 +112,18 @@ class _Inputs:
         else:
             self.inputs.append(rows)
 
-    def _relation(self, scan: Scan) -> Relation:
+    def _relation(self, scan: Scan) -> ScannedRelation:
         relation = self.catalog.get(scan.relation_id)
         if relation is None:
             raise UndefinedTable(f'relation "{scan.name}" was dropped meanwhile')
+        assert not isinstance(relation, View)  # the binder puts a view's query in its place
         return relation
 
 
-def _key_columns_of(read: PointGet | PrefixScan, relation: Relation) -> PointGet | PrefixScan:
+def _key_columns_of(read: PointGet | PrefixScan, relation: Table) -> PointGet | PrefixScan:
     """The read of an index, of the columns that are the relation's key."""
     places = {column.column_id: i for i, column in enumerate(read.relation.columns)}
-    key = tuple(places[relation.columns[part.index].column_id] for part in stored_form(relation).key)
+    key = tuple(places[relation.columns[part.index].column_id] for part in relation.table.key)
     return replace(read, columns=key)
 
 

@@ -24,11 +24,10 @@ from risingpy.batch.plan import (
     PrefixScan,
     SystemRows,
     TableScan,
-    stored_form,
 )
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import FeatureNotSupported
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import ExternalSource, ScannedRelation, Table
 from risingpy.plan.expressions import Literal
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
@@ -69,7 +68,7 @@ class Reads:
 
     def _scan(self, scan: TableScan) -> pa.RecordBatchReader:
         relation, columns = scan.relation, scan.columns
-        if relation.table is None:
+        if isinstance(relation, ExternalSource):
             raise FeatureNotSupported(
                 f'source "{relation.name}" cannot be queried: it keeps no rows',
                 hint="Create a materialized view over it and query that.",
@@ -85,7 +84,7 @@ class Reads:
 
     def _with_key(self, read: PointGet | PrefixScan, values: Sequence[Literal] | None) -> pa.Table:
         """The rows whose key begins with the values; none if these are None."""
-        schema = stored_form(read.relation)
+        schema = read.relation.table
         if values is None or len(values) == len(schema.key):
             return pa.Table.from_batches([self._point(read, values)])
         found = StorageTable(schema, self.view).scan_prefix(_arrays(values))
@@ -93,7 +92,7 @@ class Reads:
 
     def _point(self, read: PointGet | PrefixScan, values: Sequence[Literal] | None) -> pa.RecordBatch:
         """The row with these values as its whole key, if it is there; none if these are None."""
-        schema, names = stored_form(read.relation), [f"c{place}" for place in range(len(read.columns))]
+        schema, names = read.relation.table, [f"c{place}" for place in range(len(read.columns))]
         if values is None:
             return pa.RecordBatch.from_pylist([], _arrow_schema(read.relation, read.columns))
         key = _arrays(values)
@@ -106,6 +105,7 @@ class Reads:
     def _overlaid(self, overlay: Overlay) -> pa.Table:
         """With the transaction's changes laid over the rows."""
         relation = overlay.rows.relation
+        assert isinstance(relation, Table)  # transactions write to nothing else
         changes = self.own.changes_of(relation)
         if isinstance(overlay.rows, FoundByIndex):
             rows = self._found_by_index(overlay.rows, changes)
@@ -115,7 +115,7 @@ class Reads:
 
     def _found_by_index(self, found: FoundByIndex, changes: Sequence[pa.Table]) -> pa.Table:
         """Committed rows, all columns: those that the index finds, then those of the keys that `changes` write to."""
-        relation, schema = found.relation, stored_form(found.relation)
+        relation, schema = found.relation, found.relation.table
         indexed = _as_table(self._by_key(found.index))
         keys = []
         for place, part in enumerate(schema.key):
@@ -142,7 +142,7 @@ def _renamed(rows: pa.Table) -> pa.Table:
     return rows.rename_columns([f"c{index}" for index in range(rows.num_columns)])
 
 
-def _arrow_schema(relation: Relation, columns: Sequence[int]) -> pa.Schema:
+def _arrow_schema(relation: ScannedRelation, columns: Sequence[int]) -> pa.Schema:
     return pa.schema(
         [pa.field(f"c{position}", relation.columns[index].type.arrow) for position, index in enumerate(columns)]
     )

@@ -6,17 +6,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.batch.plan import stored_form
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import Table
 from risingpy.storage.codec.group_keys import group_rows
 from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
 
 
-def group_by_key(relation: Relation, rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def group_by_key(relation: Table, rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Groups of rows with equal keys, numbered by first appearance: each row's group, and each group's first row.
 
     The rows' key columns are called by their positions in the relation: c0…
     """
-    schema = stored_form(relation)
+    schema = relation.table
     keys = [rows.column(f"c{part.index}").combine_chunks() for part in schema.key]
     return group_rows(encode_keys(schema, keys, compute_vnodes([], rows.num_rows)))

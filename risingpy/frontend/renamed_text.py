@@ -14,19 +14,17 @@ from risingpy.frontend.binder.trees import begin_of, name_of
 from risingpy.frontend.parser import parse_query
 from risingpy.frontend.parser.tokenize import end_of_name
 from risingpy.frontend.table_definition import quoted
-from risingpy.plan.catalog import DEFAULT_SCHEMA, Relation
+from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, QueryRelation
 
 
-def with_renamed_relation(reader: Relation, old: Relation, new: Relation) -> Relation:
+def with_renamed_relation(reader: QueryRelation, old: CreatedRelation, new: CreatedRelation) -> QueryRelation:
     """A view whose texts name the relation as it is called now."""
-    if reader.query is None:
-        return reader
     query = _renamed(reader.query, old, new)
     definition = reader.definition.replace(reader.query, query, 1)
     return replace(reader, query=query, definition=definition)
 
 
-def _renamed(text: str, old: Relation, new: Relation) -> str:
+def _renamed(text: str, old: CreatedRelation, new: CreatedRelation) -> str:
     tree = parse_query(text).tree
     common = {name_of(cte.args["alias"].this) for cte in tree.find_all(exp.CTE)}
     schema = "" if new.schema_name == DEFAULT_SCHEMA else f"{quoted(new.schema_name)}."

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from risingpy.frontend.parser.keywords import RESERVED
-from risingpy.plan.catalog import DEFAULT_SCHEMA, ColumnDesc, Identity, Relation
+from risingpy.plan.catalog import DEFAULT_SCHEMA, ColumnDesc, Identity, Table
 from risingpy.plan.operators import ConflictBehavior
 
 _ON_CONFLICT = {ConflictBehavior.IGNORE: "DO NOTHING", ConflictBehavior.FILL: "DO UPDATE IF NOT NULL"}
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
 
-def table_definition(relation: Relation) -> str:
+def table_definition(relation: Table) -> str:
     """`CREATE TABLE name (column type …, PRIMARY KEY (…))`."""
     parts = [_column(column) for column in relation.columns if not column.hidden]
     if relation.primary_key:

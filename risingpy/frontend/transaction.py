@@ -17,7 +17,7 @@ from risingpy.errors import IoError, StalePlan, UndefinedSavepoint
 from risingpy.meta.database import Database
 from risingpy.meta.writing.dml_log import TableChange
 from risingpy.meta.writing.table_locks import HeldTable, LockMode
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import Table
 
 
 class TransactionStatus(Enum):
@@ -135,7 +135,7 @@ class Transaction:
         """The tables that this transaction has written to."""
         return frozenset(change.table_id for change in self._changes)
 
-    def changes_of(self, table: Relation) -> list[pa.Table]:
+    def changes_of(self, table: Table) -> list[pa.Table]:
         """The chunks that this transaction wrote to a table so far.
 
         StalePlan if they were written to the table's form before an ALTER, which the commit will refuse.

@@ -12,12 +12,12 @@ import pyarrow as pa
 from risingpy.batch import group_by_key
 from risingpy.errors import SqlError
 from risingpy.frontend.statement_context import StatementContext
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import Table
 from risingpy.plan.logical import Field, Scan
 from risingpy.types.forms import format_text
 
 
-def check_unique(session: StatementContext, relation: Relation, old: pa.Table, new: pa.Table) -> None:
+def check_unique(session: StatementContext, relation: Table, old: pa.Table, new: pa.Table) -> None:
     """`old` and `new` are the rows before and after, all columns. Raises 23505, naming the first key met twice."""
     keys = [f"c{index}" for index in relation.primary_key]
     before, after = old.select(keys), new.select(keys)
@@ -39,7 +39,7 @@ def check_unique(session: StatementContext, relation: Relation, old: pa.Table, n
         _refuse(relation, after.slice(row, 1))
 
 
-def _refuse(relation: Relation, key: pa.Table) -> None:
+def _refuse(relation: Table, key: pa.Table) -> None:
     names = ", ".join(relation.columns[index].name for index in relation.primary_key)
     values = ", ".join(
         format_text(relation.columns[index].type, key.column(position)[0].as_py())

@@ -12,7 +12,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.functions.topics.identities import place_of
 from risingpy.memory import WRITTEN_SHARE, share_of_memory
 from risingpy.meta.writing.dml_log import Spill, TableChange
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import Table
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field
 from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, StatementLimits
@@ -21,7 +21,7 @@ from risingpy.types.forms import format_text
 ROW_ID = "_row_id"
 
 
-def inserted(session: StatementContext, relation: Relation, visible: pa.Table) -> pa.Table:
+def inserted(session: StatementContext, relation: Table, visible: pa.Table) -> pa.Table:
     """The rows in all columns of the relation, in storage order, from the visible ones."""
     columns = list(visible.columns)
     if relation.columns[-1].name == ROW_ID:
@@ -34,7 +34,7 @@ def inserted(session: StatementContext, relation: Relation, visible: pa.Table) -
     return rows
 
 
-def pass_numbers(session: StatementContext, relation: Relation, rows: pa.Table) -> None:
+def pass_numbers(session: StatementContext, relation: Table, rows: pa.Table) -> None:
     """Makes the counters of identity columns go on behind the numbers in the rows: no new row replaces one of them."""
     for index, column in enumerate(relation.columns):
         identity = column.identity
@@ -45,7 +45,7 @@ def pass_numbers(session: StatementContext, relation: Relation, rows: pa.Table) 
                 session.database.writes.identity_counters.pass_by(identity.counter, place)
 
 
-def with_generated(session: StatementContext, relation: Relation, rows: pa.Table) -> pa.Table:
+def with_generated(session: StatementContext, relation: Table, rows: pa.Table) -> pa.Table:
     """The rows (all columns) with the generated columns computed from the others."""
     places = [index for index, column in enumerate(relation.columns) if column.generated is not None]
     if not places or not rows.num_rows:
@@ -60,7 +60,7 @@ def with_generated(session: StatementContext, relation: Relation, rows: pa.Table
     return rows
 
 
-def check_not_null(relation: Relation, rows: pa.Table) -> None:
+def check_not_null(relation: Table, rows: pa.Table) -> None:
     """Raises NotNullViolation, with the first failing row in its detail. Key columns are never NULL."""
     for index, column in enumerate(relation.columns):
         if (column.not_null or index in relation.primary_key) and rows.column(index).null_count:
@@ -71,12 +71,12 @@ def check_not_null(relation: Relation, rows: pa.Table) -> None:
             )
 
 
-def write_inserted(session: StatementContext, relation: Relation, rows: pa.Table) -> None:
+def write_inserted(session: StatementContext, relation: Table, rows: pa.Table) -> None:
     """Logs new rows, or keeps them for the commit."""
     _write(session, relation, inserts(rows))
 
 
-def write_spilled(session: StatementContext, relation: Relation, spill: Spill) -> None:
+def write_spilled(session: StatementContext, relation: Table, spill: Spill) -> None:
     """As `write_inserted`, of the `inserts` in a spill, which this finishes."""
     _write(session, relation, spill.finish(), spill)
 
@@ -86,7 +86,7 @@ def inserts(rows: pa.Table) -> pa.Table:
     return make_chunk(np.full(rows.num_rows, INSERT, np.int8), rows.columns)
 
 
-def write_rewritten(session: StatementContext, relation: Relation, old: pa.Table, new: pa.Table | None) -> None:
+def write_rewritten(session: StatementContext, relation: Table, old: pa.Table, new: pa.Table | None) -> None:
     """Logs rows that went and, for an UPDATE, the rows that came instead."""
     ops = np.full(old.num_rows, DELETE, np.int8)
     columns = old.columns
@@ -109,7 +109,7 @@ def check_writable(session: StatementContext, verb: str) -> None:
         raise SqlError(f"cannot execute {verb} in a read-only transaction", sqlstate="25006")
 
 
-def _write(session: StatementContext, relation: Relation, chunk: pa.Table, spill: Spill | None = None) -> None:
+def _write(session: StatementContext, relation: Table, chunk: pa.Table, spill: Spill | None = None) -> None:
     if not chunk.num_rows:
         return
     check_written(session.transaction.written_rows + chunk.num_rows, session.transaction.written_bytes + chunk.nbytes)
@@ -118,7 +118,7 @@ def _write(session: StatementContext, relation: Relation, chunk: pa.Table, spill
         session.scope.commit()
 
 
-def _shown(relation: Relation, row: pa.Table) -> str:
+def _shown(relation: Table, row: pa.Table) -> str:
     """The visible values of one row as PostgreSQL prints them in details."""
     cells = []
     for index, column in enumerate(relation.columns):

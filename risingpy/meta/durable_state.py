@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from risingpy.meta.state import OLD_SNAPSHOT_SECONDS, CommittedEpoch, MetaState
-from risingpy.plan.catalog import Catalog, FunctionDesc, JobStatus, Relation
+from risingpy.plan.catalog import Catalog, CreatedRelation, ExternalSource, FunctionDesc, JobRelation, JobStatus
 from risingpy.plan.codec import decode, encode
 from risingpy.plan.graph import Job
 from risingpy.storage.engine.meta_store import MetaStore, MetaTransaction
@@ -30,10 +30,10 @@ class DurableState:
                 return MetaState(shards=default_shards)
             counters = _json(txn, "counters")
             committed = _json(txn, "committed")
-            relations: dict[int, Relation] = {}
+            relations: dict[int, CreatedRelation] = {}
             for _, value in txn.scan("relation/"):
                 relation = decode(value)
-                assert isinstance(relation, Relation)
+                assert isinstance(relation, CreatedRelation)
                 relations[relation.relation_id] = relation
             functions: dict[int, FunctionDesc] = {}
             for _, value in txn.scan("function/"):
@@ -141,20 +141,20 @@ def without_unfinished_jobs(state: MetaState) -> MetaState:
 
     CREATE MATERIALIZED VIEW had not returned, so nobody was told that they exist.
     """
-    unfinished = [r for r in state.catalog.relations.values() if r.status is JobStatus.CREATING]
+    unfinished = [r for r in state.catalog.relations.values() if r.is_being_created]
     for relation in unfinished:
         state = without_relation(state, relation)
     return state
 
 
-def without_relation(state: MetaState, relation: Relation) -> MetaState:
+def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
     """`state` after `relation` is dropped: its job stops, and its rows are left to the purge."""
     relations = {k: v for k, v in state.catalog.relations.items() if k != relation.relation_id}
     job = state.jobs.get(relation.relation_id)
     purge = state.purge
     if job is not None:
         purge = purge | {job.table.table_id, *(table.table_id for table in job.state_tables)}
-    elif relation.table is not None:
+    elif isinstance(relation, JobRelation):
         purge = purge | {relation.table.table_id}
     return replace(
         state,
@@ -181,9 +181,11 @@ def without_job(state: MetaState, job_id: int) -> MetaState:
 
 
 def with_status(state: MetaState, relation_id: int, status: JobStatus) -> MetaState:
-    """`state` with one relation's status changed."""
+    """`state` with the status changed of a relation that has a job, or of a view."""
     catalog = state.catalog
-    relation = replace(catalog.relations[relation_id], status=status)
+    before = catalog.relations[relation_id]
+    assert not isinstance(before, ExternalSource)
+    relation = replace(before, status=status)
     return replace(
         state,
         catalog=replace(catalog, version=catalog.version + 1, relations={**catalog.relations, relation_id: relation}),

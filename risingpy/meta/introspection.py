@@ -10,7 +10,7 @@ from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.reads import Reads
 from risingpy.meta.schema.system_parameters import shown_parameters
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.plan.catalog import JobStatus, Relation
+from risingpy.plan.catalog import CreatedRelation
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.storage.engine.read_views import StateStore
 
@@ -48,11 +48,11 @@ class Introspection:
             "log_bytes": str(self._log.bytes_on_disk),
         }
 
-    def ddl_progress(self) -> Iterator[tuple[Relation, int]]:
+    def ddl_progress(self) -> Iterator[tuple[CreatedRelation, int]]:
         """The views that are being created, with the rows that they have read so far."""
         rows = self._committer.backfilled_rows
         for relation in self._reads.catalog.relations.values():
-            if relation.status is JobStatus.CREATING:
+            if relation.is_being_created:
                 yield relation, rows.get(relation.relation_id, 0)
 
     def operator_work(self) -> Mapping[OperatorPosition, OperatorWork]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from risingpy.plan.catalog import Catalog, RelationKind
+from risingpy.plan.catalog import Catalog, ExternalSource
 from risingpy.plan.graph import Job, StreamGraph
 
 FIRST_USER_ID = 16384  # as PostgreSQL: lower ids are the system's own
@@ -57,7 +57,7 @@ class MetaState:
 
     def graph(self) -> StreamGraph:
         """The stream graph of all running jobs."""
-        sources = tuple(r for r in self.catalog.relations.values() if r.kind is RelationKind.SOURCE)
+        sources = tuple(r for r in self.catalog.relations.values() if isinstance(r, ExternalSource))
         return StreamGraph(self.graph_version, self.shards, tuple(self.jobs.values()), sources)
 
 

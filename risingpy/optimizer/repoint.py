@@ -14,7 +14,7 @@ from typing import Any, cast, get_args
 from risingpy.errors import FeatureNotSupported
 from risingpy.optimizer.rewrite import plan_inputs, rewrite_plan
 from risingpy.plan import logical
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import CreatedRelation
 from risingpy.plan.graph import Job
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import Materialize, StreamPlan, TableScan
@@ -34,7 +34,7 @@ def repointed_job(job: Job, after: TableSchema) -> Job:
     )
 
 
-def repointed_view(plan: LogicalPlan, after: Relation, positions: Mapping[int, int]) -> LogicalPlan:
+def repointed_view(plan: LogicalPlan, after: CreatedRelation, positions: Mapping[int, int]) -> LogicalPlan:
     """A view's query over the table in its new form; `positions`: where each column of before stands now."""
 
     def change(node: LogicalPlan) -> LogicalPlan:
@@ -68,7 +68,7 @@ def columns_of_job(job: Job, table_id: int) -> frozenset[int]:
     )
 
 
-def columns_of_view(plan: LogicalPlan, relation: Relation) -> frozenset[int]:
+def columns_of_view(plan: LogicalPlan, relation: CreatedRelation) -> frozenset[int]:
     """The ids of the relation's columns that a view's query reads."""
     found = {
         relation.columns[i].column_id

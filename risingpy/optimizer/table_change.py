@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from risingpy.plan.catalog import ColumnDesc, Relation
+from risingpy.plan.catalog import ColumnDesc, JobRelation, Table
 from risingpy.plan.expressions import Expr
 from risingpy.storage.codec.table_schema import ColumnHistory, TableColumn
 from risingpy.types import SqlType
 
 
-def with_column(relation: Relation, column: ColumnDesc, missing: object) -> Relation:
+def with_column(relation: Table, column: ColumnDesc, missing: object) -> Table:
     """The table with one more column, whose id is given here. Rows written before have `missing` (None: NULL) in it."""
     fresh = _next_id(relation)
     history = None if missing is None else ColumnHistory(null_id=fresh + 1, missing=missing)
@@ -25,13 +25,13 @@ def with_column(relation: Relation, column: ColumnDesc, missing: object) -> Rela
     return _with_columns(relation, columns, fresh + 2)
 
 
-def without_column(relation: Relation, index: int) -> Relation:
+def without_column(relation: Table, index: int) -> Table:
     """The table without a column that is not part of its key."""
     columns = relation.columns[:index] + relation.columns[index + 1 :]
     return _with_columns(relation, columns, _next_id(relation))
 
 
-def with_type(relation: Relation, index: int, type_: SqlType, cast: Expr) -> Relation:
+def with_type(relation: Table, index: int, type_: SqlType, cast: Expr) -> Table:
     """The table with a column of another type; `cast` gives it from the one before, its only input column."""
     fresh = _next_id(relation)
     old = relation.columns[index]
@@ -41,24 +41,24 @@ def with_type(relation: Relation, index: int, type_: SqlType, cast: Expr) -> Rel
     return _with_columns(relation, _replaced(relation.columns, index, changed), fresh + 2)
 
 
-def with_changed(relation: Relation, index: int, column: ColumnDesc) -> Relation:
+def with_changed(relation: Table, index: int, column: ColumnDesc) -> Table:
     """The table with a column's name, default or NOT NULL changed."""
     return replace(relation, columns=_replaced(relation.columns, index, column))
 
 
-def column_positions(before: Relation, after: Relation) -> dict[int, int]:
+def column_positions(before: JobRelation, after: JobRelation) -> dict[int, int]:
     """Where each column of `before` stands in `after`; those that are not there any more are left out."""
     places = {column.column_id: i for i, column in enumerate(after.columns)}
     return {i: places[c.column_id] for i, c in enumerate(before.columns) if c.column_id in places}
 
 
-def _next_id(relation: Relation) -> int:
+def _next_id(relation: Table) -> int:
     used = [column.column_id for column in relation.columns]
     used += [column.history.null_id for column in relation.columns if column.history is not None]
     return max(relation.next_column_id, 1 + max(used, default=0))
 
 
-def _with_columns(relation: Relation, columns: Sequence[ColumnDesc], next_column_id: int) -> Relation:
+def _with_columns(relation: Table, columns: Sequence[ColumnDesc], next_column_id: int) -> Table:
     changed = replace(relation, columns=tuple(columns), next_column_id=next_column_id)
     key = [relation.columns[i].column_id for i in relation.primary_key]
     places = {column.column_id: i for i, column in enumerate(columns)}

@@ -8,7 +8,7 @@
     state_tables                 what operators keep, and in which shape; `key_types` are those that keys may be of
     traversal, watermark_use     walking through a plan, and what operators do by watermarks
     graph                        jobs and fragments: what runs
-    catalog                      relations, as planners read them
+    catalog                      relations and functions, as planners read them
     codec, graph_codec           all of these as bytes; `stored_classes` has the format's tags
 
 It decides and executes nothing: the optimizer, the executors, the meta service and the frontend import this, and it

@@ -12,8 +12,8 @@ exchanges. Version 1, in which everything stood where it is used, is still read.
     mapping            {"$": "map", "=": [[key, value], …]}
     Decimal, bytes, date, time, datetime, MonthDayNano, NaN and infinities    {"$": "decimal", "=": "1.50"} and so on
 
-Safe to read from disk: only the classes of `stored_classes.py` are ever made. A field that
-was added with a default later is filled in when older bytes are decoded.
+Safe to read from disk: only the classes of `stored_classes.py` are ever made. A field that was added with a default
+later is filled in when older bytes are decoded. A class that only earlier versions wrote becomes its successor.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from risingpy.plan.stored_classes import STORED_CLASSES
+from risingpy.plan.stored_classes import STORED_CLASSES, UPGRADES
 
 CODEC_VERSION = 2
 _VERSION_WITHOUT_PARTS = 1
@@ -187,4 +187,6 @@ def _unpack(value: object, parts: Sequence[Any]) -> Any:
         raise ValueError(f"unknown class in a plan: {tag}")
     if issubclass(cls, Enum):
         return cls(value["="])
-    return cls(**{name: _unpack(item, parts) for name, item in value.items() if name != "$"})
+    made = cls(**{name: _unpack(item, parts) for name, item in value.items() if name != "$"})
+    upgrade = UPGRADES.get(cls)
+    return made if upgrade is None else upgrade(made)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import ExternalSource
 from risingpy.plan.operators import StreamPlan
 from risingpy.plan.properties import Distribution
 from risingpy.storage.codec.table_schema import TableSchema
@@ -66,7 +66,7 @@ class StreamGraph:
     version: int
     shards: int
     jobs: tuple[Job, ...]
-    sources: tuple[Relation, ...] = ()
+    sources: tuple[ExternalSource, ...] = ()
 
     @property
     def depth(self) -> int:

@@ -2,19 +2,20 @@
 
 Tags, fields and the values of enums are the format of what is on disk: a class may get another name or place, and its
 tag stays; a field may be added with a default, and none goes or changes its meaning. `test_stored_classes.py` compares
-them with those of all versions before.
+them with those of all versions before. Where another class takes over, the earlier one stays here with its tag, and
+`UPGRADES` says what the codec makes of its values when it reads them.
 
 Tags have the form `file.Class` because the classes stood in such files when tags were made of their places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from risingpy.plan import (
     aggregates,
-    catalog,
     expressions,
     graph,
     joins,
@@ -24,6 +25,7 @@ from risingpy.plan import (
     properties,
     window_calls,
 )
+from risingpy.plan.catalog import columns, earlier_relation, functions, relations, snapshot
 from risingpy.storage.codec import table_schema
 from risingpy.types import sql_type
 
@@ -113,18 +115,29 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "graph.Fragment": graph.Fragment,
         "graph.Job": graph.Job,
         "graph.StreamGraph": graph.StreamGraph,
-        "catalog.Catalog": catalog.Catalog,
-        "catalog.ColumnDesc": catalog.ColumnDesc,
-        "catalog.FunctionDesc": catalog.FunctionDesc,
-        "catalog.FunctionKind": catalog.FunctionKind,
-        "catalog.FunctionLanguage": catalog.FunctionLanguage,
-        "catalog.Generated": catalog.Generated,
-        "catalog.Identity": catalog.Identity,
-        "catalog.IndexDefinition": catalog.IndexDefinition,
-        "catalog.IndexKey": catalog.IndexKey,
-        "catalog.JobStatus": catalog.JobStatus,
-        "catalog.Relation": catalog.Relation,
-        "catalog.RelationKind": catalog.RelationKind,
-        "catalog.Watermark": catalog.Watermark,
+        "catalog.Catalog": snapshot.Catalog,
+        "catalog.ColumnDesc": columns.ColumnDesc,
+        "catalog.FunctionDesc": functions.FunctionDesc,
+        "catalog.FunctionKind": functions.FunctionKind,
+        "catalog.FunctionLanguage": functions.FunctionLanguage,
+        "catalog.Generated": columns.Generated,
+        "catalog.Identity": columns.Identity,
+        "catalog.IndexDefinition": relations.IndexDefinition,
+        "catalog.IndexKey": relations.IndexKey,
+        "catalog.JobStatus": relations.JobStatus,
+        "catalog.Relation": earlier_relation.EarlierRelation,
+        "catalog.RelationKind": earlier_relation.EarlierKind,
+        "catalog.Watermark": columns.Watermark,
+        "relations.Index": relations.Index,
+        "relations.InternalTable": relations.InternalTable,
+        "relations.MaterializedView": relations.MaterializedView,
+        "relations.ExternalSource": relations.ExternalSource,
+        "relations.Table": relations.Table,
+        "relations.View": relations.View,
     }
 )
+
+UPGRADES: Mapping[type, Callable[[Any], object]] = MappingProxyType(
+    {earlier_relation.EarlierRelation: earlier_relation.relation_of}
+)
+"""What is made of the values of classes that only earlier versions wrote."""

@@ -30,7 +30,7 @@ from risingpy.meta.epochs.barrier_loop import EpochRetries
 from risingpy.meta.epochs.in_process_runner import InProcessRunner
 from risingpy.meta.recovery.check import check_opened
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import Relation, StoredRelation
 from risingpy.storage import fault_points
 from risingpy.storage.engine import native_lmdb, range_scan
 from risingpy.storage.engine.read_views import ReadView
@@ -200,7 +200,7 @@ def reopened(directory: Path) -> tuple[Rows | None, Rows | None, list[str]]:
 
 
 def _stored(relation: Relation, view: ReadView) -> Rows:
-    assert relation.table is not None
+    assert isinstance(relation, StoredRelation)
     visible = [index for index, column in enumerate(relation.columns) if not column.hidden]
     batches = StorageTable(relation.table, view).scan(visible)
     return sorted(list(row) for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True))

@@ -24,7 +24,6 @@ from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport
 from risingpy.meta.writing.dml_log import TableChange
-from risingpy.plan.catalog import JobStatus
 from risingpy.storage.engine.meta_store import DataDirectoryInUse
 from tests.idleness import assert_falls_idle
 from tests.meta.conftest import Server
@@ -85,7 +84,7 @@ def test_a_failing_view_stops_alone_and_its_reason_is_told(server: Server) -> No
     server.runner.faults = [FragmentFailed(view.relation_id, 1, NumericValueOutOfRange("too much"))]
     client.run("INSERT INTO t VALUES (1, 1, 10)")
     assert client.run("SELECT * FROM other") == [(1,)]
-    assert server.database.reads.catalog.relations[view.relation_id].status is JobStatus.FAILED
+    assert server.database.reads.catalog.relations[view.relation_id].has_stopped
     assert client.run("SELECT * FROM m") == []
     told = client.session.drain_notices()[-1].message
     assert told.startswith('materialized view "m" has stopped because of an error')

@@ -12,7 +12,19 @@ from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view, plan_table
 from risingpy.plan import logical
-from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind, Watermark
+from risingpy.plan.catalog import (
+    Catalog,
+    ColumnDesc,
+    CreatedRelation,
+    ExternalSource,
+    Index,
+    IndexDefinition,
+    MaterializedView,
+    Relation,
+    Table,
+    View,
+    Watermark,
+)
 from risingpy.plan.graph import Job, StreamGraph
 from risingpy.types import BIGINT, SqlType
 
@@ -21,7 +33,7 @@ from risingpy.types import BIGINT, SqlType
 class PlannerBench:
     """Creates relations as the meta service does. Ids count from 1."""
 
-    relations: dict[int, Relation] = field(default_factory=dict)
+    relations: dict[int, CreatedRelation] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     ids: count[int] = field(default_factory=lambda: count(1))
 
@@ -44,7 +56,7 @@ class PlannerBench:
         *,
         append_only: bool = False,
         watermark: Watermark | None = None,
-    ) -> Relation:
+    ) -> Table:
         """CREATE TABLE; with a generated row id if there is no key."""
         descs = [ColumnDesc(i, column, type_) for i, (column, type_) in enumerate(columns.items(), 1)]
         if not key:
@@ -58,11 +70,56 @@ class PlannerBench:
             append_only=append_only,
             watermark=watermark,
         )
-        return self.add(RelationKind.TABLE, name, planned, primary_key)
+        table = Table(
+            planned.table.table_id,
+            "public",
+            name,
+            planned.columns,
+            "",
+            primary_key=primary_key,
+            stream_key=planned.stream_key,
+            append_only=planned.append_only,
+            table=planned.table,
+            watermarks=planned.watermarks,
+        )
+        self._add(table, planned)
+        return table
 
-    def view(self, name: str, query: logical.LogicalPlan) -> Relation:
+    def view(self, name: str, query: logical.LogicalPlan) -> MaterializedView:
         """CREATE MATERIALIZED VIEW, with the query's own column names."""
-        return self.add(RelationKind.MATERIALIZED_VIEW, name, self.plan(query, name=name))
+        return self.planned_view(name, self.plan(query, name=name))
+
+    def planned_view(self, name: str, planned: StreamJobPlan) -> MaterializedView:
+        """CREATE MATERIALIZED VIEW of a query that is planned already."""
+        view = MaterializedView(
+            planned.table.table_id,
+            "public",
+            name,
+            planned.columns,
+            "",
+            query="",
+            stream_key=planned.stream_key,
+            append_only=planned.append_only,
+            table=planned.table,
+            watermarks=planned.watermarks,
+        )
+        self._add(view, planned)
+        return view
+
+    def planned_index(self, name: str, definition: IndexDefinition, planned: StreamJobPlan) -> None:
+        """CREATE INDEX."""
+        index = Index(
+            planned.table.table_id,
+            "public",
+            name,
+            planned.columns,
+            "",
+            index=definition,
+            stream_key=planned.stream_key,
+            append_only=planned.append_only,
+            table=planned.table,
+        )
+        self._add(index, planned)
 
     def plan(
         self, query: logical.LogicalPlan, *, name: str = "mv", table_rows: TableRows = no_table_rows
@@ -75,46 +132,23 @@ class PlannerBench:
     def cut(self, planned: StreamJobPlan) -> Job:
         return cut(planned.table.table_id, planned, self.graph, self.allocate)
 
-    def add(self, kind: RelationKind, name: str, planned: StreamJobPlan, primary_key: tuple[int, ...] = ()) -> Relation:
+    def _add(self, relation: Table | MaterializedView | Index, planned: StreamJobPlan) -> None:
         """Takes a planned relation into the catalog and its job into the graph."""
-        relation = Relation(
-            relation_id=planned.table.table_id,
-            schema_name="public",
-            name=name,
-            kind=kind,
-            columns=planned.columns,
-            definition="",
-            primary_key=primary_key,
-            stream_key=planned.stream_key,
-            append_only=planned.append_only,
-            table=planned.table,
-            watermarks=planned.watermarks,
-        )
         self.jobs.append(self.cut(planned))
         self.relations[relation.relation_id] = relation
-        return relation
 
-    def source(self, name: str, columns: dict[str, SqlType]) -> Relation:
+    def source(self, name: str, columns: dict[str, SqlType]) -> ExternalSource:
         """CREATE SOURCE: its row ids are generated."""
         descs = [ColumnDesc(i, column, type_) for i, (column, type_) in enumerate(columns.items(), 1)]
         descs.append(ColumnDesc(len(descs) + 1, "_row_id", BIGINT, hidden=True))
-        relation = Relation(
-            relation_id=self.allocate(),
-            schema_name="public",
-            name=name,
-            kind=RelationKind.SOURCE,
-            columns=tuple(descs),
-            definition="",
-            stream_key=(len(descs) - 1,),
-            append_only=True,
-        )
+        relation = ExternalSource(self.allocate(), "public", name, tuple(descs), "")
         self.relations[relation.relation_id] = relation
         return relation
 
     def plain_view(self, name: str, columns: tuple[ColumnDesc, ...], query: str) -> None:
         """CREATE VIEW."""
         relation_id = self.allocate()
-        relation = Relation(relation_id, "public", name, RelationKind.VIEW, columns, definition="", query=query)
+        relation = View(relation_id, "public", name, columns, "", query=query)
         self.relations[relation_id] = relation
 
     @staticmethod

@@ -27,7 +27,7 @@ from risingpy.optimizer.rules import optimize
 from risingpy.optimizer.stream.closing_column import optimize_view
 from risingpy.optimizer.stream.index import plan_index
 from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view
-from risingpy.plan.catalog import DEFAULT_SCHEMA, RelationKind
+from risingpy.plan.catalog import DEFAULT_SCHEMA
 from risingpy.plan.codec import decode, encode
 from tests.optimizer.conftest import PlannerBench
 
@@ -149,10 +149,10 @@ def create_relations(bench: PlannerBench, sql: str) -> None:
                 columns = {column.name: column.type for column in bind_table(statement).columns}
                 bench.source(statement.name.name, columns)
             case ast.CreateMaterializedView():
-                bench.add(RelationKind.MATERIALIZED_VIEW, statement.name.name, planned_view(bench, statement))
+                bench.planned_view(statement.name.name, planned_view(bench, statement))
             case ast.CreateIndex():
                 index = bind_index(statement, bench.catalog, SEARCH_PATH, session=SessionValues())
-                bench.add(RelationKind.INDEX, index.name, planned_index(bench, index))
+                bench.planned_index(index.name, index.definition, planned_index(bench, index))
             case ast.CreateView():
                 view = bind_view(statement, bench.catalog, SEARCH_PATH)
                 bench.plain_view(statement.name.name, view.columns, statement.query.text)

@@ -37,7 +37,7 @@ class Draw(Protocol):
 
 def relations(bench: PlannerBench) -> list[Relation]:
     """Tables of every kind of key, a view of groups, a view of one row, a source."""
-    made = [
+    made: list[Relation] = [
         bench.table("rows", COLUMNS),
         bench.table("keyed", COLUMNS, ["text", "i"]),
         bench.table("log", COLUMNS, append_only=True),

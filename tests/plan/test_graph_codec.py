@@ -22,8 +22,8 @@ def with_views(bench: PlannerBench, views: int) -> StreamGraph:
 
 
 def test_a_graph_comes_back(bench: PlannerBench) -> None:
-    bench.source("s", {"a": BIGINT})
-    graph = replace(with_views(bench, 3), version=7, sources=tuple(bench.relations.values())[:1])
+    source = bench.source("s", {"a": BIGINT})
+    graph = replace(with_views(bench, 3), version=7, sources=(source,))
     writer, reader = GraphWriter(), GraphReader()
     assert reader.read(writer.write(graph)) == graph
     nothing = StreamGraph(1, 2, ())

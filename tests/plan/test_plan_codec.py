@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.plan import codec
-from risingpy.plan.catalog import Catalog, Relation, RelationKind
+from risingpy.plan.catalog import Catalog, View
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, Parameter
 from risingpy.plan.logical import AggCall, Aggregate, Field, Filter, Limit, Sort, SortKey, TopN
 from risingpy.types import (
@@ -103,7 +103,7 @@ def test_the_plan_of_a_view(bench: PlannerBench) -> None:
 
 
 def test_a_catalog() -> None:
-    view = Relation(7, "public", "v", RelationKind.VIEW, (), "CREATE VIEW v AS SELECT 1", query="SELECT 1")
+    view = View(7, "public", "v", (), "CREATE VIEW v AS SELECT 1", query="SELECT 1")
     catalog = Catalog(version=3, relations={7: view})
     decoded = codec.decode(codec.encode(catalog))
     assert decoded == catalog

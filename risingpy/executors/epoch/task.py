@@ -19,7 +19,7 @@ from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import OnShards, ShardThreads, one_by_one
 from risingpy.executors.epoch.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
 from risingpy.functions.evaluation.stored_casts import cast_stored
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import ExternalSource
 from risingpy.plan.graph import StreamGraph
 from risingpy.plan.graph_codec import GraphReader
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
@@ -79,7 +79,7 @@ class EpochWorker:
         self.data_dir = data_dir
         self._reader = GraphReader()
         self._graph: tuple[StreamGraph, LoadedGraph] | None = None
-        self._sources: dict[int, Relation] = {}
+        self._sources: dict[int, ExternalSource] = {}
         self._stores: dict[int, ShardStore] = {}
         self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
         self._split_rows: tuple[int, dict[tuple[SplitRange, tuple[int, ...]], pa.Table]] = (0, {})
@@ -99,7 +99,7 @@ class EpochWorker:
             self._graph = graph, LoadedGraph(graph, None if self._graph is None else self._graph[1])
         return self._graph
 
-    def source(self, descriptor: EpochDescriptor, source_id: int) -> Relation:
+    def source(self, descriptor: EpochDescriptor, source_id: int) -> ExternalSource:
         graph = self.graph(descriptor.graph_version)
         return next(source for source in graph.sources if source.relation_id == source_id)
 

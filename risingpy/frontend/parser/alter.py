@@ -18,7 +18,7 @@ from risingpy.frontend.parser.ast_alter import (
 from risingpy.frontend.parser.ast_parts import ObjectName
 from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.ddl import parse_cascade, parse_column
-from risingpy.plan.catalog import RelationKind
+from risingpy.plan.catalog import ExternalSource, Index, MaterializedView, RelationClass, Table, View
 
 _CONSTRAINTS = ("CONSTRAINT", "PRIMARY KEY", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "FOREIGN KEY", "EXCLUDE")
 _OTHER_ACTIONS = (
@@ -43,14 +43,14 @@ def parse_alter(cursor: Cursor) -> Statement:
         return _parse_system(cursor)
     kind = _parse_kind(cursor)
     if_exists = cursor.accept("IF", "EXISTS")
-    if kind is RelationKind.TABLE and cursor.word == "ONLY":
+    if kind is Table and cursor.word == "ONLY":
         cursor.expect("ONLY")
     name = cursor.object_name()
     renamed = _parse_new_name(cursor, kind, name, if_exists)
     if renamed is not None:
         return renamed
-    if kind is not RelationKind.TABLE:
-        cursor.unsupported(f"ALTER {kind.value.upper()} … {cursor.word}")
+    if kind is not Table:
+        cursor.unsupported(f"ALTER {kind.noun.upper()} … {cursor.word}")
     return AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor)), if_exists)
 
 
@@ -62,21 +62,21 @@ def _parse_system(cursor: Cursor) -> AlterSystem:
     return AlterSystem(name, None if cursor.accept("DEFAULT") else cursor.value(), position)
 
 
-def _parse_kind(cursor: Cursor) -> RelationKind:
+def _parse_kind(cursor: Cursor) -> RelationClass:
     if cursor.accept("TABLE"):
-        return RelationKind.TABLE
+        return Table
     if cursor.accept("MATERIALIZED", "VIEW"):
-        return RelationKind.MATERIALIZED_VIEW
+        return MaterializedView
     if cursor.accept("VIEW"):
-        return RelationKind.VIEW
+        return View
     if cursor.accept("SOURCE"):
-        return RelationKind.SOURCE
+        return ExternalSource
     if cursor.accept("INDEX"):
-        return RelationKind.INDEX
+        return Index
     return cursor.unsupported(f"ALTER {cursor.word}")
 
 
-def _parse_new_name(cursor: Cursor, kind: RelationKind, name: ObjectName, if_exists: bool) -> AlterRelation | None:
+def _parse_new_name(cursor: Cursor, kind: RelationClass, name: ObjectName, if_exists: bool) -> AlterRelation | None:
     if cursor.accept("RENAME", "TO"):
         return AlterRelation(kind, name, cursor.name(), None, if_exists)
     if cursor.accept("SET", "SCHEMA"):

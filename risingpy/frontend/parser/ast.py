@@ -44,7 +44,7 @@ from risingpy.frontend.parser.ast_session import ReleaseSavepoint as ReleaseSave
 from risingpy.frontend.parser.ast_session import RollbackTo as RollbackTo
 from risingpy.frontend.parser.ast_session import Savepoint as Savepoint
 from risingpy.optimizer.explain.tree import ExplainFormat
-from risingpy.plan.catalog import RelationKind
+from risingpy.plan.catalog import RelationClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class DropSchema:
 class Drop:
     """DROP TABLE, VIEW, MATERIALIZED VIEW or SOURCE."""
 
-    kind: RelationKind
+    kind: RelationClass
     names: tuple[ObjectName, ...]
     if_exists: bool = False
     cascade: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from risingpy.frontend.parser.ast_parts import ColumnDefinition, ColumnName, Expression, ObjectName, TypeName
-from risingpy.plan.catalog import RelationKind
+from risingpy.plan.catalog import RelationClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class AlterTable:
 class AlterRelation:
     """ALTER TABLE | VIEW | MATERIALIZED VIEW | SOURCE … RENAME TO new_name, or SET SCHEMA new_schema."""
 
-    kind: RelationKind
+    kind: RelationClass
     name: ObjectName
     new_name: ColumnName | None = None
     new_schema: ColumnName | None = None

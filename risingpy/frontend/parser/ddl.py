@@ -26,7 +26,7 @@ from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
 from risingpy.frontend.parser.identity_options import parse_numbering
 from risingpy.frontend.parser.index import parse_create_index
-from risingpy.plan.catalog import RelationKind
+from risingpy.plan.catalog import ExternalSource, Index, MaterializedView, RelationClass, Table, View
 from risingpy.plan.operators import ConflictBehavior
 
 _OTHER_CONSTRAINTS = ("UNIQUE", "CHECK", "REFERENCES", "GENERATED", "AS", "COLLATE", "FOREIGN KEY", "EXCLUDE", "LIKE")
@@ -258,14 +258,15 @@ def parse_drop(cursor: Cursor) -> Statement:
         if_exists = cursor.accept("IF", "EXISTS")
         names = tuple(name.name for name in cursor.comma_separated(cursor.name))
         return DropSchema(names, if_exists, parse_cascade(cursor))
+    kind: RelationClass
     if cursor.accept("TABLE"):
-        kind = RelationKind.TABLE
+        kind = Table
     elif cursor.accept("MATERIALIZED", "VIEW"):
-        kind = RelationKind.MATERIALIZED_VIEW
+        kind = MaterializedView
     elif cursor.accept("VIEW"):
-        kind = RelationKind.VIEW
+        kind = View
     elif cursor.accept("SOURCE"):
-        kind = RelationKind.SOURCE
+        kind = ExternalSource
     elif cursor.accept("FUNCTION"):
         return parse_drop_function(cursor, aggregate=False)
     elif cursor.accept("AGGREGATE"):
@@ -273,7 +274,7 @@ def parse_drop(cursor: Cursor) -> Statement:
     elif cursor.accept("INDEX"):
         if cursor.word == "CONCURRENTLY":
             cursor.unsupported("DROP INDEX CONCURRENTLY")
-        kind = RelationKind.INDEX
+        kind = Index
     elif cursor.word in _OTHER_OBJECTS or cursor.word == "OWNED":
         cursor.unsupported(f"DROP {cursor.word}")
     else:

@@ -26,7 +26,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.alter_table import altered_relation
 from risingpy.frontend.table_definition import quoted
 from risingpy.meta.schema.alter import NewName
-from risingpy.plan.catalog import DEFAULT_SCHEMA, Relation, RelationKind
+from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, Table
 from risingpy.types import SqlType
 
 
@@ -37,19 +37,19 @@ def bind(
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
         if relation is not None:
             # As in PostgreSQL, ALTER TABLE renames whatever relation it is.
-            if statement.kind not in (RelationKind.TABLE, relation.kind):
-                message = f'"{relation.name}" is not a {statement.kind.value}'
+            if statement.kind is not Table and not isinstance(relation, statement.kind):
+                message = f'"{relation.name}" is not a {statement.kind.noun}'
                 raise WrongObjectType(message, position=statement.name.position)
             new_name = None if statement.new_name is None else statement.new_name.name
             new_schema = None if statement.new_schema is None else statement.new_schema.name
             new_place = relation.relation_id, new_name, new_schema
             session.database.ddl.rename(NewName(*new_place, _definition, with_renamed_relation), session.cancelled)
-        return Result(CommandTag(f"ALTER {statement.kind.value.upper()}"))
+        return Result(CommandTag(f"ALTER {statement.kind.noun.upper()}"))
 
     return Command(run)
 
 
-def _definition(renamed: Relation) -> str:
+def _definition(renamed: CreatedRelation) -> str:
     """The relation's CREATE statement with its new name in place of the one that stands there."""
     [parsed] = parse(renamed.definition)
     if isinstance(parsed.statement, CreateIndex):
@@ -61,7 +61,7 @@ def _definition(renamed: Relation) -> str:
     return f"{renamed.definition[:start]}{schema}{quoted(renamed.name)}{renamed.definition[end:]}"
 
 
-def _index_definition(renamed: Relation, statement: CreateIndex) -> str:
+def _index_definition(renamed: CreatedRelation, statement: CreateIndex) -> str:
     text = renamed.definition
     if statement.name is None:
         before = text.upper().index("ON", text.upper().index("INDEX"))

@@ -27,7 +27,7 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.table_definition import table_definition
 from risingpy.meta.schema.alter import TableReplacement, check_unchanged
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import Relation, Table
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Field, Limit, Project, Values
 from risingpy.types import BIGINT, SqlType
@@ -39,8 +39,7 @@ def bind(
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
         if relation is not None:
-            _check_table(relation, statement)
-            _alter(session, relation, statement)
+            _alter(session, _checked_table(relation, statement), statement)
         return Result(CommandTag("ALTER TABLE"))
 
     return Command(run)
@@ -49,7 +48,7 @@ def bind(
 def altered_relation(session: StatementContext, name: ObjectName, *, if_exists: bool) -> Relation | None:
     """The relation that ALTER names; None, and a notice, if it need not exist. Raises UndefinedTable."""
     relation = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
-    if relation is not None and relation.status is not JobStatus.CREATING:
+    if relation is not None and not relation.is_being_created:
         return relation
     if not if_exists:
         raise UndefinedTable(f'relation "{name}" does not exist', position=name.position)
@@ -57,17 +56,17 @@ def altered_relation(session: StatementContext, name: ObjectName, *, if_exists: 
     return None
 
 
-def _check_table(relation: Relation, statement: AlterTable) -> None:
-    if relation.kind is not RelationKind.TABLE:
-        kind = f"{relation.kind.value}s"
-        raise WrongObjectType(
-            f'ALTER action {_action_name(statement.actions[0])} cannot be performed on relation "{relation.name}"',
-            detail=f"This operation is not supported for {kind}.",
-            position=statement.name.position,
-        )
+def _checked_table(relation: Relation, statement: AlterTable) -> Table:
+    if isinstance(relation, Table):
+        return relation
+    raise WrongObjectType(
+        f'ALTER action {_action_name(statement.actions[0])} cannot be performed on relation "{relation.name}"',
+        detail=f"This operation is not supported for {relation.noun}s.",
+        position=statement.name.position,
+    )
 
 
-def _alter(session: StatementContext, relation: Relation, statement: AlterTable) -> None:
+def _alter(session: StatementContext, relation: Table, statement: AlterTable) -> None:
     database = session.database
     if relation.relation_id in session.transaction.changed_tables:
         raise SqlError(

@@ -10,7 +10,7 @@ from risingpy.frontend.parser.ast import Describe, ObjectName, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.text_table import text_fields, text_rows
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import JobRelation, Relation, StoredRelation
 from risingpy.types import SqlType
 
 _COLUMNS = ("Name", "Type", "Is Hidden", "Description")
@@ -50,12 +50,12 @@ def _columns(relation: Relation) -> Iterator[tuple[str | None, ...]]:
 
 
 def _properties(relation: Relation) -> Iterator[tuple[str | None, ...]]:
-    if relation.table is not None:
+    if isinstance(relation, StoredRelation):
         key = [relation.columns[key.index].name for key in relation.table.key]
         yield "primary key", ", ".join(key), None, None
         spread = [relation.columns[index].name for index in relation.table.distribution]
         yield "distribution key", ", ".join(spread), None, None
-    if relation.watermarks:
+    if isinstance(relation, JobRelation) and relation.watermarks:
         named = [relation.columns[watermark.column].name for watermark in relation.watermarks]
         yield "watermark", ", ".join(named), None, None
     yield "table description", relation.name, None, None

@@ -28,6 +28,6 @@ def bind(
         )
         for notice in notices:
             session.notice(notice)
-        return Result(CommandTag(f"DROP {statement.kind.value.upper()}"))
+        return Result(CommandTag(f"DROP {statement.kind.noun.upper()}"))
 
     return Command(run)

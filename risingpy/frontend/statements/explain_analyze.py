@@ -34,7 +34,7 @@ def bind(
     session: StatementContext, parsed: ParsedStatement, statement: ExplainAnalyze, parameter_types: Sequence[SqlType]
 ) -> Command:
     relation = named_relation(session, statement.name)
-    if relation.kind.value != statement.words:
+    if relation.noun != statement.words:
         raise WrongObjectType(f'"{relation.name}" is not a {statement.words}', position=statement.name.position)
 
     def run(parameters: Parameters) -> Result:
@@ -67,7 +67,7 @@ def _running_job(session: StatementContext, relation: Relation) -> Job:
     job = session.database.reads.state.jobs.get(relation.relation_id)
     if job is None:
         raise SqlError(
-            f'{relation.kind.value} "{relation.name}" has stopped because of an error',
+            f'{relation.noun} "{relation.name}" has stopped because of an error',
             sqlstate="55000",
             hint="The server's log has the error. DROP it and create it again.",
         )

@@ -12,7 +12,6 @@ from risingpy.frontend.parser.ast import ParsedStatement, Select
 from risingpy.frontend.results import CommandTag, Field, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import JobStatus
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Schema
 from risingpy.types import SqlType
@@ -57,10 +56,9 @@ def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> 
     """Relations whose job has failed still have the rows of their last epoch: the client must know."""
     for relation_id in relation_ids:
         relation = session.database.reads.catalog.relations.get(relation_id)
-        if relation is not None and relation.status is JobStatus.FAILED:
+        if relation is not None and relation.has_stopped:
             session.notice(
-                f'{relation.kind.value} "{relation.name}" has stopped because of an error: '
-                "its rows are those from before it",
+                f'{relation.noun} "{relation.name}" has stopped because of an error: its rows are those from before it',
                 severity="WARNING",
                 hint="The server's log has the error. DROP it and create it again.",
             )

@@ -13,23 +13,23 @@ from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import bind_columns, named_relation
 from risingpy.frontend.statements.text_table import text_fields, text_rows
 from risingpy.frontend.system_catalog.index_text import included_names, key_text, ordered_text
-from risingpy.plan.catalog import RelationKind
+from risingpy.plan.catalog import ExternalSource, Index, MaterializedView, RelationClass, Table, View
 from risingpy.types import SqlType
 
 Rows = list[tuple[str | None, ...]]
 Like = Callable[[str | None], bool]
 
-_RELATIONS = {
-    ShowKind.TABLES: RelationKind.TABLE,
-    ShowKind.MATERIALIZED_VIEWS: RelationKind.MATERIALIZED_VIEW,
-    ShowKind.VIEWS: RelationKind.VIEW,
-    ShowKind.SOURCES: RelationKind.SOURCE,
+_RELATIONS: dict[ShowKind, RelationClass] = {
+    ShowKind.TABLES: Table,
+    ShowKind.MATERIALIZED_VIEWS: MaterializedView,
+    ShowKind.VIEWS: View,
+    ShowKind.SOURCES: ExternalSource,
 }
-_CREATE = {
-    ShowKind.CREATE_TABLE: RelationKind.TABLE,
-    ShowKind.CREATE_MATERIALIZED_VIEW: RelationKind.MATERIALIZED_VIEW,
-    ShowKind.CREATE_VIEW: RelationKind.VIEW,
-    ShowKind.CREATE_SOURCE: RelationKind.SOURCE,
+_CREATE: dict[ShowKind, RelationClass] = {
+    ShowKind.CREATE_TABLE: Table,
+    ShowKind.CREATE_MATERIALIZED_VIEW: MaterializedView,
+    ShowKind.CREATE_VIEW: View,
+    ShowKind.CREATE_SOURCE: ExternalSource,
 }
 _HEADINGS = {
     ShowKind.PARAMETERS: ("Name", "Value"),
@@ -95,9 +95,9 @@ def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
     only = None if statement.name is None else named_relation(session, statement.name)
     rows: Rows = []
     for index in catalog.relations.values():
-        if index.index is None or not like(index.name):
+        if not isinstance(index, Index) or not like(index.name):
             continue
-        indexed = catalog.relations[index.index.relation_id]
+        indexed = catalog.indexed_by(index)
         if indexed == only if only is not None else indexed.schema_name in path:
             keys = [ordered_text(key, indexed, ascending=" ASC") for key in index.index.keys]
             spread = [key_text(key, indexed) for key in index.index.keys[: index.index.distributed_by]]
@@ -106,18 +106,19 @@ def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
     return sorted(rows)
 
 
-def _relations(session: StatementContext, kind: RelationKind, schema: str | None, like: Like) -> Rows:
+def _relations(session: StatementContext, kind: RelationClass, schema: str | None, like: Like) -> Rows:
     """Names, qualified only where the bare name means another relation; LIKE looks at the bare ones."""
     catalog, path = session.database.reads.catalog, session.search_path()
     schemas: Iterable[str] = path if schema is None else (schema,)
-    relations = [r for r in catalog.relations.values() if r.kind is kind and r.schema_name in schemas and like(r.name)]
-    return sorted((r.name if catalog.find(r.name, None, path) == r else r.qualified_name,) for r in relations)
+    of_kind = (r for r in catalog.relations.values() if isinstance(r, kind))
+    shown = (r for r in of_kind if r.schema_name in schemas and like(r.name))
+    return sorted((r.name if catalog.find(r.name, None, path) == r else r.qualified_name,) for r in shown)
 
 
-def _bind_create(session: StatementContext, name: ObjectName, kind: RelationKind) -> Command:
+def _bind_create(session: StatementContext, name: ObjectName, kind: RelationClass) -> Command:
     relation = named_relation(session, name)
-    if relation.kind is not kind:
-        raise WrongObjectType(f'"{relation.name}" is not a {kind.value}', position=name.position)
+    if not isinstance(relation, kind):
+        raise WrongObjectType(f'"{relation.name}" is not a {kind.noun}', position=name.position)
     fields = text_fields("Name", "Create Sql")
     rows = [(relation.qualified_name, relation.definition)]
     return Command(lambda parameters: Result(CommandTag("SHOW"), fields, text_rows(fields, rows)), fields)

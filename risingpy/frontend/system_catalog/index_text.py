@@ -3,45 +3,42 @@
 from __future__ import annotations
 
 from risingpy.functions.topics.object_names import quote_name
-from risingpy.plan.catalog import IndexKey, Relation
+from risingpy.plan.catalog import Index, IndexedRelation, IndexKey
 from risingpy.plan.expressions import InputRef
 
 
-def key_text(key: IndexKey, indexed: Relation) -> str:
+def key_text(key: IndexKey, indexed: IndexedRelation) -> str:
     """A key: the column's name as it is now, or the expression."""
     if isinstance(key.expression, InputRef):
         return quote_name(_name(indexed, key.expression.index))
     return key.text
 
 
-def included_names(index: Relation, indexed: Relation) -> list[str]:
+def included_names(index: Index, indexed: IndexedRelation) -> list[str]:
     """The columns that the index has besides its keys."""
     return [quote_name(indexed.columns[number - 1].name) for number in included_numbers(index, indexed)]
 
 
-def named_included_numbers(index: Relation, indexed: Relation) -> list[int]:
+def named_included_numbers(index: Index, indexed: IndexedRelation) -> list[int]:
     """Those that INCLUDE names: without it an index has every column, as PostgreSQL's have none."""
-    assert index.index is not None
     return [] if index.index.include is None else included_numbers(index, indexed)
 
 
-def included_numbers(index: Relation, indexed: Relation) -> list[int]:
+def included_numbers(index: Index, indexed: IndexedRelation) -> list[int]:
     """Which of the relation's columns the index has besides its keys, counted from 1."""
-    assert index.index is not None
     keys = {key.expression.index for key in index.index.keys if isinstance(key.expression, InputRef)}
     there = {column.column_id: number for number, column in enumerate(indexed.columns, 1) if not column.hidden}
     ids = there if index.index.include is None else index.index.include
     return [there[column_id] for column_id in ids if column_id in there and column_id not in keys]
 
 
-def index_key_numbers(index: Relation, indexed: Relation) -> list[int]:
+def index_key_numbers(index: Index, indexed: IndexedRelation) -> list[int]:
     """Which of the relation's columns each key is, counted from 1; 0 for an expression."""
-    assert index.index is not None
     numbers = {column.column_id: number for number, column in enumerate(indexed.columns, 1)}
     return [numbers[k.expression.index] if isinstance(k.expression, InputRef) else 0 for k in index.index.keys]
 
 
-def ordered_text(key: IndexKey, indexed: Relation, *, ascending: str = "") -> str:
+def ordered_text(key: IndexKey, indexed: IndexedRelation, *, ascending: str = "") -> str:
     """A key with its order, as far as it is not the usual one."""
     text = key_text(key, indexed)
     if not isinstance(key.expression, InputRef) and not text.endswith(")"):
@@ -52,9 +49,8 @@ def ordered_text(key: IndexKey, indexed: Relation, *, ascending: str = "") -> st
     return text
 
 
-def index_definition_text(index: Relation, indexed: Relation) -> str:
+def index_definition_text(index: Index, indexed: IndexedRelation) -> str:
     """As pg_get_indexdef prints it."""
-    assert index.index is not None
     owner = f"{quote_name(indexed.schema_name)}.{quote_name(indexed.name)}"
     keys = ", ".join(ordered_text(key, indexed) for key in index.index.keys)
     text = f"CREATE INDEX {quote_name(index.name)} ON {owner} USING btree ({keys})"
@@ -63,5 +59,5 @@ def index_definition_text(index: Relation, indexed: Relation) -> str:
     return text
 
 
-def _name(relation: Relation, column_id: int) -> str:
+def _name(relation: IndexedRelation, column_id: int) -> str:
     return next(column.name for column in relation.columns if column.column_id == column_id)

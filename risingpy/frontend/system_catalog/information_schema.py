@@ -7,17 +7,11 @@ from collections.abc import Iterable
 from risingpy.frontend.system_catalog.pg_class import index_name
 from risingpy.frontend.system_catalog.pg_views import view_definition
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.frontend.system_catalog.visible_columns import visible_columns
-from risingpy.plan.catalog import ColumnDesc, Relation, RelationKind, identity_bounds
+from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
+from risingpy.plan.catalog import ColumnDesc, Relation, Table, View, identity_bounds
 from risingpy.types import SqlType, TypeKind
 from risingpy.types.type_entries import TYPES
 
-_TABLE_TYPES = {
-    RelationKind.TABLE: "BASE TABLE",
-    RelationKind.MATERIALIZED_VIEW: "MATERIALIZED VIEW",
-    RelationKind.VIEW: "VIEW",
-    RelationKind.SOURCE: "SOURCE",
-}
 _BINARY_PRECISION = {
     TypeKind.SMALLINT: 16,
     TypeKind.INTEGER: 32,
@@ -34,8 +28,8 @@ def _tables(state: SystemState) -> Iterable[Row]:
     from risingpy.frontend.system_catalog.registry import RELATIONS
 
     for found in state.relations:
-        insertable = "YES" if found.kind is RelationKind.TABLE else "NO"
-        yield state.catalog.database, found.schema_name, found.name, _TABLE_TYPES[found.kind], insertable
+        kind, insertable = ("BASE TABLE", "YES") if isinstance(found, Table) else (found.noun.upper(), "NO")
+        yield state.catalog.database, found.schema_name, found.name, kind, insertable
     for schema, name in RELATIONS:
         yield state.catalog.database, schema, name, "SYSTEM TABLE", "NO"
 
@@ -62,7 +56,7 @@ def _identity(column: ColumnDesc) -> tuple[str | None, ...]:
 
 def _column(state: SystemState, owner: Relation, number: int, column: ColumnDesc) -> Row:
     database = state.catalog.database
-    nullable = "NO" if column.not_null or number - 1 in owner.primary_key else "YES"
+    nullable = "NO" if column.not_null or number - 1 in declared_key(owner) else "YES"
     date_digits = 6 if column.type.kind in _WITH_TIME else 0 if column.type.kind is TypeKind.DATE else None
     return (
         *(database, owner.schema_name, owner.name, column.name, number, column.default, nullable),
@@ -84,14 +78,14 @@ def _columns(state: SystemState) -> Iterable[Row]:
 
 def _views(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
-        if found.kind is RelationKind.VIEW:
+        if isinstance(found, View):
             yield state.catalog.database, found.schema_name, found.name, view_definition(found), "NONE", "NO", "NO"
 
 
 def _constraints(state: SystemState) -> Iterable[Row]:
     database = state.catalog.database
     for found in state.relations:
-        if found.primary_key:
+        if declared_key(found):
             yield (
                 *(database, found.schema_name, index_name(found), database, found.schema_name, found.name),
                 *("PRIMARY KEY", "NO", "NO", "YES"),
@@ -101,7 +95,7 @@ def _constraints(state: SystemState) -> Iterable[Row]:
 def _key_columns(state: SystemState) -> Iterable[Row]:
     database = state.catalog.database
     for found in state.relations:
-        for number, position in enumerate(found.primary_key, start=1):
+        for number, position in enumerate(declared_key(found), start=1):
             yield (
                 *(database, found.schema_name, index_name(found), database, found.schema_name, found.name),
                 *(found.columns[position].name, number, None),

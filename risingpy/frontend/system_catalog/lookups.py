@@ -20,8 +20,9 @@ from risingpy.frontend.system_catalog.pg_index import index_definition, key_defi
 from risingpy.frontend.system_catalog.pg_namespace import all_schemas
 from risingpy.frontend.system_catalog.pg_views import view_definition
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.frontend.system_catalog.visible_columns import visible_columns
+from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
 from risingpy.functions.topics.object_names import quote_name, relation_key
+from risingpy.plan.catalog import Table
 from risingpy.types.type_entries import TYPES
 
 
@@ -31,7 +32,7 @@ def _objects(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         visible = state.is_visible(found)
         yield relation_oid(found), state.display_name(found), visible, False, view_definition(found)
-        if found.primary_key:
+        if isinstance(found, Table) and found.primary_key:
             name = quote_name(index_name(found))
             shown = name if visible else f"{quote_name(found.schema_name)}.{name}"
             yield index_oid(found), shown, visible, False, index_definition(found)
@@ -52,7 +53,7 @@ def _spellings(state: SystemState) -> Iterable[Row]:
 
     for found in state.relations:
         yield from ((text, relation_oid(found)) for text in state.keys(found))
-        if found.primary_key:
+        if declared_key(found):
             yield from ((text, index_oid(found)) for text in state.keys(found, index_name(found)))
     for index, _ in state.indexes:
         yield from ((text, relation_oid(index)) for text in state.keys(index))
@@ -76,10 +77,9 @@ def _columns(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         for number, column in visible_columns(found):
             yield relation_oid(found), number, quote_name(column.name)
-        for number, position in enumerate(found.primary_key, start=1):
+        for number, position in enumerate(declared_key(found), start=1):
             yield index_oid(found), number, quote_name(found.columns[position].name)
     for index, indexed in state.indexes:
-        assert index.index is not None
         for number, key in enumerate(index.index.keys, start=1):
             yield relation_oid(index), number, key_text(key, indexed)
         for number, included in enumerate(named_included_numbers(index, indexed), start=len(index.index.keys) + 1):

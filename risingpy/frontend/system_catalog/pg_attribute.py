@@ -13,8 +13,8 @@ from risingpy.frontend.system_catalog.oids import (
     system_relation_oid,
 )
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.frontend.system_catalog.visible_columns import visible_columns
-from risingpy.plan.catalog import ColumnDesc, Relation
+from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
+from risingpy.plan.catalog import ColumnDesc, Index, IndexedRelation
 from risingpy.plan.expressions import InputRef
 from risingpy.types import SqlType, TypeKind
 
@@ -65,10 +65,10 @@ def _rows(state: SystemState) -> Iterable[Row]:
 
     for found in state.relations:
         for number, column in visible_columns(found):
-            not_null = column.not_null or number - 1 in found.primary_key
+            not_null = column.not_null or number - 1 in declared_key(found)
             has_default = column.default is not None or column.generated is not None
             yield _column_row(relation_oid(found), number, column, not_null=not_null, has_default=has_default)
-        for number, position in enumerate(found.primary_key, start=1):
+        for number, position in enumerate(declared_key(found), start=1):
             column = found.columns[position]
             yield _column_row(index_oid(found), number, column, not_null=False, has_default=False)
     for index, indexed in state.indexes:
@@ -81,7 +81,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
             yield _row(owner, described.name, number, type_oid=described.type.oid, length=length)
 
 
-def _index_columns(index: Relation, indexed: Relation) -> Iterable[tuple[str, SqlType]]:
+def _index_columns(index: Index, indexed: IndexedRelation) -> Iterable[tuple[str, SqlType]]:
     """The keys and what is included, named as PostgreSQL names an index's columns: `expr` where a key is none."""
     assert index.index is not None
     names = {column.column_id: column.name for column in indexed.columns}

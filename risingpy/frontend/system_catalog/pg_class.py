@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from risingpy.frontend.system_catalog.index_text import named_included_numbers
 from risingpy.frontend.system_catalog.oids import (
@@ -15,15 +16,23 @@ from risingpy.frontend.system_catalog.oids import (
     system_relation_oid,
 )
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.frontend.system_catalog.visible_columns import visible_columns
-from risingpy.plan.catalog import Relation, RelationKind
+from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
+from risingpy.plan.catalog import ExternalSource, MaterializedView, Relation, Table, View
 
-RELATION_KINDS = {
-    RelationKind.TABLE: "r",
-    RelationKind.MATERIALIZED_VIEW: "m",
-    RelationKind.VIEW: "v",
-    RelationKind.SOURCE: "f",  # as a foreign table: it is read, and kept elsewhere
-}
+
+def relation_kind(of: Table | MaterializedView | View | ExternalSource) -> str:
+    """pg_class.relkind."""
+    match of:
+        case Table():
+            return "r"
+        case MaterializedView():
+            return "m"
+        case View():
+            return "v"
+        case ExternalSource():
+            return "f"  # as a foreign table: it is read, and kept elsewhere
+        case _:
+            assert_never(of)
 
 
 def index_name(of: Relation) -> str:
@@ -47,7 +56,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
 
     indexed = {of.relation_id for _, of in state.indexes}
     for found in state.relations:
-        kind = RELATION_KINDS[found.kind]
+        kind = relation_kind(found)
         yield _row(
             relation_oid(found),
             found.name,
@@ -55,13 +64,11 @@ def _rows(state: SystemState) -> Iterable[Row]:
             kind,
             len(visible_columns(found)),
             access_method=HEAP_OID if kind in ("r", "m") else 0,
-            has_index=bool(found.primary_key) or found.relation_id in indexed,
+            has_index=bool(declared_key(found)) or found.relation_id in indexed,
         )
-        if found.primary_key:
-            key = len(found.primary_key)
+        if key := len(declared_key(found)):
             yield _row(index_oid(found), index_name(found), found.schema_name, "i", key, access_method=BTREE_OID)
     for index, of in state.indexes:
-        assert index.index is not None
         keys = len(index.index.keys) + len(named_included_numbers(index, of))
         yield _row(relation_oid(index), index.name, index.schema_name, "i", keys, access_method=BTREE_OID)
     for system in RELATIONS.values():

@@ -10,26 +10,26 @@ from risingpy.frontend.system_catalog.pg_class import index_name
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import key_numbers
 from risingpy.functions.topics.object_names import quote_name
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import Index, IndexedRelation, Table
 from risingpy.plan.expressions import InputRef
 
 
-def _keyed(state: SystemState) -> Iterable[Relation]:
-    return (found for found in state.relations if found.primary_key)
+def _keyed(state: SystemState) -> Iterable[Table]:
+    return (found for found in state.relations if isinstance(found, Table) and found.primary_key)
 
 
-def key_definition(of: Relation) -> str:
+def key_definition(of: Table) -> str:
     """The constraint as pg_get_constraintdef prints it."""
     return f"PRIMARY KEY ({_key_columns(of)})"
 
 
-def index_definition(of: Relation) -> str:
+def index_definition(of: Table) -> str:
     """The index as pg_get_indexdef prints it."""
     owner = f"{quote_name(of.schema_name)}.{quote_name(of.name)}"
     return f"CREATE UNIQUE INDEX {quote_name(index_name(of))} ON {owner} USING btree ({_key_columns(of)})"
 
 
-def _key_columns(of: Relation) -> str:
+def _key_columns(of: Table) -> str:
     return ", ".join(quote_name(of.columns[position].name) for position in of.primary_key)
 
 
@@ -45,8 +45,7 @@ def _indexes(state: SystemState) -> Iterable[Row]:
         yield _secondary(index, indexed)
 
 
-def _secondary(index: Relation, indexed: Relation) -> Row:
-    assert index.index is not None
+def _secondary(index: Index, indexed: IndexedRelation) -> Row:
     keys = index.index.keys
     attnums = [*index_key_numbers(index, indexed), *named_included_numbers(index, indexed)]
     options = [k.descending + 2 * k.nulls_first for k in keys]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.oids import DATABASE_OID, ROOT_USER_OID, relation_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.plan.catalog import RelationKind
+from risingpy.plan.catalog import Table
 
 
 def _activity(state: SystemState) -> Iterable[Row]:
@@ -21,7 +21,7 @@ def _activity(state: SystemState) -> Iterable[Row]:
 
 def _tables(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
-        if found.kind is RelationKind.TABLE:
+        if isinstance(found, Table):
             yield relation_oid(found), found.schema_name, found.name, None, None, None
 
 

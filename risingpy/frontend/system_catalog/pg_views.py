@@ -6,45 +6,48 @@ from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.oids import relation_oid, rule_oid, system_relation_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.plan.catalog import JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import MaterializedView, QueryRelation, Relation, Table, View
 
 
 def view_definition(of: Relation) -> str | None:
     """The query of a view, ending in a semicolon as pg_get_viewdef has it; None for what is no view."""
-    if of.query is None:
+    if not isinstance(of, QueryRelation):
         return None
     return " " + of.query.strip().rstrip(";").rstrip() + ";"
 
 
-def _of_kind(state: SystemState, *kinds: RelationKind) -> Iterable[Relation]:
-    return (found for found in state.relations if found.kind in kinds)
+def _with_query(state: SystemState) -> Iterable[QueryRelation]:
+    return (found for found in state.relations if isinstance(found, QueryRelation))
 
 
 def _tables(state: SystemState) -> Iterable[Row]:
-    for found in _of_kind(state, RelationKind.TABLE):
-        yield found.schema_name, found.name, "root", None, bool(found.primary_key), False, False, False
+    for found in state.relations:
+        if isinstance(found, Table):
+            yield found.schema_name, found.name, "root", None, bool(found.primary_key), False, False, False
 
 
 def _views(state: SystemState) -> Iterable[Row]:
-    for found in _of_kind(state, RelationKind.VIEW):
-        yield found.schema_name, found.name, "root", view_definition(found)
+    for found in state.relations:
+        if isinstance(found, View):
+            yield found.schema_name, found.name, "root", view_definition(found)
 
 
 def _matviews(state: SystemState) -> Iterable[Row]:
-    for found in _of_kind(state, RelationKind.MATERIALIZED_VIEW):
-        populated = found.status is not JobStatus.CREATING
-        yield found.schema_name, found.name, "root", None, False, populated, view_definition(found)
+    for found in state.relations:
+        if isinstance(found, MaterializedView):
+            populated = not found.is_being_created
+            yield found.schema_name, found.name, "root", None, False, populated, view_definition(found)
 
 
 def _rules(state: SystemState) -> Iterable[Row]:
-    for found in _of_kind(state, RelationKind.VIEW, RelationKind.MATERIALIZED_VIEW):
+    for found in _with_query(state):
         yield rule_oid(found), "_RETURN", relation_oid(found), "1", "O", True, None, None
 
 
 def _dependencies(state: SystemState) -> Iterable[Row]:
     rewrite = system_relation_oid("pg_catalog", "pg_rewrite")
     classes = system_relation_oid("pg_catalog", "pg_class")
-    for found in _of_kind(state, RelationKind.VIEW, RelationKind.MATERIALIZED_VIEW):
+    for found in _with_query(state):
         yield rewrite, rule_oid(found), 0, classes, relation_oid(found), 0, "i"
         for needed in found.depends_on:
             if needed in state.catalog.relations:

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 from risingpy.frontend.system_catalog.oids import DATABASE_OID
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.plan.catalog import RelationKind
-
-_JOBS = (RelationKind.TABLE, RelationKind.MATERIALIZED_VIEW)
+from risingpy.plan.catalog import MaterializedView, Table
 
 
 def _progress(state: SystemState) -> Iterable[Row]:
@@ -20,7 +18,7 @@ def _progress(state: SystemState) -> Iterable[Row]:
 def _jobs(state: SystemState) -> Iterable[Row]:
     parallelism = state.parameters.get("parallelism", "")
     for found in state.relations:
-        if found.kind in _JOBS:
+        if isinstance(found, Table | MaterializedView):
             yield found.relation_id, found.name, DATABASE_OID, found.status.value.upper(), parallelism
 
 

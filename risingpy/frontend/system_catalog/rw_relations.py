@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from risingpy.frontend.system_catalog.index_text import included_numbers, index_definition_text, index_key_numbers
 from risingpy.frontend.system_catalog.oids import ROOT_USER_OID, relation_oid, schema_oid, system_relation_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
-from risingpy.plan.catalog import JobStatus, Relation, RelationKind
+from risingpy.frontend.system_catalog.visible_columns import declared_key
+from risingpy.plan.catalog import CreatedRelation, ExternalSource, JobRelation, JobStatus, MaterializedView, Table, View
+
+Kind = TypeVar("Kind", Table, MaterializedView, View, ExternalSource)
 
 _STATUS = {JobStatus.CREATING: "Creating", JobStatus.CREATED: "Created", JobStatus.FAILED: "Failed"}
 
 
-def _all_of(kind: RelationKind, row: Callable[[Relation], Row]) -> Callable[[SystemState], Iterable[Row]]:
-    return lambda state: (row(found) for found in state.relations if found.kind is kind)
+def _all_of(kind: type[Kind], row: Callable[[Kind], Row]) -> Callable[[SystemState], Iterable[Row]]:
+    return lambda state: (row(found) for found in state.relations if isinstance(found, kind))
 
 
-def _head(found: Relation) -> tuple[int, str, int, int, str]:
+def _head(found: CreatedRelation) -> tuple[int, str, int, int, str]:
     return relation_oid(found), found.name, schema_oid(found.schema_name), ROOT_USER_OID, found.definition
 
 
-def _table(found: Relation) -> Row:
+def _table(found: Table) -> Row:
     return *_head(found), found.append_only, None
 
 
-def _view(found: Relation) -> Row:
+def _view(found: View) -> Row:
     return *_head(found), None
 
 
-def _materialized_view(found: Relation) -> Row:
+def _materialized_view(found: MaterializedView) -> Row:
     relation_id, name, schema, owner, definition = _head(found)
     status = _STATUS[found.status]
     return relation_id, name, schema, found.schema_name, owner, definition, found.append_only, None, False, status
 
 
-def _source(found: Relation) -> Row:
+def _source(found: ExternalSource) -> Row:
     relation_id, name, schema, owner, definition = _head(found)
     options = dict(found.options)
     columns = [column.name for column in found.columns if not column.hidden]
@@ -47,7 +51,7 @@ def _relations(state: SystemState) -> Iterable[Row]:
 
     for found in state.relations:
         relation_id, name, schema, owner, definition = _head(found)
-        yield relation_id, name, found.kind.value, schema, owner, definition, None
+        yield relation_id, name, found.noun, schema, owner, definition, None
     for index, indexed in state.indexes:
         relation_id, name, schema, owner, _ = _head(index)
         yield relation_id, name, "index", schema, owner, index_definition_text(index, indexed), None
@@ -58,11 +62,12 @@ def _relations(state: SystemState) -> Iterable[Row]:
 
 def _columns(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
-        distribution = set(found.table.distribution) if found.table is not None else set()
+        key = declared_key(found)
+        distribution = set(found.table.distribution) if isinstance(found, JobRelation) else set()
         for i, column in enumerate(found.columns):
             yield (
-                *(relation_oid(found), column.name, i + 1, column.hidden, i in found.primary_key, i in distribution),
-                *(column.generated is not None, not column.not_null and i not in found.primary_key),
+                *(relation_oid(found), column.name, i + 1, column.hidden, i in key, i in distribution),
+                *(column.generated is not None, not column.not_null and i not in key),
                 *(column.generated.text if column.generated is not None else None, str(column.type), column.type.oid),
                 *(column.type.typlen, column.type.name),
             )
@@ -70,7 +75,7 @@ def _columns(state: SystemState) -> Iterable[Row]:
 
 def _relation_info(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
-        kind = found.kind.value.upper()
+        kind = found.noun.upper()
         yield found.schema_name, found.name, ROOT_USER_OID, found.definition, kind, relation_oid(found), "UTC", None
 
 
@@ -83,29 +88,26 @@ def _indexes(state: SystemState) -> Iterable[Row]:
 
 def _internal_tables(state: SystemState) -> Iterable[Row]:
     for found in state.catalog.internal_tables.values():
-        relation_id, name, schema, owner, definition = _head(found)
-        yield relation_id, name, schema, found.depends_on[0], owner, definition, None
+        yield relation_oid(found), found.name, schema_oid(found.schema_name), found.job_id, ROOT_USER_OID, "", None
 
 
 _HEAD = "id int4, name text, schema_id int4, owner int4, definition text,"
 
-RW_TABLES = relation(
-    "rw_catalog", "rw_tables", _HEAD + "append_only bool, acl _text", _all_of(RelationKind.TABLE, _table)
-)
-RW_VIEWS = relation("rw_catalog", "rw_views", _HEAD + "acl _text", _all_of(RelationKind.VIEW, _view))
+RW_TABLES = relation("rw_catalog", "rw_tables", _HEAD + "append_only bool, acl _text", _all_of(Table, _table))
+RW_VIEWS = relation("rw_catalog", "rw_views", _HEAD + "acl _text", _all_of(View, _view))
 RW_MATERIALIZED_VIEWS = relation(
     "rw_catalog",
     "rw_materialized_views",
     "id int4, name text, schema_id int4, schema_name text, owner int4, definition text, append_only bool, acl _text,"
     "background_ddl bool, status text",
-    _all_of(RelationKind.MATERIALIZED_VIEW, _materialized_view),
+    _all_of(MaterializedView, _materialized_view),
 )
 RW_SOURCES = relation(
     "rw_catalog",
     "rw_sources",
     "id int4, name text, schema_id int4, owner int4, connector text, columns _text, format text, append_only bool,"
     "definition text, acl _text",
-    _all_of(RelationKind.SOURCE, _source),
+    _all_of(ExternalSource, _source),
 )
 RW_RELATIONS = relation(
     "rw_catalog",

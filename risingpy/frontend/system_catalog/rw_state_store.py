@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 
 from risingpy.frontend.system_catalog.oids import index_oid, relation_oid, system_relation_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.visible_columns import declared_key
 from risingpy.meta.epochs.number import milliseconds
 from risingpy.meta.statistics import TableStatistics
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import Relation, StoredRelation
 
 
 def _table_stats(state: SystemState) -> Iterable[Row]:
@@ -58,7 +59,7 @@ def _sizes(state: SystemState) -> Iterable[Row]:
         yield relation_oid(index), _bytes(statistics, index), 0
     for found in state.relations:
         yield relation_oid(found), _bytes(statistics, found), in_indexes[found.relation_id]
-        if found.primary_key:
+        if declared_key(found):
             yield index_oid(found), 0, 0  # the rows are kept in its order
     for system in RELATIONS.values():
         yield system_relation_oid(system.schema, system.name), 0, 0  # they are made of the catalog when they are read
@@ -69,7 +70,7 @@ def _digests(state: SystemState) -> Iterable[Row]:
     statistics = state.statistics()
     for found in (*state.catalog.relations.values(), *state.catalog.internal_tables.values()):
         digest = None
-        if found.table is not None:
+        if isinstance(found, StoredRelation):
             table = statistics.get(found.relation_id)
             digest = f"{0 if table is None else table.digest:016x}"
         yield from ((text, digest) for text in (*state.keys(found), str(relation_oid(found))))

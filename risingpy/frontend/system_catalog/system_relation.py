@@ -11,7 +11,17 @@ import pyarrow as pa
 from risingpy.functions.topics.object_names import quote_name, relation_key
 from risingpy.meta.introspection import PinnedEpoch
 from risingpy.meta.statistics import CompactionProgress, TableStatistics
-from risingpy.plan.catalog import Catalog, JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import (
+    Catalog,
+    CreatedRelation,
+    ExternalSource,
+    Index,
+    IndexedRelation,
+    MaterializedView,
+    Relation,
+    Table,
+    View,
+)
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, REAL, SMALLINT, TIMESTAMPTZ, SqlType, array_of
 from risingpy.types.system_types import SYSTEM_TYPES
 
@@ -52,7 +62,7 @@ class Setting:
 class Progress:
     """A view that is being created: how many rows of its upstreams it has read."""
 
-    relation: Relation
+    relation: CreatedRelation
     rows_read: int
 
 
@@ -112,19 +122,15 @@ class SystemState:
     cursors: tuple[SessionCursor, ...] = ()
 
     @property
-    def relations(self) -> tuple[Relation, ...]:
+    def relations(self) -> tuple[Table | MaterializedView | View | ExternalSource, ...]:
         """All relations but indexes, in the order in which they were created."""
-        return tuple(r for r in self.catalog.relations.values() if r.kind is not RelationKind.INDEX)
+        return tuple(r for r in self.catalog.relations.values() if not isinstance(r, Index))
 
     @property
-    def indexes(self) -> tuple[tuple[Relation, Relation], ...]:
+    def indexes(self) -> tuple[tuple[Index, IndexedRelation], ...]:
         """The indexes that are there to be used, each with what it indexes."""
-        relations = self.catalog.relations
-        return tuple(
-            (r, relations[r.index.relation_id])
-            for r in relations.values()
-            if r.index is not None and r.status is not JobStatus.CREATING
-        )
+        indexes = (r for r in self.catalog.relations.values() if isinstance(r, Index) and not r.is_being_created)
+        return tuple((index, self.catalog.indexed_by(index)) for index in indexes)
 
     def is_visible(self, relation: Relation) -> bool:
         """Whether the relation's bare name finds it on the search path."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingpy.plan.catalog import ColumnDesc, Relation
+from risingpy.plan.catalog import ColumnDesc, Relation, Table
 
 
 def visible_columns(relation: Relation) -> tuple[tuple[int, ColumnDesc], ...]:
@@ -14,6 +14,11 @@ def visible_columns(relation: Relation) -> tuple[tuple[int, ColumnDesc], ...]:
     return tuple((i + 1, column) for i, column in enumerate(relation.columns) if not column.hidden)
 
 
-def key_numbers(relation: Relation) -> list[int]:
+def key_numbers(table: Table) -> list[int]:
     """The attnums of the primary key's columns, in key order."""
-    return [position + 1 for position in relation.primary_key]
+    return [position + 1 for position in table.primary_key]
+
+
+def declared_key(relation: Relation) -> tuple[int, ...]:
+    """The positions of the primary key's columns, in key order; none of what is not a table with a PRIMARY KEY."""
+    return relation.primary_key if isinstance(relation, Table) else ()

@@ -9,7 +9,7 @@ from risingpy.errors import SqlError
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.durable_state import with_status, without_job, without_relation
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import JobStatus, Relation
+from risingpy.plan.catalog import CreatedRelation, JobStatus
 
 
 def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState, Mapping[int, SqlError]]:
@@ -21,7 +21,7 @@ def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState
     failures: dict[int, SqlError] = {}
     for relation in _with_readers(state, failure.job_id):
         failures[relation.relation_id] = _as_sql_error(relation, failure)
-        if relation.status is JobStatus.CREATING:
+        if relation.is_being_created:
             new = without_relation(new, relation)
         else:
             new = with_status(without_job(new, relation.relation_id), relation.relation_id, JobStatus.FAILED)
@@ -29,9 +29,9 @@ def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState
     return replace(new, graph_version=state.graph_version + 1, fresh_jobs=fresh), failures
 
 
-def _with_readers(state: MetaState, relation_id: int) -> list[Relation]:
+def _with_readers(state: MetaState, relation_id: int) -> list[CreatedRelation]:
     """A relation and every job that reads it, directly or not; readers first."""
-    found: list[Relation] = []
+    found: list[CreatedRelation] = []
     waiting = [relation_id]
     while waiting:
         relation = state.catalog.relations.get(waiting.pop())
@@ -41,7 +41,7 @@ def _with_readers(state: MetaState, relation_id: int) -> list[Relation]:
     return found[::-1]
 
 
-def _as_sql_error(relation: Relation, failure: FragmentFailed) -> SqlError:
+def _as_sql_error(relation: CreatedRelation, failure: FragmentFailed) -> SqlError:
     if isinstance(failure.error, SqlError):
         return failure.error
-    return SqlError(f'{relation.kind.value} "{relation.name}" failed: {failure.error}')
+    return SqlError(f'{relation.noun} "{relation.name}" failed: {failure.error}')

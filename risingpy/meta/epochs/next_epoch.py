@@ -11,7 +11,7 @@ from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.plan.catalog import JobStatus, Relation
+from risingpy.plan.catalog import CreatedRelation
 
 LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may be larger
 
@@ -26,9 +26,9 @@ class NextEpoch:
     offsets: Offsets
 
 
-def creating(state: MetaState) -> list[Relation]:
+def creating(state: MetaState) -> list[CreatedRelation]:
     """The relations that still read what their upstreams had."""
-    return [r for r in state.catalog.relations.values() if r.status is JobStatus.CREATING]
+    return [r for r in state.catalog.relations.values() if r.is_being_created]
 
 
 def is_work_in(state: MetaState) -> bool:

@@ -12,7 +12,7 @@ from risingpy.connectors.file_source import FileSourceOptions, count_rows, list_
 from risingpy.errors import IoError
 from risingpy.executors.epoch.descriptor import SplitRange
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import RelationKind
+from risingpy.plan.catalog import ExternalSource
 from risingpy.plan.graph import Job
 from risingpy.plan.operators import Source
 from risingpy.plan.traversal import nodes_of_fragment
@@ -70,7 +70,7 @@ class SourceOffsets:
         """(job, source) of every job that reads a source."""
         known, readers = self._known
         if known is not state.jobs:
-            there_are = any(relation.kind is RelationKind.SOURCE for relation in state.catalog.relations.values())
+            there_are = any(isinstance(relation, ExternalSource) for relation in state.catalog.relations.values())
             jobs = state.jobs.values() if there_are else ()  # to look through all of them takes long
             readers = [(job.job_id, source) for job in jobs for source in sorted(_source_ids(job))]
             self._known = (state.jobs, readers)
@@ -80,6 +80,7 @@ class SourceOffsets:
         """(job, source, split, start, end) of what is beyond `committed`."""
         for job_id, source_id in self._readers(state):
             relation = state.catalog.relations[source_id]
+            assert isinstance(relation, ExternalSource)
             options = FileSourceOptions.parse(dict(relation.options))
             known = committed.get(job_id, {}).get(source_id, {})
             for path in list_files(options):

@@ -12,7 +12,6 @@ from risingpy.errors import CannotConnectNow, QueryCanceled, SqlError
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import Offsets, reached
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import JobStatus
 
 WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement looks whether it was cancelled
 
@@ -109,4 +108,4 @@ class Waiters:
 
 def _is_creating(state: MetaState, relation_id: int) -> bool:
     relation = state.catalog.relations.get(relation_id)
-    return relation is not None and relation.status is JobStatus.CREATING
+    return relation is not None and relation.is_being_created

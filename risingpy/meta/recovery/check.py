@@ -10,6 +10,7 @@ from risingpy.errors import SqlError
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.meta.durable_state import DurableState
 from risingpy.meta.state import MetaState
+from risingpy.plan.catalog import JobRelation
 from risingpy.storage.codec.table_schema import TableSchema, vnodes_of_shard
 from risingpy.storage.engine.meta_store import MetaStore, meta_directory
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
@@ -64,7 +65,7 @@ def require_data_directory(data_dir: Path) -> None:
 
 def _tables(state: MetaState) -> dict[int, TableSchema]:
     """All that the catalog knows of: relations, also of stopped jobs, and the state of running ones."""
-    tables = {r.table.table_id: r.table for r in state.catalog.relations.values() if r.table is not None}
+    tables = {r.table.table_id: r.table for r in state.catalog.relations.values() if isinstance(r, JobRelation)}
     for job in state.jobs.values():
         tables.update((table.table_id, table) for table in (job.table, *job.state_tables))
     return tables

@@ -22,7 +22,7 @@ from risingpy.errors import (
     UndefinedTable,
 )
 from risingpy.meta.durable_state import without_relation
-from risingpy.meta.schema.indexes import index_of_altered, indexes_of
+from risingpy.meta.schema.indexes import index_of_altered
 from risingpy.meta.schema.relations import with_all_readers
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.repoint import columns_of_job, columns_of_view, repointed_job, repointed_view
@@ -30,7 +30,7 @@ from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.index import key_column_ids
 from risingpy.optimizer.stream.jobs import plan_table
 from risingpy.optimizer.table_change import column_positions
-from risingpy.plan.catalog import ColumnDesc, JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import ColumnDesc, CreatedRelation, Index, QueryRelation, Table, View
 from risingpy.storage.codec.table_schema import TableColumn
 
 
@@ -42,7 +42,7 @@ class TableReplacement:
     ones, each with the column that it read, for which it goes.
     """
 
-    relation: Relation
+    relation: Table
     cascade: bool
     generated: tuple[tuple[str, str], ...] = ()
 
@@ -58,8 +58,8 @@ class NewName:
     relation_id: int
     name: str | None
     schema_name: str | None
-    definition: Callable[[Relation], str]
-    reader: Callable[[Relation, Relation, Relation], Relation]
+    definition: Callable[[CreatedRelation], str]
+    reader: Callable[[QueryRelation, CreatedRelation, CreatedRelation], QueryRelation]
 
 
 def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState, tuple[str, ...]]:
@@ -88,14 +88,14 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
     renewed = {after.relation_id: cut(after.relation_id, planned, state.graph(), allocate)}
     relations = dict(state.catalog.relations)
     relations[after.relation_id] = after
-    moved = [(after, column_positions(before, after))]
-    for index in indexes_of(state, after.relation_id):
+    moved: list[tuple[Table | Index, Mapping[int, int]]] = [(after, column_positions(before, after))]
+    for index in state.catalog.indexes_of(after.relation_id):
         changed, index_job = index_of_altered(state, index, after, allocate)
         relations[index.relation_id] = changed
         if index_job is not None:
             renewed[index.relation_id] = index_job
             moved.append((changed, column_positions(index, changed)))
-    tables = [each.table for each, _ in moved if each.table is not None]
+    tables = [each.table for each, _ in moved]
     jobs = {key: renewed.get(key) or reduce(repointed_job, tables, job) for key, job in state.jobs.items()}
     relations.update(_repointed_views(state, moved))
     state = replace(
@@ -109,12 +109,12 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
     return state, notices
 
 
-def _compactions(state: MetaState, before: Relation, after: Relation) -> Mapping[int, int]:
+def _compactions(state: MetaState, before: Table, after: Table) -> Mapping[int, int]:
     """With the table and its indexes, if stored rows may have columns now that nobody can read."""
     kept = {column_id for column in after.columns for column_id in _ids(column)}
     if all(column.column_id in kept for column in before.columns):
         return state.compactions
-    stored = [after.relation_id, *(index.relation_id for index in indexes_of(state, after.relation_id))]
+    stored = [after.relation_id, *(index.relation_id for index in state.catalog.indexes_of(after.relation_id))]
     return {**state.compactions, **dict.fromkeys(stored, after.version)}
 
 
@@ -143,30 +143,31 @@ def rename(state: MetaState, change: NewName) -> MetaState:
     renamed = replace(relation, name=name, schema_name=schema)
     renamed = replace(renamed, definition=change.definition(renamed))
     relations = {**state.catalog.relations, relation.relation_id: renamed}
-    moved = [(relation, renamed)]
-    for index in indexes_of(state, relation.relation_id):  # they stand in their relation's schema
-        relations[index.relation_id] = replace(index, schema_name=schema)
-        moved.append((index, relations[index.relation_id]))
+    moved: list[tuple[CreatedRelation, CreatedRelation]] = [(relation, renamed)]
+    for index in state.catalog.indexes_of(relation.relation_id):  # they stand in their relation's schema
+        relations[index.relation_id] = moved_index = replace(index, schema_name=schema)
+        moved.append((index, moved_index))
     for was, is_ in moved:
-        for view in state.catalog.dependents(was.relation_id):
-            if view.kind is not RelationKind.INDEX:
-                relations[view.relation_id] = change.reader(relations[view.relation_id], was, is_)
+        for reader in state.catalog.dependents(was.relation_id):
+            view = relations[reader.relation_id]  # renamed already where it reads both the relation and its index
+            if isinstance(view, QueryRelation):
+                relations[view.relation_id] = change.reader(view, was, is_)
     state = replace(state, catalog=replace(state.catalog, relations=relations))
     same = [(is_, {i: i for i in range(len(is_.columns))}) for _, is_ in moved]
     relations = {**relations, **_repointed_views(state, same)}
     return replace(state, catalog=replace(state.catalog, version=state.catalog.version + 1, relations=relations))
 
 
-def check_unchanged(state: MetaState, planned: Relation) -> Relation:
+def check_unchanged(state: MetaState, planned: Table) -> Table:
     """The table as it is. Raises SerializationFailure if it is not what the change was planned on."""
     now = state.catalog.relations.get(planned.relation_id)
-    if now is None:
+    if not isinstance(now, Table):
         raise UndefinedTable(f'table "{planned.name}" was dropped meanwhile')
     if (now.version, now.name, now.schema_name) != (planned.version, planned.name, planned.schema_name):
         raise SerializationFailure(
             f'table "{planned.name}" was altered meanwhile by another session', hint="Run the statement again."
         )
-    if now.status is JobStatus.FAILED:
+    if now.has_stopped:
         raise SqlError(
             f'table "{now.name}" has stopped because of an error',
             sqlstate="55000",
@@ -176,7 +177,7 @@ def check_unchanged(state: MetaState, planned: Relation) -> Relation:
 
 
 def _without_readers_of_lost_columns(
-    state: MetaState, before: Relation, change: TableReplacement
+    state: MetaState, before: Table, change: TableReplacement
 ) -> tuple[MetaState, tuple[str, ...]]:
     """`state` without what reads columns that are gone, if the change may take it along; raises if not."""
     _refuse_unbound_views(state, before)
@@ -192,9 +193,9 @@ def _without_readers_of_lost_columns(
     if not change.cascade:
         table = before.name
         lines = [f"column {c} of table {table} depends on column {r} of table {table}" for c, r in change.generated]
-        lines += [f"{r.kind.value} {r.name} depends on column {lost[c]} of table {table}" for r, c in users]
+        lines += [f"{r.noun} {r.name} depends on column {lost[c]} of table {table}" for r, c in users]
         lines += [
-            f"{r.kind.value} {r.name} depends on {needed.kind.value} {needed.name}"
+            f"{r.noun} {r.name} depends on {needed.noun} {needed.name}"
             for needed in readers
             for r in state.catalog.dependents(needed.relation_id)
         ]
@@ -206,14 +207,14 @@ def _without_readers_of_lost_columns(
         )
     notices = (
         *(f"drop cascades to column {column} of table {before.name}" for column, _ in change.generated),
-        *(f"drop cascades to {reader.kind.value} {reader.name}" for reader in reversed(readers)),
+        *(f"drop cascades to {reader.noun} {reader.name}" for reader in reversed(readers)),
     )
     for reader in readers:
         state = without_relation(state, reader)
     return state, notices
 
 
-def _refuse_new_type(state: MetaState, before: Relation, after: Relation) -> None:
+def _refuse_new_type(state: MetaState, before: Table, after: Table) -> None:
     """A view keeps the type that it was made with: the column cannot change under it."""
     changed = {
         column.history.earlier.column_id
@@ -222,53 +223,55 @@ def _refuse_new_type(state: MetaState, before: Relation, after: Relation) -> Non
     }
     for reader, column_id in _users(state, before, frozenset(changed)):
         name = next(column.name for column in before.columns if column.column_id == column_id)
-        if reader.kind is RelationKind.INDEX:
+        if isinstance(reader, Index):
             raise FeatureNotSupported(
                 f'cannot alter type of column "{name}": index "{reader.name}" is ordered by it',
                 hint="Drop the index, alter the column, and create the index again.",
             )
         raise FeatureNotSupported(
             "cannot alter type of a column used by a view or rule",
-            detail=f'{reader.kind.value} {reader.name} depends on column "{name}"',
+            detail=f'{reader.noun} {reader.name} depends on column "{name}"',
             hint="Drop the view, alter the column, and create the view again.",
         )
 
 
-def _users(state: MetaState, table: Relation, columns: frozenset[int]) -> Iterator[tuple[Relation, int]]:
+def _users(state: MetaState, table: Table, columns: frozenset[int]) -> Iterator[tuple[CreatedRelation, int]]:
     """Who reads any of the columns, of the table or of an index of it, and which (the first)."""
-    stored = (table, *indexes_of(state, table.relation_id))
+    stored: Sequence[Table | Index] = (table, *state.catalog.indexes_of(table.relation_id))
     for relation in state.catalog.relations.values():
         read: Iterable[int] = ()
         job = state.jobs.get(relation.relation_id)
-        if relation.index is not None:  # of what it includes it can lose a column
+        if isinstance(relation, Index):  # of what it includes it can lose a column
             read = key_column_ids(relation.index) if relation.index.relation_id == table.relation_id else ()
         elif job is not None and relation.relation_id != table.relation_id:
             read = frozenset().union(*(columns_of_job(job, each.relation_id) for each in stored))
-        elif relation.plan is not None:
+        elif isinstance(relation, View) and relation.plan is not None:
             read = frozenset().union(*(columns_of_view(relation.plan, each) for each in stored))
         found = sorted(columns.intersection(read))
         if found:
             yield relation, found[0]
 
 
-def _refuse_unbound_views(state: MetaState, relation: Relation) -> None:
-    stored = (relation, *indexes_of(state, relation.relation_id))
+def _refuse_unbound_views(state: MetaState, relation: CreatedRelation) -> None:
+    stored: Sequence[CreatedRelation] = (relation, *state.catalog.indexes_of(relation.relation_id))
     for reader in (reader for each in stored for reader in state.catalog.dependents(each.relation_id)):
-        if reader.kind is RelationKind.VIEW and reader.plan is None:
+        if isinstance(reader, View) and reader.plan is None:
             raise FeatureNotSupported(
-                f'cannot alter {relation.kind.value} "{relation.name}": view "{reader.name}" reads it, and depends on '
+                f'cannot alter {relation.noun} "{relation.name}": view "{reader.name}" reads it, and depends on '
                 "who queries it",
                 hint="Drop the view, and create it again afterwards.",
             )
 
 
-def _repointed_views(state: MetaState, moved: Sequence[tuple[Relation, Mapping[int, int]]]) -> dict[int, Relation]:
+def _repointed_views(state: MetaState, moved: Sequence[tuple[CreatedRelation, Mapping[int, int]]]) -> dict[int, View]:
     """The plain views that read any of the relations, also through other views, over their new forms.
 
     Of each relation: its new form, and where each column of before stands there.
     """
-    changed: dict[int, Relation] = {}
+    changed: dict[int, View] = {}
     for view in state.catalog.relations.values():
+        if not isinstance(view, View):
+            continue
         plan = view.plan
         for after, positions in moved:
             plan = None if plan is None else repointed_view(plan, after, positions)

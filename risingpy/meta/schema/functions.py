@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from risingpy.errors import DependentObjectsStillExist, SqlError, UndefinedFunction, UndefinedObject
 from risingpy.meta.schema.relations import DropTarget, drop_relations
 from risingpy.meta.state import IdAllocator, MetaState
-from risingpy.plan.catalog import FunctionDesc, FunctionKind
+from risingpy.plan.catalog import FunctionDesc, FunctionKind, QueryRelation
 from risingpy.types import SqlType
 
 if TYPE_CHECKING:
@@ -114,14 +114,15 @@ def drop_functions(
             notices.append(f"{target.word} {target.name}() does not exist, skipping")
             continue
         _check_kind(function, target)
-        callers = [r for r in state.catalog.relations.values() if function.function_id in r.functions]
+        views = (r for r in state.catalog.relations.values() if isinstance(r, QueryRelation))
+        callers = [view for view in views if function.function_id in view.functions]
         if callers and not cascade:
             raise DependentObjectsStillExist(
                 f"cannot drop {target.word} {function.shown} because other objects depend on it",
-                detail="\n".join(f"{r.kind.value} {r.name} depends on {target.word} {function.shown}" for r in callers),
+                detail="\n".join(f"{r.noun} {r.name} depends on {target.word} {function.shown}" for r in callers),
                 hint="Use DROP ... CASCADE to drop the dependent objects too.",
             )
-        readers = [DropTarget(r.kind, r.schema_name, r.name, ()) for r in callers]
+        readers = [DropTarget(type(r), r.schema_name, r.name, ()) for r in callers]
         state, said = drop_relations(state, readers, if_exists=True, cascade=True)
         notices += said
         functions = {k: f for k, f in state.catalog.functions.items() if k != function.function_id}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from risingpy.meta.schema.relations import check_new_name, check_unchanged, with_job
 from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.index import plan_index
-from risingpy.plan.catalog import IndexDefinition, JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import Index, IndexDefinition, IndexedRelation, JobStatus
 from risingpy.plan.graph import Job
 
 
@@ -18,7 +17,7 @@ class NewIndex:
     """CREATE INDEX: what it indexes, as it was bound. An index stands in its relation's schema."""
 
     name: str
-    relation: Relation
+    relation: IndexedRelation
     definition: IndexDefinition
     text: str
 
@@ -30,18 +29,17 @@ def add_index(state: MetaState, index: NewIndex) -> tuple[MetaState, int]:
     allocate = IdAllocator(state.next_id)
     index_id = allocate()
     indexed = state.catalog.relations[index.relation.relation_id]
+    assert isinstance(indexed, IndexedRelation)
     planned = plan_index(indexed, index.definition, table_id=index_id, name=index.name, allocate=allocate)
-    relation = Relation(
+    relation = Index(
         relation_id=index_id,
         schema_name=indexed.schema_name,
         name=index.name,
-        kind=RelationKind.INDEX,
         columns=planned.columns,
         definition=index.text,
         stream_key=planned.stream_key,
         append_only=planned.append_only,
         table=planned.table,
-        depends_on=(indexed.relation_id,),
         status=JobStatus.CREATING,
         version=state.catalog.version + 1,
         index=index.definition,
@@ -50,19 +48,13 @@ def add_index(state: MetaState, index: NewIndex) -> tuple[MetaState, int]:
     return replace(after, fresh_jobs=after.fresh_jobs | {index_id}), index_id
 
 
-def indexes_of(state: MetaState, relation_id: int) -> Iterator[Relation]:
-    """The indexes of a relation."""
-    return (r for r in state.catalog.dependents(relation_id) if r.kind is RelationKind.INDEX)
-
-
 def index_of_altered(
-    state: MetaState, index: Relation, indexed: Relation, allocate: IdAllocator
-) -> tuple[Relation, Job | None]:
+    state: MetaState, index: Index, indexed: IndexedRelation, allocate: IdAllocator
+) -> tuple[Index, Job | None]:
     """An index over its relation's new form, and its job (None if it has stopped).
 
     Columns that are gone are no longer included; one that includes all gets what was added. The stored rows stay.
     """
-    assert index.index is not None
     definition = index.index
     if definition.include is not None:
         # A column of a new type is the same column to the index, under its new id.

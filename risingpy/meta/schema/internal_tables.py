@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from risingpy.meta.state import MetaState
-from risingpy.plan.catalog import ColumnDesc, Relation, RelationKind
+from risingpy.plan.catalog import ColumnDesc, CreatedRelation, InternalTable
 from risingpy.storage.codec.table_schema import TableSchema
 
 
-def internal_tables(state: MetaState) -> Mapping[int, Relation]:
+def internal_tables(state: MetaState) -> Mapping[int, InternalTable]:
     """By table id: the state tables of all running jobs, in their jobs' schemas."""
-    found: dict[int, Relation] = {}
+    found: dict[int, InternalTable] = {}
     for job in state.jobs.values():
         owner = state.catalog.relations.get(job.job_id)
         if owner is not None:
@@ -19,17 +19,12 @@ def internal_tables(state: MetaState) -> Mapping[int, Relation]:
     return found
 
 
-def _relation(table: TableSchema, owner: Relation) -> Relation:
-    key = tuple(column.index for column in table.key)
-    return Relation(
+def _relation(table: TableSchema, owner: CreatedRelation) -> InternalTable:
+    return InternalTable(
         relation_id=table.table_id,
         schema_name=owner.schema_name,
         name=table.name,
-        kind=RelationKind.INTERNAL_TABLE,
         columns=tuple(ColumnDesc(column.column_id, column.name, column.type) for column in table.columns),
-        definition="",
-        primary_key=key,
-        stream_key=key,
         table=table,
-        depends_on=(owner.relation_id,),
+        job_id=owner.relation_id,
     )

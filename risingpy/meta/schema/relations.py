@@ -26,11 +26,21 @@ from risingpy.meta.state import IdAllocator, MetaState
 from risingpy.optimizer.estimated_rows import TableRows, no_table_rows
 from risingpy.optimizer.stream.fragments import cut
 from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view, plan_table
-from risingpy.plan.catalog import ColumnDesc, JobStatus, Relation, RelationKind, Watermark
+from risingpy.plan.catalog import (
+    ColumnDesc,
+    CreatedRelation,
+    ExternalSource,
+    Index,
+    JobStatus,
+    MaterializedView,
+    Relation,
+    RelationClass,
+    Table,
+    View,
+    Watermark,
+)
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import ConflictBehavior
-
-_ARTICLES = {RelationKind.INDEX: "an"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +60,14 @@ class NewTable:
 
 @dataclass(frozen=True, slots=True)
 class NewView:
-    """CREATE VIEW: `depends_on` are the relations that it reads, as they were bound. `plan`: see `Relation`."""
+    """CREATE VIEW: `depends_on` are the relations that it reads, as they were bound. `plan`: see `View`."""
 
     schema_name: str
     name: str
     columns: tuple[ColumnDesc, ...]
     definition: str
     query: str
-    depends_on: tuple[Relation, ...]
+    depends_on: tuple[CreatedRelation, ...]
     plan: LogicalPlan | None
     functions: tuple[int, ...] = ()
 
@@ -72,7 +82,7 @@ class NewMaterializedView:
     column_names: tuple[str, ...]
     definition: str
     query: str
-    depends_on: tuple[Relation, ...]
+    depends_on: tuple[CreatedRelation, ...]
     functions: tuple[int, ...] = ()
     emit_on_window_close: bool = False
 
@@ -93,7 +103,7 @@ class NewSource:
 class DropTarget:
     """What DROP names: a kind, a name, and where to look for it."""
 
-    kind: RelationKind
+    kind: RelationClass
     schema_name: str | None
     name: str
     search_path: tuple[str, ...]
@@ -114,11 +124,10 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
         version_column=table.version_column,
         watermark=table.watermark,
     )
-    relation = Relation(
+    relation = Table(
         relation_id=relation_id,
         schema_name=table.schema_name,
         name=table.name,
-        kind=RelationKind.TABLE,
         columns=planned.columns,
         definition=table.definition,
         primary_key=table.primary_key,
@@ -154,11 +163,10 @@ def add_materialized_view(
         table_rows=table_rows,
         check=check,
     )
-    relation = Relation(
+    relation = MaterializedView(
         relation_id=planned.table.table_id,
         schema_name=view.schema_name,
         name=view.name,
-        kind=RelationKind.MATERIALIZED_VIEW,
         columns=planned.columns,
         definition=view.definition,
         stream_key=planned.stream_key,
@@ -179,7 +187,7 @@ def add_materialized_view(
 def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
     """`state` with a plain view."""
     existing = state.catalog.find(view.name, view.schema_name, ())
-    if existing is not None and or_replace and existing.kind is RelationKind.VIEW:
+    if or_replace and isinstance(existing, View):
         if any(state.catalog.dependents(existing.relation_id)):
             raise DependentObjectsStillExist(
                 f'cannot replace view "{view.name}" because other objects depend on it',
@@ -190,11 +198,10 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
         check_new_name(state, view.schema_name, view.name)
     check_unchanged(state, view.depends_on)
     allocate = IdAllocator(state.next_id)
-    relation = Relation(
+    relation = View(
         relation_id=existing.relation_id if existing is not None else allocate(),
         schema_name=view.schema_name,
         name=view.name,
-        kind=RelationKind.VIEW,
         columns=view.columns,
         definition=view.definition,
         query=view.query,
@@ -211,15 +218,12 @@ def add_source(state: MetaState, source: NewSource) -> MetaState:
     check_new_name(state, source.schema_name, source.name)
     FileSourceOptions.parse(dict(source.options))
     allocate = IdAllocator(state.next_id)
-    relation = Relation(
+    relation = ExternalSource(
         relation_id=allocate(),
         schema_name=source.schema_name,
         name=source.name,
-        kind=RelationKind.SOURCE,
         columns=source.columns,
         definition=source.definition,
-        stream_key=(len(source.columns) - 1,),
-        append_only=True,
         options=source.options,
         watermark=source.watermark,
         version=state.catalog.version + 1,
@@ -244,7 +248,7 @@ def drop_schema(state: MetaState, name: str, *, if_exists: bool, cascade: bool) 
     if inside and not cascade:
         raise DependentObjectsStillExist(
             f"cannot drop schema {name} because other objects depend on it",
-            detail="\n".join(f"{r.kind.value} {r.qualified_name} depends on schema {name}" for r in inside),
+            detail="\n".join(f"{r.noun} {r.qualified_name} depends on schema {name}" for r in inside),
             hint="Use DROP ... CASCADE to drop the dependent objects too.",
         )
     for relation in with_all_readers(state, inside):
@@ -264,26 +268,27 @@ def drop_relations(
 ) -> tuple[MetaState, tuple[str, ...]]:
     """(`state` without the relations, and with CASCADE without what reads them; notices)."""
     notices: list[str] = []
-    dropped: list[Relation] = []
+    dropped: list[CreatedRelation] = []
     for target in targets:
         relation = state.catalog.find(target.name, target.schema_name, target.search_path)
         if relation is None:
             if not if_exists:
                 raise _undefined(target)
-            notices.append(f'{target.kind.value} "{target.name}" does not exist, skipping')
+            notices.append(f'{target.kind.noun} "{target.name}" does not exist, skipping')
             continue
-        if relation.kind is not target.kind:
+        if not isinstance(relation, target.kind):
+            article = "an" if target.kind is Index else "a"
             raise WrongObjectType(
-                f'"{relation.name}" is not {_ARTICLES.get(target.kind, "a")} {target.kind.value}',
-                hint=f"Use DROP {relation.kind.value.upper()} to remove a {relation.kind.value}.",
+                f'"{relation.name}" is not {article} {target.kind.noun}',
+                hint=f"Use DROP {relation.noun.upper()} to remove a {relation.noun}.",
             )
         dropped.append(relation)
     everything = with_all_readers(state, dropped)
     # An index goes with what it indexes, without a word, as in PostgreSQL.
-    readers = [r for r in everything if r not in dropped and r.kind is not RelationKind.INDEX]
+    readers = [r for r in everything if r not in dropped and not isinstance(r, Index)]
     if readers and not cascade:
         raise _still_needed(state, dropped, readers, everything)
-    notices.extend(f"drop cascades to {r.kind.value} {r.name}" for r in reversed(readers))
+    notices.extend(f"drop cascades to {r.noun} {r.name}" for r in reversed(readers))
     for relation in everything:
         state = without_relation(state, relation)
     return state, tuple(notices)
@@ -297,36 +302,39 @@ def without_relation_id(state: MetaState, relation_id: int) -> MetaState:
 
 def _undefined(target: DropTarget) -> SqlError:
     name = f"{target.schema_name}.{target.name}" if target.schema_name else target.name
-    if target.kind is RelationKind.TABLE:
+    if target.kind is Table:
         return UndefinedTable(f'table "{name}" does not exist')
-    if target.kind is RelationKind.INDEX:
+    if target.kind is Index:
         return UndefinedObject(f'index "{name}" does not exist')
-    return UndefinedTable(f'{target.kind.value} "{name}" does not exist')
+    return UndefinedTable(f'{target.kind.noun} "{name}" does not exist')
 
 
 def _still_needed(
-    state: MetaState, dropped: Sequence[Relation], readers: Sequence[Relation], everything: Sequence[Relation]
+    state: MetaState,
+    dropped: Sequence[CreatedRelation],
+    readers: Sequence[CreatedRelation],
+    everything: Sequence[CreatedRelation],
 ) -> SqlError:
     relations = state.catalog.relations
     lines = [
-        f"{reader.kind.value} {reader.name} depends on {relations[needed].kind.value} {relations[needed].name}"
+        f"{reader.noun} {reader.name} depends on {relations[needed].noun} {relations[needed].name}"
         for reader in reversed(readers)
         for needed in reader.depends_on
         if relations[needed] in everything
     ]
     first = dropped[0]
     return DependentObjectsStillExist(
-        f"cannot drop {first.kind.value} {first.name} because other objects depend on it",
+        f"cannot drop {first.noun} {first.name} because other objects depend on it",
         detail="\n".join(lines),
         hint="Use DROP ... CASCADE to drop the dependent objects too.",
     )
 
 
-def with_all_readers(state: MetaState, roots: Sequence[Relation]) -> list[Relation]:
+def with_all_readers(state: MetaState, roots: Sequence[CreatedRelation]) -> list[CreatedRelation]:
     """`roots` and everything that reads them, readers before what they read."""
-    ordered: list[Relation] = []
+    ordered: list[CreatedRelation] = []
 
-    def visit(relation: Relation) -> None:
+    def visit(relation: CreatedRelation) -> None:
         for reader in state.catalog.dependents(relation.relation_id):
             visit(reader)
         if relation not in ordered:
@@ -345,30 +353,30 @@ def check_new_name(state: MetaState, schema_name: str, name: str) -> None:
         raise DuplicateRelation(f'relation "{name}" already exists')
 
 
-def check_unchanged(state: MetaState, bound: Iterable[Relation]) -> None:
+def check_unchanged(state: MetaState, bound: Iterable[CreatedRelation]) -> None:
     """Raises SerializationFailure if a relation is not as it was bound, SqlError if its job has stopped."""
     for relation in bound:
         now = state.catalog.relations.get(relation.relation_id)
         if now is None or now.version != relation.version:
             raise SerializationFailure(
-                f'{relation.kind.value} "{relation.name}" changed meanwhile', hint="Run the statement again."
+                f'{relation.noun} "{relation.name}" changed meanwhile', hint="Run the statement again."
             )
-        if now.status is JobStatus.FAILED:
+        if now.has_stopped:
             raise SqlError(
-                f'{relation.kind.value} "{relation.name}" has stopped because of an error',
+                f'{relation.noun} "{relation.name}" has stopped because of an error',
                 sqlstate="55000",
-                hint=f"DROP the {relation.kind.value} and create it again.",
+                hint=f"DROP the {relation.noun} and create it again.",
             )
 
 
-def with_job(state: MetaState, relation: Relation, planned: StreamJobPlan, allocate: IdAllocator) -> MetaState:
+def with_job(state: MetaState, relation: CreatedRelation, planned: StreamJobPlan, allocate: IdAllocator) -> MetaState:
     """`state` with a new relation and the job that keeps it."""
     job = cut(relation.relation_id, planned, state.graph(), allocate)
     state = replace(state, jobs={**state.jobs, job.job_id: job}, graph_version=state.graph_version + 1)
     return _with_relation(state, relation, allocate)
 
 
-def _with_relation(state: MetaState, relation: Relation, allocate: IdAllocator) -> MetaState:
+def _with_relation(state: MetaState, relation: CreatedRelation, allocate: IdAllocator) -> MetaState:
     catalog = state.catalog
     return replace(
         state,

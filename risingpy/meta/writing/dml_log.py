@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from risingpy.errors import SqlError, StalePlan, UndefinedTable
-from risingpy.plan.catalog import Catalog, JobStatus
+from risingpy.plan.catalog import Catalog
 from risingpy.storage.log.segment import LogRecord
 from risingpy.storage.log.spill import Spill as Spill  # what sessions know of the log, with TableChange
 from risingpy.storage.log.write_ahead_log import WriteAheadLog
@@ -42,7 +42,7 @@ def refuse_stale(catalog: Catalog, change: TableChange) -> None:
     relation = catalog.relations.get(change.table_id)
     if relation is None:
         raise UndefinedTable(f"table with id {change.table_id} was dropped meanwhile")
-    if relation.status is JobStatus.FAILED:
+    if relation.has_stopped:
         raise SqlError(
             f'table "{relation.name}" has stopped because of an error',
             sqlstate="55000",

@@ -16,7 +16,7 @@ from risingpy.optimizer.stream.distribution import hash_by
 from risingpy.optimizer.stream.jobs import StreamJobPlan
 from risingpy.optimizer.stream.planner import plan_query
 from risingpy.optimizer.stream.properties import derived, underived
-from risingpy.plan.catalog import Catalog, ColumnDesc, IndexDefinition, Relation
+from risingpy.plan.catalog import Catalog, ColumnDesc, IndexDefinition, IndexedRelation
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import Expr, InputRef
 from risingpy.plan.logical import Field, LogicalPlan, Project, Scan
@@ -29,7 +29,7 @@ FIRST_EXPRESSION_ID = 1 << 31
 
 
 def plan_index(
-    relation: Relation, definition: IndexDefinition, *, table_id: int, name: str, allocate: Callable[[], int]
+    relation: IndexedRelation, definition: IndexDefinition, *, table_id: int, name: str, allocate: Callable[[], int]
 ) -> StreamJobPlan:
     """The index's job. `allocate` is asked for one id, that of the backfill's progress."""
     places = {column.column_id: i for i, column in enumerate(relation.columns)}
@@ -63,19 +63,19 @@ def key_column_ids(definition: IndexDefinition) -> frozenset[int]:
     return frozenset().union(*(columns_read(key.expression) for key in definition.keys))
 
 
-def _key_column(relation: Relation, expression: Expr, text: str, number: int) -> ColumnDesc:
+def _key_column(relation: IndexedRelation, expression: Expr, text: str, number: int) -> ColumnDesc:
     if isinstance(expression, InputRef):
         return relation.columns[expression.index]
     return ColumnDesc(FIRST_EXPRESSION_ID + number, text, expression.type)
 
 
-def _included(relation: Relation, definition: IndexDefinition, places: dict[int, int]) -> list[int]:
+def _included(relation: IndexedRelation, definition: IndexDefinition, places: dict[int, int]) -> list[int]:
     if definition.include is None:
         return [i for i, column in enumerate(relation.columns) if not column.hidden]
     return [places[column_id] for column_id in definition.include]
 
 
-def _query(relation: Relation, outputs: dict[Expr, ColumnDesc]) -> LogicalPlan:
+def _query(relation: IndexedRelation, outputs: dict[Expr, ColumnDesc]) -> LogicalPlan:
     """The outputs, over a scan of just the columns that they read."""
     read = sorted(set().union(*(columns_read(expression) for expression in outputs)))
     fields = tuple(Field(relation.columns[i].name, relation.columns[i].type, relation.columns[i].hidden) for i in read)

@@ -13,7 +13,17 @@ from dataclasses import replace
 from risingpy.errors import InternalError
 from risingpy.optimizer.stream.distribution import SOME_SHARD, hash_by
 from risingpy.optimizer.stream.properties import derived, underived
-from risingpy.plan.catalog import Relation, RelationKind, Watermark
+from risingpy.plan.catalog import (
+    ExternalSource,
+    Index,
+    InternalTable,
+    MaterializedView,
+    Relation,
+    ScannedRelation,
+    Table,
+    View,
+    Watermark,
+)
 from risingpy.plan.expression_trees import remapped
 from risingpy.plan.logical import Field, Scan, Schema
 from risingpy.plan.operators import Source, StreamPlan, TableScan, WatermarkFilter
@@ -24,17 +34,16 @@ from risingpy.storage.codec.table_schema import TableSchema
 
 def plan_scan(scan: Scan, relation: Relation, job: str, allocate: Callable[[], int]) -> StreamPlan:
     """The changes of the scan's columns, of what its stream key needs, and of what a source's watermark reads."""
-    match relation.kind:
-        case RelationKind.TABLE | RelationKind.MATERIALIZED_VIEW | RelationKind.INDEX:
-            assert relation.table is not None
-            return _table_scan(scan, relation, relation.table, progress_table(allocate(), job))
-        case RelationKind.SOURCE:
+    match relation:
+        case Table() | MaterializedView() | Index():
+            return _table_scan(scan, relation, progress_table(allocate(), job))
+        case ExternalSource():
             return _source(scan, relation, allocate)
-        case RelationKind.VIEW | RelationKind.INTERNAL_TABLE:
+        case View() | InternalTable():
             raise InternalError(f"{relation.qualified_name} cannot be an input of a view")
 
 
-def _source(scan: Scan, relation: Relation, allocate: Callable[[], int]) -> StreamPlan:
+def _source(scan: Scan, relation: ExternalSource, allocate: Callable[[], int]) -> StreamPlan:
     row_id = len(relation.columns) - 1
     ids = [column.column_id for column in relation.columns]
     needed = () if relation.watermark is None else sorted(ids.index(i) for i in relation.watermark.columns_read)
@@ -47,7 +56,8 @@ def _source(scan: Scan, relation: Relation, allocate: Callable[[], int]) -> Stre
     return watermark_filter(source, relation.watermark, [ids[i] for i in columns], allocate())
 
 
-def _table_scan(scan: Scan, relation: Relation, table: TableSchema, progress: TableSchema) -> TableScan:
+def _table_scan(scan: Scan, relation: Table | MaterializedView | Index, progress: TableSchema) -> TableScan:
+    table = relation.table
     storage_key = [column.index for column in table.key]
     if scan.counts_only and storage_key:
         # Any column counts; one of the key is read anyway, and can never be dropped from under the view.
@@ -61,7 +71,7 @@ def _table_scan(scan: Scan, relation: Relation, table: TableSchema, progress: Ta
         _scan_schema(scan, relation, columns),
         tuple(columns.index(i) for i in stream_key),
         hash_by(tuple(columns.index(i) for i in table.distribution)),
-        append_only=relation.never_retracts if relation.kind is RelationKind.TABLE else relation.append_only,
+        append_only=relation.never_retracts if isinstance(relation, Table) else relation.append_only,
         watermarks=tuple(sorted(watermarks, key=lambda each: each.column)),
     )
     return TableScan(table, columns, properties, progress)
@@ -77,7 +87,7 @@ def watermark_filter(
     return derived(WatermarkFilter(input, places[watermark.column_id], expression, watermark_id, underived(schema)))
 
 
-def _scan_schema(scan: Scan, relation: Relation, columns: Sequence[ColumnIndex]) -> Schema:
+def _scan_schema(scan: Scan, relation: ScannedRelation, columns: Sequence[ColumnIndex]) -> Schema:
     """The scan's own columns, then the hidden ones that were added."""
     added = columns[len(scan.columns) :]
     return (*scan.schema, *(Field(relation.columns[i].name, relation.columns[i].type, hidden=True) for i in added))

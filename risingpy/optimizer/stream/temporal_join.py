@@ -18,7 +18,7 @@ from risingpy.optimizer.stream.distribution import hash_by
 from risingpy.optimizer.stream.projection import select_columns, with_columns
 from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan import logical
-from risingpy.plan.catalog import Catalog
+from risingpy.plan.catalog import Catalog, JobRelation
 from risingpy.plan.expression_trees import conjunction, remapped, shifted
 from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.joins import TemporalJoin, memo_columns
@@ -92,12 +92,12 @@ def plan_temporal_join(
 def _looked_up(right: logical.LogicalPlan, catalog: Catalog) -> tuple[_Lookup, TableSchema]:
     """The right side and the table that it reads, or FeatureNotSupported."""
     lookup = _lookup(right)
-    table = None if lookup is None else catalog.relations[lookup.scan.relation_id].table
-    if lookup is None or table is None:
+    relation = None if lookup is None else catalog.relations[lookup.scan.relation_id]
+    if lookup is None or not isinstance(relation, JobRelation):
         raise FeatureNotSupported(
             "FOR SYSTEM_TIME AS OF PROCTIME() in a materialized view is for tables and materialized views only"
         )
-    return lookup, table
+    return lookup, relation.table
 
 
 def _lookup(plan: logical.LogicalPlan) -> _Lookup | None:

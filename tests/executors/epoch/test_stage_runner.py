@@ -22,7 +22,7 @@ from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport, r
 from risingpy.executors.epoch.time import COUNTER_BITS
 from risingpy.executors.relation import table_scan
 from risingpy.plan import logical
-from risingpy.plan.catalog import Relation as CatalogRelation
+from risingpy.plan.catalog import IndexedRelation
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.graph import StreamGraph
 from risingpy.plan.logical import AggCall, Field
@@ -147,9 +147,8 @@ class Database:
         assert not any(arrived)
         return reports
 
-    def rows(self, relation: CatalogRelation) -> list[Row]:
+    def rows(self, relation: IndexedRelation) -> list[Row]:
         """The stored rows' visible columns, sorted."""
-        assert relation.table is not None
         visible = [k for k, column in enumerate(relation.columns) if not column.hidden]
         found: list[Row] = []
         for store in self._stores:
@@ -183,8 +182,8 @@ Query = Callable[[Sequence[Row], Sequence[Row]], list[Row]]
 
 
 def create_views(
-    planner: PlannerBench, a: CatalogRelation, b: CatalogRelation
-) -> Iterator[tuple[CatalogRelation, Query]]:
+    planner: PlannerBench, a: IndexedRelation, b: IndexedRelation
+) -> Iterator[tuple[IndexedRelation, Query]]:
     """Views over two tables and over each other, and what each should hold."""
     scan_a, scan_b = planner.scan(a), planner.scan(b)
     by_group = planner.view("by_group", aggregate(scan_a, 1))
@@ -245,7 +244,7 @@ def test_views_equal_their_queries(
         patch.setattr(table_scan, "ROWS_PER_EPOCH", chunk_rows)
         a, b = (database.planner.table(name, COLUMNS, ["k"]) for name in ("a", "b"))
         models: tuple[dict[object, Row], dict[object, Row]] = ({}, {})
-        views: list[tuple[CatalogRelation, Query]] = []
+        views: list[tuple[IndexedRelation, Query]] = []
         for epoch, (log_a, log_b) in enumerate(logs):
             if epoch == created:
                 views = list(create_views(database.planner, a, b))
@@ -268,9 +267,9 @@ def _apply(model: dict[object, Row], log: Log) -> None:
 
 def _check(
     database: Database,
-    tables: Sequence[CatalogRelation],
+    tables: Sequence[IndexedRelation],
     models: Sequence[Mapping[object, Row]],
-    views: Sequence[tuple[CatalogRelation, Query]],
+    views: Sequence[tuple[IndexedRelation, Query]],
 ) -> None:
     contents = [list(model.values()) for model in models]
     for table, rows in zip(tables, contents, strict=True):

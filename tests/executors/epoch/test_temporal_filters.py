@@ -21,7 +21,7 @@ from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.optimizer.now import NOW
 from risingpy.optimizer.rewrite import map_expressions, rewrite_plan
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import IndexedRelation
 from risingpy.plan.expression_trees import transform
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import LogicalPlan, Scan, SystemScan
@@ -83,7 +83,7 @@ def test_views_equal_their_queries_as_time_passes(
         patch.setattr(table_scan, "ROWS_PER_EPOCH", chunk_rows)
         a, b = (database.planner.table(name, COLUMNS, ["k"]) for name in ("a", "b"))
         models: dict[int, dict[object, Row]] = {a.relation_id: {}, b.relation_id: {}}
-        views: list[tuple[Relation, LogicalPlan]] = []
+        views: list[tuple[IndexedRelation, LogicalPlan]] = []
         time = START
         for number, (log_a, log_b, step) in enumerate([*epochs, *[([], [], timedelta(hours=1))] * 5]):
             if number == min(created, len(epochs) - 1):
@@ -100,7 +100,7 @@ def test_views_equal_their_queries_as_time_passes(
                 assert database.rows(view) == answer(plan, models, time), (view.name, time)
 
 
-def _view(database: Database, number: int, sql: str) -> tuple[Relation, LogicalPlan]:
+def _view(database: Database, number: int, sql: str) -> tuple[IndexedRelation, LogicalPlan]:
     plan = optimize(bind_query(parse_query(sql), database.planner.catalog, ("public",)).plan)
     return database.planner.view(f"view_{number}", plan), plan
 

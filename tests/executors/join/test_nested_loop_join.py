@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from risingpy.executors.join import side as join_side
 from risingpy.executors.relation import table_scan
 from risingpy.plan import logical
-from risingpy.plan.catalog import Relation as CatalogRelation
+from risingpy.plan.catalog import IndexedRelation
 from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.logical import JoinKind
 from risingpy.types import BIGINT, BOOLEAN
@@ -86,8 +86,8 @@ def join(kind: JoinKind, condition: Expr | None, left: logical.LogicalPlan, righ
 
 
 def views(
-    planner: PlannerBench, a: CatalogRelation, b: CatalogRelation, kind: JoinKind, condition: Expr | None
-) -> list[tuple[CatalogRelation, Query]]:
+    planner: PlannerBench, a: IndexedRelation, b: IndexedRelation, kind: JoinKind, condition: Expr | None
+) -> list[tuple[IndexedRelation, Query]]:
     """The join of both tables, of one with the single row of the other, and of itself."""
     meets = meets_all if condition is None else is_below
     scan_a, scan_b = planner.scan(a), planner.scan(b)
@@ -134,7 +134,7 @@ def test_views_equal_their_queries(
         patch.setattr(join_side, "ROWS_PER_PAGE", 2)
         a, b = (database.planner.table(name, COLUMNS, ["k"]) for name in ("a", "b"))
         models: tuple[dict[object, Row], dict[object, Row]] = ({}, {})
-        made: list[tuple[CatalogRelation, Query]] = []
+        made: list[tuple[IndexedRelation, Query]] = []
         for epoch, (log_a, log_b) in enumerate(logs):
             if epoch == created:
                 made = views(database.planner, a, b, kind, condition)

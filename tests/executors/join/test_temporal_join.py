@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from risingpy.optimizer.stream.temporal_join import plan_temporal_join
 from risingpy.plan import logical
-from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.plan.catalog import Catalog, ColumnDesc, Table
 from risingpy.plan.expressions import Call
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import ConflictBehavior, Materialize, StreamPlan
@@ -41,7 +41,7 @@ def plan_of(kind: JoinKind) -> StreamPlan:
     less = Call("lt", (reference(LEFT + VALUE), reference(RIGHT + VALUE)), BOOLEAN)
     scan = logical.Scan(100, "t", (0, 1, 2), schema)
     join = logical.Join(logical.Values((), schema), scan, kind, both(equal, less), (*schema, *schema))
-    relation = Relation(100, "public", "t", RelationKind.TABLE, (), "", table=TABLE)
+    relation = Table(100, "public", "t", (), "", table=TABLE, stream_key=())
     return plan_temporal_join(join, left, Catalog(relations={100: relation}), "job", count(1).__next__)
 
 

@@ -15,9 +15,11 @@ from risingpy.frontend.parser.ast import CreateTable, CreateView, Select
 from risingpy.functions.evaluation.duckdb_connection import connect, translate_error
 from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.plan.catalog import Catalog, ColumnDesc, CreatedRelation, Table, View
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Scan, SystemScan
+from risingpy.plan.state_tables import relation_table
+from risingpy.storage.codec.table_schema import KeyColumn
 from risingpy.types import BIGINT, SqlType
 from risingpy.types.forms import format_text, parse_text
 
@@ -54,7 +56,7 @@ ROWS: dict[str, list[tuple[str | None, ...]]] = {
 
 
 def make_catalog(sql: str = SCHEMA) -> Catalog:
-    relations: dict[int, Relation] = {}
+    relations: dict[int, CreatedRelation] = {}
     for parsed in parse(sql):
         relation_id = len(relations) + 1
         statement = parsed.statement
@@ -63,30 +65,26 @@ def make_catalog(sql: str = SCHEMA) -> Catalog:
             columns = table.columns
             if not table.primary_key:
                 columns += (ColumnDesc(len(columns) + 1, "_row_id", BIGINT, True, True),)
-            relation = Relation(
+            key = table.primary_key or (len(columns) - 1,)
+            name = statement.name.name
+            stored = relation_table(relation_id, name, columns, tuple(map(KeyColumn, key)), key)
+            relations[relation_id] = Table(
                 relation_id,
                 "public",
-                statement.name.name,
-                RelationKind.TABLE,
+                name,
                 columns,
                 parsed.text,
-                table.primary_key,
+                primary_key=table.primary_key,
+                stream_key=key,
+                table=stored,
                 append_only=statement.append_only,
             )
         else:
             assert isinstance(statement, CreateView)
             bound = bind_query(statement.query, Catalog(relations=relations), ("public",))
             columns = tuple(ColumnDesc(i, f.name, f.type) for i, f in enumerate(bound.fields, 1))
-            relation = Relation(
-                relation_id,
-                "public",
-                statement.name.name,
-                RelationKind.VIEW,
-                columns,
-                parsed.text,
-                query=statement.query.text,
-            )
-        relations[relation_id] = relation
+            query = statement.query.text
+            relations[relation_id] = View(relation_id, "public", statement.name.name, columns, parsed.text, query=query)
     return Catalog(relations=relations)
 
 
@@ -109,7 +107,7 @@ def type_of(sql: str) -> str:
     return str(bind(f"select {sql} as x from t").fields[0].type)
 
 
-def relation_rows(relation: Relation) -> pa.Table:
+def relation_rows(relation: CreatedRelation) -> pa.Table:
     rows = ROWS.get(relation.name, [])
     arrays = []
     for i, column in enumerate(relation.columns):

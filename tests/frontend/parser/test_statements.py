@@ -6,7 +6,7 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.frontend.parser import ast, parse
-from risingpy.plan.catalog import RelationKind
+from risingpy.plan.catalog import MaterializedView
 
 
 def one(sql: str) -> ast.Statement:
@@ -57,7 +57,7 @@ def test_views_keep_the_query_text() -> None:
 
 def test_drop() -> None:
     assert one("drop materialized view if exists a, s.b cascade") == ast.Drop(
-        RelationKind.MATERIALIZED_VIEW,
+        MaterializedView,
         (ast.ObjectName("a", None, 34), ast.ObjectName("b", "s", 37)),
         if_exists=True,
         cascade=True,

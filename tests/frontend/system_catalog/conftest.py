@@ -23,51 +23,57 @@ from risingpy.frontend.system_catalog.system_relation import Progress, Setting, 
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.reads import Snapshot
 from risingpy.optimizer.rules import optimize
-from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, RelationKind
+from risingpy.plan.catalog import Catalog, ColumnDesc, MaterializedView, Table, View
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.state_tables import relation_table
 from risingpy.statement_limits import StatementLimits
+from risingpy.storage.codec.table_schema import KeyColumn
 from risingpy.types import BIGINT, UNKNOWN, VARCHAR, SqlType, TypeKind, numeric
 from risingpy.types.oids import type_by_oid
 
-ORDERS = Relation(
+_ORDERS = (
+    ColumnDesc(1, "id", BIGINT, not_null=True),
+    ColumnDesc(2, "price", numeric(10, 2, declared=True)),
+    ColumnDesc(3, "Note", SqlType(TypeKind.VARCHAR, length=20), default="'none'"),
+)
+_EVENTS = (ColumnDesc(1, "what", VARCHAR), ColumnDesc(2, "_row_id", BIGINT, not_null=True, hidden=True))
+_TOTALS = (ColumnDesc(1, "n", BIGINT),)
+ORDERS = Table(
     7,
     "public",
     "orders",
-    RelationKind.TABLE,
-    (
-        ColumnDesc(1, "id", BIGINT, not_null=True),
-        ColumnDesc(2, "price", numeric(10, 2, declared=True)),
-        ColumnDesc(3, "Note", SqlType(TypeKind.VARCHAR, length=20), default="'none'"),
-    ),
+    _ORDERS,
     "CREATE TABLE orders (id bigint PRIMARY KEY, price numeric(10,2), \"Note\" varchar(20) DEFAULT 'none')",
     primary_key=(0,),
     stream_key=(0,),
+    table=relation_table(7, "orders", _ORDERS, (KeyColumn(0),), (0,)),
 )
-EVENTS = Relation(
+EVENTS = Table(
     8,
     "public",
     "events",
-    RelationKind.TABLE,
-    (ColumnDesc(1, "what", VARCHAR), ColumnDesc(2, "_row_id", BIGINT, not_null=True, hidden=True)),
+    _EVENTS,
     "CREATE TABLE events (what varchar) APPEND ONLY",
     append_only=True,
+    stream_key=(1,),
+    table=relation_table(8, "events", _EVENTS, (KeyColumn(1),), (1,)),
 )
-TOTALS = Relation(
+TOTALS = MaterializedView(
     9,
     "public",
     "totals",
-    RelationKind.MATERIALIZED_VIEW,
-    (ColumnDesc(1, "n", BIGINT),),
+    _TOTALS,
     "CREATE MATERIALIZED VIEW totals AS SELECT count(*) AS n FROM orders",
     query="SELECT count(*) AS n FROM orders",
     depends_on=(7,),
+    stream_key=(),
+    table=relation_table(9, "totals", _TOTALS, (), ()),
 )
-ALL_ORDERS = Relation(
+ALL_ORDERS = View(
     10,
     "sales",
     "all_orders",
-    RelationKind.VIEW,
     (ColumnDesc(1, "id", BIGINT),),
     "CREATE VIEW sales.all_orders AS SELECT id FROM orders",
     query="SELECT id FROM orders",
@@ -90,7 +96,7 @@ SETTINGS = {"jit": "off", "server_version_num": "130014", "default_table_access_
 
 
 @dataclass
-class View:
+class HeldView:
     """What a query reads besides system relations: nothing."""
 
     ended: None = None
@@ -144,7 +150,7 @@ class Asked:
     def execute(self, query: Prepared, parameters: Sequence[object]) -> pa.Table:
         """The rows; set_config has set what it is to."""
         set_settings(cast(StatementContext, self), query.settings, parameters)
-        snapshot = cast(Snapshot, SimpleNamespace(catalog=CATALOG, view=View()))
+        snapshot = cast(Snapshot, SimpleNamespace(catalog=CATALOG, view=HeldView()))
         return self._runner.to_table(PreparedQuery(query.plan, CATALOG), parameters, lambda: snapshot)
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[object, ...]]:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from risingpy.errors import (
-    FeatureNotSupported,
     SqlError,
     SyntaxError_,
     UndefinedColumn,
@@ -127,7 +126,6 @@ def test_parameters_take_their_types_from_casts(asked: Any) -> None:
     ("sql", "error", "message"),
     [
         ("SELECT * FROM pg_nonsense, pg_class", UndefinedTable, 'relation "pg_nonsense" does not exist'),
-        ("SELECT * FROM pg_class, orders", FeatureNotSupported, "orders"),
         ("SELECT nosuch(oid) FROM pg_class", UndefinedFunction, "nosuch"),
         ("SELECT nosuch FROM pg_class", SqlError, "nosuch"),
         ("SELECT 'nosuch'::regclass", SqlError, 'relation "nosuch" does not exist'),

@@ -43,7 +43,7 @@ from risingpy.frontend.parser.ast_alter import (
 )
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.optimizer.table_change import with_changed, with_column, with_type, without_column
-from risingpy.plan.catalog import Catalog, ColumnDesc, Relation
+from risingpy.plan.catalog import Catalog, ColumnDesc, Table
 from risingpy.plan.expression_trees import columns_read, remapped
 from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.logical import Filter, LogicalPlan
@@ -68,7 +68,7 @@ class BoundAlterTable:
     that one; without `cascade` they forbid it.
     """
 
-    relation: Relation
+    relation: Table
     checks: tuple[RowCheck, ...]
     notices: tuple[str, ...]
     cascade: bool
@@ -77,7 +77,7 @@ class BoundAlterTable:
 
 @depth_limited
 def bind_alter_table(
-    relation: Relation, actions: Sequence[AlterAction], evaluate: Evaluate, *, session: SessionValues | None = None
+    relation: Table, actions: Sequence[AlterAction], evaluate: Evaluate, *, session: SessionValues | None = None
 ) -> BoundAlterTable:
     """The actions, one after the other. `evaluate` computes a DEFAULT, once, for the rows that are there."""
     binder = _Binder(relation, relation, evaluate, make_context(Catalog(), (), (), session), session)
@@ -93,8 +93,8 @@ class _Binder:
 
     def __init__(
         self,
-        stored: Relation,
-        relation: Relation,
+        stored: Table,
+        relation: Table,
         evaluate: Evaluate,
         context: BindContext,
         session: SessionValues | None,

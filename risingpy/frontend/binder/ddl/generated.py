@@ -21,7 +21,7 @@ from risingpy.frontend.parser.ast_parts import ColumnDefinition
 from risingpy.frontend.parser.parse import parse_expression
 from risingpy.frontend.table_definition import quoted
 from risingpy.functions.volatile import NON_DETERMINISTIC
-from risingpy.plan.catalog import ColumnDesc, Generated, Relation
+from risingpy.plan.catalog import ColumnDesc, Generated, Table
 from risingpy.plan.expression_trees import columns_read, remapped, walk
 from risingpy.plan.expressions import Call
 from risingpy.plan.logical import Field
@@ -84,7 +84,7 @@ def _generated(
     return replace(column, generated=Generated(definition.generated.text, by_id))
 
 
-def generated_from(relation: Relation, column_id: int) -> list[ColumnDesc]:
+def generated_from(relation: Table, column_id: int) -> list[ColumnDesc]:
     """The generated columns that read a column."""
     generated = [column for column in relation.columns if column.generated is not None]
     return [c for c in generated if c.generated is not None and column_id in columns_read(c.generated.expression)]

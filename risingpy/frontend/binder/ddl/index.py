@@ -15,7 +15,7 @@ from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.parser.ast import CreateIndex, IndexElement
 from risingpy.frontend.parser.ast_parts import ColumnName
 from risingpy.functions.volatile import NON_DETERMINISTIC
-from risingpy.plan.catalog import Catalog, IndexDefinition, IndexKey, Relation, RelationKind
+from risingpy.plan.catalog import Catalog, Index, IndexDefinition, IndexedRelation, IndexKey
 from risingpy.plan.expression_trees import columns_read, remapped, walk
 from risingpy.plan.expressions import Call, InputRef
 
@@ -26,14 +26,14 @@ _VOLATILE = NON_DETERMINISTIC | {"now"}
 class BoundIndex:
     """The index, what it indexes, and its name."""
 
-    relation: Relation
+    relation: IndexedRelation
     definition: IndexDefinition
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class _IndexBinder:
-    relation: Relation
+    relation: IndexedRelation
     binder: ExpressionBinder
 
     def key(self, element: IndexElement) -> IndexKey:
@@ -67,9 +67,9 @@ def bind_index(
     context = make_context(catalog, search_path, (), session)
     table = statement.table
     relation = find_relation(context, table.name, table.schema, table.position)
-    if relation.kind not in (RelationKind.TABLE, RelationKind.MATERIALIZED_VIEW):
+    if not isinstance(relation, IndexedRelation):
         message = f'cannot create index on relation "{relation.name}"'
-        kinds = "indexes" if relation.kind is RelationKind.INDEX else f"{relation.kind.value}s"
+        kinds = "indexes" if isinstance(relation, Index) else f"{relation.noun}s"
         detail = f"This operation is not supported for {kinds}."
         raise WrongObjectType(message, detail=detail, position=table.position)
     scope = relation_scope(relation.name, None, scan(relation).schema, relation=relation.name)
@@ -89,7 +89,7 @@ def bind_index(
     return BoundIndex(relation, IndexDefinition(relation.relation_id, keys, include, max(len(spread), 1)), name)
 
 
-def _free_name(catalog: Catalog, relation: Relation, keys: Sequence[IndexKey]) -> str:
+def _free_name(catalog: Catalog, relation: IndexedRelation, keys: Sequence[IndexKey]) -> str:
     """As PostgreSQL names it: t_a_b_idx, then t_a_b_idx1 …"""
     names = {column.column_id: column.name for column in relation.columns}
     parts = [names[k.expression.index] if isinstance(k.expression, InputRef) else "expr" for k in keys]

@@ -16,7 +16,7 @@ from risingpy.frontend.binder.dml.target import (
 from risingpy.frontend.binder.scope.context import SessionValues
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.parser.ast import Copy
-from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr, Literal
 
 
@@ -24,7 +24,7 @@ from risingpy.plan.expressions import Expr, Literal
 class CopyTarget:
     """COPY … FROM: the columns at `columns` come from the client; `defaults` are the other visible columns'."""
 
-    relation: Relation
+    relation: Table
     columns: tuple[int, ...]
     defaults: tuple[tuple[int, Expr], ...]
 

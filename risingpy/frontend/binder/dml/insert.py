@@ -25,7 +25,7 @@ from risingpy.frontend.binder.scope.context import BindContext, SessionValues, d
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.trees import begin_of
 from risingpy.frontend.parser.ast import ColumnName, Insert
-from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field, LogicalPlan, Values
 from risingpy.types import SqlType
@@ -35,7 +35,7 @@ from risingpy.types import SqlType
 class BoundInsert:
     """`plan` gives one row per inserted row: the columns at `columns`, which are all that the user knows, in order."""
 
-    relation: Relation
+    relation: Table
     columns: tuple[int, ...]
     plan: LogicalPlan
     returning: Returning | None
@@ -68,7 +68,7 @@ def bind_insert(
     return BoundInsert(relation, tuple(visible), plan, returning, types, dependencies)
 
 
-def _source(context: BindContext, statement: Insert, relation: Relation, targets: list[int]) -> LogicalPlan:
+def _source(context: BindContext, statement: Insert, relation: Table, targets: list[int]) -> LogicalPlan:
     """The rows to insert: the columns at `targets` (perhaps fewer, from the left), of the columns' types."""
     if statement.source is None:
         return ONE_ROW
@@ -86,7 +86,7 @@ def _source(context: BindContext, statement: Insert, relation: Relation, targets
 def _values(
     context: BindContext,
     tree: exp.Values,
-    relation: Relation,
+    relation: Table,
     targets: list[int],
     columns: tuple[ColumnName, ...] | None,
 ) -> LogicalPlan:
@@ -123,7 +123,7 @@ def _check_width(width: int, targets: list[int], positions: list[int], columns: 
         raise SyntaxError_("INSERT has more target columns than expressions", position=columns[width].position)
 
 
-def _with_given_numbers(relation: Relation) -> Relation:
+def _with_given_numbers(relation: Table) -> Table:
     """The relation as OVERRIDING sees it: rows may bring a number for any identity column."""
     columns = [
         column if column.identity is None else replace(column, identity=replace(column.identity, always=False))
@@ -133,7 +133,7 @@ def _with_given_numbers(relation: Relation) -> Relation:
 
 
 def _value_of(
-    relation: Relation, index: int, targets: list[int], plan: LogicalPlan, session: SessionValues | None
+    relation: Table, index: int, targets: list[int], plan: LogicalPlan, session: SessionValues | None
 ) -> Expr:
     """A column's value in an inserted row: from the source, its default, or NULL."""
     column = relation.columns[index]

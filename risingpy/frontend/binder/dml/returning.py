@@ -10,7 +10,7 @@ from risingpy.frontend.binder.query.select import expand
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.parser.ast import Expression
-from risingpy.plan.catalog import Relation
+from risingpy.plan.catalog import Table
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Field
 
@@ -24,7 +24,7 @@ class Returning:
 
 
 def bind_returning(
-    context: BindContext, items: tuple[Expression, ...] | None, relation: Relation, alias: str
+    context: BindContext, items: tuple[Expression, ...] | None, relation: Table, alias: str
 ) -> Returning | None:
     """The items over one row of the relation, which they may call `alias`; None without RETURNING."""
     if items is None:

@@ -32,7 +32,7 @@ from risingpy.frontend.binder.scope.context import BindContext, SessionValues, d
 from risingpy.frontend.binder.statement import make_context
 from risingpy.frontend.binder.typing.coercion import Operand
 from risingpy.frontend.parser.ast import Assignment, Delete, Expression, ObjectName, Update
-from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.catalog import Catalog, Table
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Field, Filter, LogicalPlan, Project
 from risingpy.types import SqlType
@@ -45,7 +45,7 @@ class BoundRewrite:
     `returning` reads the new row of an UPDATE, the old row of a DELETE.
     """
 
-    relation: Relation
+    relation: Table
     plan: LogicalPlan
     has_new: bool
     returning: Returning | None
@@ -120,13 +120,13 @@ def bind_delete(
     return _rewrite(context, relation, plan, returning, has_new=False)
 
 
-def _refuse_append_only(relation: Relation, name: ObjectName) -> None:
+def _refuse_append_only(relation: Table, name: ObjectName) -> None:
     if relation.append_only:
         raise FeatureNotSupported("append-only table does not support update or delete", position=name.position)
 
 
 def _matched(
-    context: BindContext, relation: Relation, table: ObjectName, alias: str | None, where: Expression | None
+    context: BindContext, relation: Table, table: ObjectName, alias: str | None, where: Expression | None
 ) -> tuple[LogicalPlan, Scope]:
     plan: LogicalPlan = scan(relation)
     schema = relation.schema_name if alias is None else None
@@ -137,7 +137,7 @@ def _matched(
 
 
 def _rewrite(
-    context: BindContext, relation: Relation, plan: LogicalPlan, returning: Returning | None, *, has_new: bool
+    context: BindContext, relation: Table, plan: LogicalPlan, returning: Returning | None, *, has_new: bool
 ) -> BoundRewrite:
     types, dependencies = context.parameters.types(), tuple(dict.fromkeys(context.dependencies))
     return BoundRewrite(relation, plan, has_new, returning, types, dependencies)

@@ -13,24 +13,24 @@ from risingpy.frontend.binder.query.relations import find_relation
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.typing.coercion import Context, Operand, can_coerce
 from risingpy.frontend.parser.ast import ColumnName, ObjectName
-from risingpy.plan.catalog import ColumnDesc, Relation, RelationKind
+from risingpy.plan.catalog import ColumnDesc, Index, Table
 from risingpy.plan.expressions import Expr
 
 
-def target_relation(context: BindContext, name: ObjectName, verb: str) -> Relation:
+def target_relation(context: BindContext, name: ObjectName, verb: str) -> Table:
     """The table of that name, noted as a dependency. Raises UndefinedTable, WrongObjectType."""
     relation = find_relation(context, name.name, name.schema, name.position)
-    if relation.kind is RelationKind.INDEX:
+    if isinstance(relation, Index):
         detail = "This operation is not supported for indexes."
         raise WrongObjectType(f'cannot open relation "{relation.name}"', detail=detail, position=name.position)
-    if relation.kind is not RelationKind.TABLE:
-        message = f'cannot {verb} {relation.kind.value} "{relation.name}"'
+    if not isinstance(relation, Table):
+        message = f'cannot {verb} {relation.noun} "{relation.name}"'
         raise WrongObjectType(message, position=name.position)
     context.dependencies.append(relation.relation_id)
     return relation
 
 
-def column_index(relation: Relation, column: ColumnName, table: ObjectName) -> int:
+def column_index(relation: Table, column: ColumnName, table: ObjectName) -> int:
     """Where a visible column stands in the relation. Raises UndefinedColumn."""
     for i in visible_columns(relation):
         if relation.columns[i].name == column.name:
@@ -39,7 +39,7 @@ def column_index(relation: Relation, column: ColumnName, table: ObjectName) -> i
     raise UndefinedColumn(message, position=column.position)
 
 
-def target_columns(relation: Relation, names: tuple[ColumnName, ...] | None, table: ObjectName) -> list[int]:
+def target_columns(relation: Table, names: tuple[ColumnName, ...] | None, table: ObjectName) -> list[int]:
     """Where the columns that a statement lists stand, all visible ones if it lists none. Raises SqlError."""
     if names is None:
         return visible_columns(relation)
@@ -64,7 +64,7 @@ def is_given(column: ColumnDesc) -> bool:
     return column.generated is None and not (column.identity is not None and column.identity.always)
 
 
-def assigned(context: BindContext, operand: Operand, relation: Relation, index: int) -> Expr:
+def assigned(context: BindContext, operand: Operand, relation: Table, index: int) -> Expr:
     """A value as the column stores it. Raises DatatypeMismatch; SqlError for a generated column."""
     column = relation.columns[index]
     if not is_given(column):

@@ -41,7 +41,7 @@ from risingpy.frontend.binder.scope.context import BindContext, Outer, SystemUse
 from risingpy.frontend.binder.trees import begin_of, name_of, position_of, refuse_unknown
 from risingpy.frontend.parser.dialect import COMMA_JOIN
 from risingpy.frontend.system_catalog.registry import find_system_relation, system_scan
-from risingpy.plan.catalog import Relation, RelationKind
+from risingpy.plan.catalog import Relation, View
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Apply, Filter, JoinKind, LogicalPlan
 
@@ -62,7 +62,7 @@ class Queries:
     """What FROM needs of the query binder: subqueries, common table expressions, and the text of views."""
 
     bind: Callable[[exp.Expr], LogicalPlan]
-    expand_view: Callable[[Relation], LogicalPlan]
+    expand_view: Callable[[View], LogicalPlan]
     common: Callable[[str], LogicalPlan | None]
 
 
@@ -156,7 +156,7 @@ class FromBinder:
         return plan, relation_scope(shown, None, plan.schema)
 
     def _relation(self, relation: Relation) -> LogicalPlan:
-        if relation.kind is RelationKind.VIEW:
+        if isinstance(relation, View):
             return self._queries.expand_view(relation)
         return scan(relation)
 

@@ -25,7 +25,7 @@ from risingpy.frontend.parser.parse import parse_query
 from risingpy.optimizer.orderable import check_order
 from risingpy.optimizer.plan_size import check_size
 from risingpy.optimizer.rewrite import with_correlated
-from risingpy.plan.catalog import Catalog, Relation
+from risingpy.plan.catalog import Catalog, View
 from risingpy.plan.expressions import Cast, CorrelatedRef, Expr, InputRef
 from risingpy.plan.logical import ChangeLog, Field, LogicalPlan, Values
 from risingpy.types import BIGINT, SMALLINT, SqlType, TypeKind
@@ -160,11 +160,10 @@ class QueryBinder:
             common[name] = CommonTable(plan, self._context.outer)
         return QueryBinder(self._context, common).bind(tree)
 
-    def _expand_view(self, relation: Relation) -> LogicalPlan:
+    def _expand_view(self, relation: View) -> LogicalPlan:
         """The plan of a view: the stored one, or that of its text, with names looked up in its own schema first."""
         if relation.plan is not None:
             return renamed(relation.plan, [column.name for column in relation.columns])
-        assert relation.query is not None
         path = tuple(dict.fromkeys((relation.schema_name, *self._context.search_path)))
         context = make_context(self._context.catalog, path, (), self._context.session)
         try:

@@ -11,24 +11,24 @@ from risingpy.errors import SqlError, UndefinedTable
 from risingpy.frontend.binder.plans import renamed
 from risingpy.frontend.binder.scope.context import BindContext
 from risingpy.frontend.binder.trees import name_of
-from risingpy.plan.catalog import JobStatus, Relation, RelationKind
+from risingpy.plan.catalog import Relation, ScannedRelation, Table
 from risingpy.plan.logical import Field, LogicalPlan, Scan, SystemScan
 
 
 def find_relation(context: BindContext, name: str, schema: str | None, position: int | None) -> Relation:
     """The relation of that name. Raises UndefinedTable; one that is still being created is not there yet."""
     relation = context.catalog.find(name, schema, context.search_path)
-    if relation is None or relation.status is JobStatus.CREATING:
+    if relation is None or relation.is_being_created:
         shown = name if schema is None else f"{schema}.{name}"
         raise UndefinedTable(f'relation "{shown}" does not exist', position=position)
     return relation
 
 
-def scan(relation: Relation) -> Scan:
+def scan(relation: ScannedRelation) -> Scan:
     """All columns of a stored relation, hidden ones too."""
     fields = tuple(Field(c.name, c.type, c.hidden) for c in relation.columns)
     # Of a stored relation only the key never allows NULLs: ALTER TABLE may drop any other NOT NULL.
-    not_null = tuple(sorted(relation.primary_key)) if relation.kind is RelationKind.TABLE else ()
+    not_null = tuple(sorted(relation.primary_key)) if isinstance(relation, Table) else ()
     positions = tuple(range(len(fields)))
     return Scan(
         relation.relation_id,
@@ -37,7 +37,7 @@ def scan(relation: Relation) -> Scan:
         fields,
         relation.version,
         not_null=not_null,
-        key=relation.primary_key or relation.stream_key,
+        key=relation.stream_key,
     )
 
 

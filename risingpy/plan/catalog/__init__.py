@@ -1,0 +1,65 @@
+"""The catalog as planners read it: an immutable snapshot of every relation and function.
+
+snapshot           `Catalog`, which finds them by name and by what they read
+relations          a class for each kind of relation, and unions of those classes
+columns            what a relation has as columns, and the watermark over one of them
+functions          what CREATE FUNCTION and CREATE AGGREGATE make
+earlier_relation   the record of a relation in stores of earlier versions
+
+The meta service makes these and stores them; the frontend, the optimizer, the batch engine and tasks read them.
+"""
+
+from risingpy.plan.catalog.columns import GREATEST_INTEGERS, ColumnDesc, Generated, Identity, Watermark, identity_bounds
+from risingpy.plan.catalog.functions import FunctionDesc, FunctionKind, FunctionLanguage
+from risingpy.plan.catalog.relations import (
+    CreatedRelation,
+    ExternalSource,
+    Index,
+    IndexDefinition,
+    IndexedRelation,
+    IndexKey,
+    InternalTable,
+    JobRelation,
+    JobStatus,
+    MaterializedView,
+    QueryRelation,
+    Relation,
+    RelationClass,
+    ScannedRelation,
+    StoredRelation,
+    Table,
+    View,
+)
+from risingpy.plan.catalog.snapshot import DEFAULT_SCHEMA, INTERNAL_PREFIX, Catalog
+
+__all__ = [
+    "DEFAULT_SCHEMA",
+    "GREATEST_INTEGERS",
+    "INTERNAL_PREFIX",
+    "Catalog",
+    "ColumnDesc",
+    "CreatedRelation",
+    "ExternalSource",
+    "FunctionDesc",
+    "FunctionKind",
+    "FunctionLanguage",
+    "Generated",
+    "Identity",
+    "Index",
+    "IndexDefinition",
+    "IndexKey",
+    "IndexedRelation",
+    "InternalTable",
+    "JobRelation",
+    "JobStatus",
+    "MaterializedView",
+    "QueryRelation",
+    "Relation",
+    "RelationClass",
+    "ScannedRelation",
+    "StoredRelation",
+    "Table",
+    "View",
+    "Watermark",
+    "identity_bounds",
+]

@@ -1,0 +1,76 @@
+"""The columns of a relation: what computes or numbers their values, and the watermark over one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.plan.expression_trees import columns_read
+from risingpy.plan.expressions import Expr
+from risingpy.storage.codec.table_schema import ColumnHistory
+from risingpy.types import SqlType, TypeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """GENERATED ALWAYS AS (text): an expression whose `InputRef`s count by column id, so that ALTER leaves it alone."""
+
+    text: str
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """GENERATED … AS IDENTITY, or a type serial: where a row says nothing the column's next number stands.
+
+    `counter` is the number of the counter that hands them out; `always`: no other values are taken. The numbers are
+    `start`, `start + increment` and so on, between `minimum` and `maximum`; None is what PostgreSQL takes for it.
+    """
+
+    counter: int
+    always: bool
+    start: int = 1
+    increment: int = 1
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDesc:
+    """A column of a relation. `default` is the SQL text of its DEFAULT; `history`: see `TableColumn`."""
+
+    column_id: int
+    name: str
+    type: SqlType
+    not_null: bool = False
+    hidden: bool = False
+    default: str | None = None
+    history: ColumnHistory | None = None
+    generated: Generated | None = None
+    identity: Identity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """WATERMARK FOR a column AS text: rows are late that are below the expression's greatest value so far.
+
+    The expression's `InputRef`s count by column id.
+    """
+
+    column_id: int
+    text: str
+    expression: Expr
+
+    @property
+    def columns_read(self) -> frozenset[int]:
+        """The ids of the columns that it needs."""
+        return frozenset({self.column_id, *columns_read(self.expression)})
+
+
+GREATEST_INTEGERS = {TypeKind.SMALLINT: 2**15 - 1, TypeKind.INTEGER: 2**31 - 1, TypeKind.BIGINT: 2**63 - 1}
+
+
+def identity_bounds(type_: SqlType, increment: int, minimum: int | None, maximum: int | None) -> tuple[int, int]:
+    """The least and the greatest number: from 1 on upwards, from -1 on downwards, unless others are given."""
+    end = GREATEST_INTEGERS[type_.kind]
+    least, greatest = (1, end) if increment > 0 else (-end - 1, -1)
+    return least if minimum is None else minimum, greatest if maximum is None else maximum

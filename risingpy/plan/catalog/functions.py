@@ -1,0 +1,65 @@
+"""The functions and aggregates that users created."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from risingpy.types import SqlType, TypeKind
+
+
+class FunctionLanguage(Enum):
+    """The value is the name after LANGUAGE."""
+
+    SQL = "sql"
+    PYTHON = "python"
+
+
+class FunctionKind(Enum):
+    """The value is what messages call it."""
+
+    SCALAR = "function"
+    TABLE = "table function"
+    AGGREGATE = "aggregate"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDesc:
+    """CREATE FUNCTION or AGGREGATE. `argument_names` are empty where one has none; `body` is what AS or RETURN says.
+
+    An `immutable` function gives the same for the same arguments, for ever. A `strict` one gives NULL for a NULL. With
+    `batch` a Python function takes and gives Arrow arrays. A table function's `result` is a row's type, a struct for
+    several columns; `column` is the name of its only column, empty for SETOF. `retracts`: whether an aggregate can take
+    back a row from its state.
+    """
+
+    function_id: int
+    schema_name: str
+    name: str
+    argument_names: tuple[str, ...]
+    argument_types: tuple[SqlType, ...]
+    result: SqlType
+    language: FunctionLanguage
+    body: str
+    definition: str
+    immutable: bool = False
+    strict: bool = False
+    batch: bool = False
+    kind: FunctionKind = FunctionKind.SCALAR
+    column: str = ""
+    retracts: bool = False
+
+    @property
+    def shown(self) -> str:
+        """`name(types)`, as messages call it."""
+        return f"{self.name}({','.join(t.kind.value for t in self.argument_types)})"
+
+    @property
+    def result_text(self) -> str:
+        """`integer`, `SETOF integer`, `TABLE(a integer, b text)`."""
+        if self.kind is not FunctionKind.TABLE:
+            return str(self.result)
+        if self.result.kind is TypeKind.STRUCT:
+            columns = zip(self.result.names, self.result.items, strict=True)
+            return f"TABLE({', '.join(f'{name} {type_}' for name, type_ in columns)})"
+        return f"TABLE({self.column} {self.result})" if self.column else f"SETOF {self.result}"

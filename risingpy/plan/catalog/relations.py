@@ -1,0 +1,244 @@
+"""The relations of a catalog, a class for each kind.
+
+    Table              rows of its own; DML writes them
+    MaterializedView   the answer of a query, kept up to date in storage
+    Index              columns of a table or materialized view, stored in another order
+    View               a query under a name; it stores nothing
+    ExternalSource     rows that another system keeps
+    InternalTable      the state of a job, which queries may read
+
+A field stands only in the classes that need it, so mypy finds code that asks a view for its stored form. Functions take
+the narrowest type that serves them: one class, or one of the unions at the end of this file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar, TypeAlias
+
+from risingpy.plan.catalog.columns import ColumnDesc, Watermark
+from risingpy.plan.expressions import Expr
+from risingpy.plan.logical import LogicalPlan
+from risingpy.plan.operators import ConflictBehavior
+from risingpy.plan.properties import WatermarkColumn
+from risingpy.storage.codec.table_schema import TableSchema
+
+
+class JobStatus(Enum):
+    CREATING = "creating"  # backfilling: not yet visible to queries
+    CREATED = "created"
+    FAILED = "failed"  # stopped by an error; its last answer can still be read
+
+
+@dataclass(frozen=True, slots=True)
+class IndexKey:
+    """What an index is ordered by. The expression's `InputRef`s count by column id of the indexed relation."""
+
+    text: str
+    expression: Expr
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDefinition:
+    """An index of a table or materialized view.
+
+    `include` are ids of columns that it has besides (None: all of them, also those to come). Its rows are spread by
+    the first `distributed_by` keys.
+    """
+
+    relation_id: int
+    keys: tuple[IndexKey, ...]
+    include: tuple[int, ...] | None = None
+    distributed_by: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """What every relation has.
+
+    `columns` are in storage order and include hidden ones: `_row_id`, and columns of the stream key that the query of a
+    materialized view does not select. `version` changes with the columns.
+    """
+
+    noun: ClassVar[str]
+    """What messages call the kind."""
+
+    relation_id: int
+    schema_name: str
+    name: str
+    columns: tuple[ColumnDesc, ...]
+    version: int = field(default=0, kw_only=True)
+
+    @property
+    def qualified_name(self) -> str:
+        return f"{self.schema_name}.{self.name}"
+
+    @property
+    def is_being_created(self) -> bool:
+        """Whether queries cannot name it yet, because its job still reads the rows of its upstreams."""
+        return False
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether an error has stopped its job, or a job that it reads."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class JobRelation(_Relation):
+    """A relation that a job of its own keeps in storage: the base of `Table`, `MaterializedView` and `Index`.
+
+    `definition` is the text of the CREATE statement, `table` the stored form. `stream_key` are the positions of the key
+    of the change stream. `watermarks` are the columns that have one. With `append_only`, no row is ever deleted.
+    """
+
+    definition: str
+    table: TableSchema = field(kw_only=True)
+    stream_key: tuple[int, ...] = field(kw_only=True)
+    append_only: bool = field(default=False, kw_only=True)
+    watermarks: tuple[WatermarkColumn, ...] = field(default=(), kw_only=True)
+    status: JobStatus = field(default=JobStatus.CREATED, kw_only=True)
+
+    @property
+    def is_being_created(self) -> bool:
+        return self.status is JobStatus.CREATING
+
+    @property
+    def has_stopped(self) -> bool:
+        return self.status is JobStatus.FAILED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(JobRelation):
+    """CREATE TABLE.
+
+    `primary_key` are the positions of the declared key (empty: the hidden `_row_id` is the key). `on_conflict` is what
+    the table does with a row whose key is there already. `version_column` is the id of the column that says which of
+    two rows of a key is newer. `watermark` is what WATERMARK FOR says. `next_column_id` is greater than every id that a
+    column of the table ever had (0: no column was ever dropped). DELETE is refused if the table is `append_only`, but a
+    later row may still replace one of the same key: see `never_retracts`.
+    """
+
+    noun: ClassVar[str] = "table"
+
+    primary_key: tuple[int, ...] = ()
+    on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
+    version_column: int | None = None
+    watermark: Watermark | None = None
+    next_column_id: int = 0
+
+    @property
+    def depends_on(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def never_retracts(self) -> bool:
+        """Whether no row of this table is ever changed or taken back: a later row of a key must not replace it."""
+        return self.append_only and (not self.primary_key or self.on_conflict is ConflictBehavior.IGNORE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaterializedView(JobRelation):
+    """CREATE MATERIALIZED VIEW.
+
+    `query` is the text of its query. `depends_on` are the ids of the relations that the query reads, `functions` those
+    of the users' functions that it calls.
+    """
+
+    noun: ClassVar[str] = "materialized view"
+
+    query: str
+    depends_on: tuple[int, ...] = ()
+    functions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index(JobRelation):
+    """CREATE INDEX. `index` says of what, and in which order."""
+
+    noun: ClassVar[str] = "index"
+
+    index: IndexDefinition
+
+    @property
+    def depends_on(self) -> tuple[int, ...]:
+        return (self.index.relation_id,)
+
+
+@dataclass(frozen=True, slots=True)
+class View(_Relation):
+    """CREATE VIEW.
+
+    `query`, `depends_on` and `functions` are as those of a materialized view. `plan` is the query as it was bound when
+    the view was created; ALTER of a table that it reads keeps it up. It is None if the meaning of the query depends on
+    the session that reads the view, and then the text is bound again. `status` is FAILED after a job has stopped that
+    the view reads.
+    """
+
+    noun: ClassVar[str] = "view"
+
+    definition: str
+    query: str = field(kw_only=True)
+    plan: LogicalPlan | None = field(default=None, kw_only=True)
+    depends_on: tuple[int, ...] = field(default=(), kw_only=True)
+    functions: tuple[int, ...] = field(default=(), kw_only=True)
+    status: JobStatus = field(default=JobStatus.CREATED, kw_only=True)
+
+    @property
+    def has_stopped(self) -> bool:
+        return self.status is JobStatus.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalSource(_Relation):
+    """CREATE SOURCE. `options` are those of WITH, `watermark` is what WATERMARK FOR says.
+
+    The last column is the hidden `_row_id`. A source only ever inserts rows.
+    """
+
+    noun: ClassVar[str] = "source"
+
+    definition: str
+    options: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    watermark: Watermark | None = field(default=None, kw_only=True)
+
+    @property
+    def depends_on(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def stream_key(self) -> tuple[int, ...]:
+        return (len(self.columns) - 1,)
+
+
+@dataclass(frozen=True, slots=True)
+class InternalTable(_Relation):
+    """A state table of the job `job_id`. Queries may read it, and no statement changes it."""
+
+    noun: ClassVar[str] = "internal table"
+
+    table: TableSchema = field(kw_only=True)
+    job_id: int = field(kw_only=True)
+
+    @property
+    def stream_key(self) -> tuple[int, ...]:
+        return tuple(column.index for column in self.table.key)
+
+
+CreatedRelation: TypeAlias = Table | MaterializedView | View | ExternalSource | Index
+"""What a CREATE statement made."""
+ScannedRelation: TypeAlias = Table | MaterializedView | ExternalSource | Index | InternalTable
+"""What a scan in a plan reads: any relation but a view, which the binder replaces by its query."""
+StoredRelation: TypeAlias = Table | MaterializedView | Index | InternalTable
+"""What has rows in storage, as `table` says."""
+IndexedRelation: TypeAlias = Table | MaterializedView
+"""What an index can be created on."""
+QueryRelation: TypeAlias = View | MaterializedView
+"""What a query defines."""
+Relation: TypeAlias = Table | MaterializedView | View | ExternalSource | Index | InternalTable
+"""Any relation."""
+RelationClass: TypeAlias = type[Table] | type[MaterializedView] | type[View] | type[ExternalSource] | type[Index]
+"""The kind of relation that a statement names: DROP TABLE, ALTER VIEW."""
