@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from risingpy.plan.catalog.functions import FunctionDesc
 from risingpy.plan.catalog.relations import CreatedRelation, Index, IndexedRelation, InternalTable, Relation
@@ -15,11 +16,14 @@ DEFAULT_SCHEMA = "public"
 INTERNAL_PREFIX = "__internal_"  # of the names of state tables
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Catalog:
     """All relations and schemas at one version.
 
     `internal_tables`, by id, are the jobs' state tables: queries may name them, and nothing else may.
+
+    Lookups by name and by upstream go through maps, which a catalog makes when it is first asked. The class has no
+    `__slots__` because `cached_property` keeps the maps in the instance's `__dict__`.
     """
 
     version: int = 0
@@ -32,20 +36,17 @@ class Catalog:
     def functions_named(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> Sequence[FunctionDesc]:
         """The functions called `name` in `schema`, or in the first schema of the search path that has one."""
         for candidate in (schema,) if schema is not None else search_path:
-            found = [f for f in self.functions.values() if f.name == name and f.schema_name == candidate]
-            if found:
+            found = self._functions_by_name.get((candidate, name))
+            if found is not None:
                 return found
         return ()
 
     def find(self, name: str, schema: str | None, search_path: tuple[str, ...]) -> Relation | None:
         """The relation called `name` in `schema`, or in the first schema of the search path that has it."""
-        searched: list[Relation] = [*self.relations.values()]
-        if name.startswith(INTERNAL_PREFIX):
-            searched += self.internal_tables.values()
         for candidate in (schema,) if schema is not None else search_path:
-            for relation in searched:
-                if relation.name == name and relation.schema_name == candidate:
-                    return relation
+            found = self._by_name.get((candidate, name))
+            if found is not None:
+                return found
         return None
 
     def get(self, relation_id: int) -> Relation | None:
@@ -53,8 +54,8 @@ class Catalog:
         return self.relations.get(relation_id) or self.internal_tables.get(relation_id)
 
     def dependents(self, relation_id: int) -> Sequence[CreatedRelation]:
-        """The relations that read `relation_id` directly."""
-        return [r for r in self.relations.values() if relation_id in r.depends_on]
+        """The relations that read `relation_id` directly, each once, in the catalog's order."""
+        return self._readers.get(relation_id, ())
 
     def indexes_of(self, relation_id: int) -> list[Index]:
         """The indexes of a relation, also those that are still being created or have stopped."""
@@ -65,3 +66,27 @@ class Catalog:
         relation = self.relations[index.index.relation_id]
         assert isinstance(relation, IndexedRelation)
         return relation
+
+    @cached_property
+    def _by_name(self) -> Mapping[tuple[str, str], Relation]:
+        """By schema and name."""
+        found: dict[tuple[str, str], Relation] = {(r.schema_name, r.name): r for r in self.internal_tables.values()}
+        found.update(((r.schema_name, r.name), r) for r in self.relations.values())
+        return found
+
+    @cached_property
+    def _functions_by_name(self) -> Mapping[tuple[str, str], Sequence[FunctionDesc]]:
+        """By schema and name: several may differ in their arguments."""
+        found: dict[tuple[str, str], list[FunctionDesc]] = {}
+        for function in self.functions.values():
+            found.setdefault((function.schema_name, function.name), []).append(function)
+        return found
+
+    @cached_property
+    def _readers(self) -> Mapping[int, Sequence[CreatedRelation]]:
+        """By the id of a relation, who reads it."""
+        found: dict[int, list[CreatedRelation]] = {}
+        for relation in self.relations.values():
+            for upstream in dict.fromkeys(relation.depends_on):
+                found.setdefault(upstream, []).append(relation)
+        return found
