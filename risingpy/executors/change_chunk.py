@@ -1,10 +1,10 @@
 """Change chunks: an Arrow table whose first column says what happened to the row that follows.
 
-    op   int8   +1 the row came, −1 it went; an update is a −1 and a +1
+    op   int8   +1 inserts the row, −1 retracts it; an update is a −1 and a +1
     c0…         the row's columns, in the types of its schema
 
 Within an epoch a delta is consolidated: per stream key at most one −1, exactly the row that was there, and at most one
-+1, and no pair that cancels. The order of its rows means nothing.
++1, and no pair that cancels. The order of its rows has no meaning.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def column_names(count: int) -> list[str]:
-    """`c0` … of a chunk with so many columns."""
+    """The names `c0`, `c1`, … of a chunk with `count` columns."""
     return [f"c{index}" for index in range(count)]
 
 
@@ -52,12 +52,12 @@ def ops_of(chunk: pa.Table) -> Ops:
 
 
 def columns_of(chunk: pa.Table) -> list[pa.Array]:
-    """The columns behind `op`, each in one piece."""
+    """The columns after `op`, each in one piece."""
     return [whole(column) for column in chunk.columns[1:]]
 
 
 def deletes_first(chunk: pa.Table) -> pa.Table:
-    """The chunk with its -1 rows in front: the order in which a state table may apply a consolidated chunk."""
+    """The chunk with its -1 rows first: a state table applies an update's retraction before its insertion."""
     ops = ops_of(chunk)
     if not len(ops) or (ops[:-1] <= ops[1:]).all():
         return chunk
@@ -65,7 +65,7 @@ def deletes_first(chunk: pa.Table) -> pa.Table:
 
 
 def consolidated(chunk: pa.Table, types: Sequence[SqlType]) -> pa.Table:
-    """The chunk without rows that cancel: identical rows, one inserted and one deleted."""
+    """The chunk without pairs that cancel: identical rows of which one is inserted and one is retracted."""
     ops = ops_of(chunk)
     if not len(ops) or ops.min() == ops.max():
         return chunk
@@ -80,7 +80,10 @@ def consolidated(chunk: pa.Table, types: Sequence[SqlType]) -> pa.Table:
 
 
 def _told_apart(column: pa.Array, type_: SqlType) -> tuple[pa.Array, SqlType]:
-    """The column as one whose values are equal only if they are the same: 0 and -0 differ, 30 days and a month."""
+    """The column in a type whose values are equal only if they print the same.
+
+    SQL calls 0 and -0 equal, and 30 days and a month; a view that has shown the one must retract it to show the other.
+    """
     if is_nested(column.type):
         return nested_datums(column), BYTEA
     if type_.kind is TypeKind.INTERVAL:
@@ -93,7 +96,7 @@ def _told_apart(column: pa.Array, type_: SqlType) -> tuple[pa.Array, SqlType]:
 
 
 def distinct_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], rows: int) -> Mask:
-    """Which rows differ, NULLs being equal and NaNs being equal, and 0 and -0 not."""
+    """Which rows differ. NULL equals NULL and NaN equals NaN; 0 and -0 differ."""
     different = np.zeros(rows, np.bool_)
     for a, b in zip(left, right, strict=True):
         if a is not b:
@@ -102,12 +105,12 @@ def distinct_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], rows: int
 
 
 def _distinct(left: pa.Array, right: pa.Array) -> Mask:
-    if is_nested(left.type):  # nor nested values
+    if is_nested(left.type):  # Arrow compares neither nested values nor intervals
         left, right = nested_datums(left), nested_datums(right)
-    if pa.types.is_interval(left.type):  # Arrow does not compare intervals
+    if pa.types.is_interval(left.type):
         left, right = _interval_bytes(left), _interval_bytes(right)
     both_nan = None
-    if pa.types.is_floating(left.type):  # 0 and -0 are equal, and shown differently
+    if pa.types.is_floating(left.type):  # 0 and -0 are equal, but print differently
         both_nan = pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False)
         bits = pa.int32() if left.type.bit_width == 32 else pa.int64()
         left, right = left.view(bits), right.view(bits)

@@ -1,6 +1,7 @@
-"""An aggregate's calls in one epoch: what the changes are per group, and what becomes of the states.
+"""An aggregate's calls in one epoch: they compute each group's change, and update the states.
 
-`ValueCall` keeps a running state per group; `materialized_input` and `distinct` have the calls that keep more.
+`ValueCall` keeps one state value per group: enough for count, sum and avg, whose states can be subtracted from. A min
+cannot: once its row is retracted, the next one is not in the state. `materialized_input` and `distinct` keep more.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Ops = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One call's results before and after the epoch, one row per group; `errors` of them are too large."""
+    """One call's results before and after the epoch, a value per group; `errors` of the new ones failed (NULL)."""
 
     old: pa.Array
     new: pa.Array
@@ -32,7 +33,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """An input chunk by group: `columns` are the input's, the group columns in their canonical form."""
+    """An input chunk by group: `columns` are the input's, with the group columns in canonical form."""
 
     groups: Groups
     ops: Ops
@@ -43,7 +44,7 @@ class Call(Protocol):
     """A call with its state table."""
 
     def update(self, rows: Rows) -> Results:
-        """Each group's result before and after `rows`."""
+        """Applies `rows`, and returns each group's result before and after them. At most once per epoch and call."""
         ...
 
     def store(self, keys: Sequence[pa.Array], keep: Mask) -> None:
@@ -78,9 +79,9 @@ class PartialInput:
     columns: tuple[int, ...]
 
     def partials(self, state: ValueState, rows: Rows) -> list[pa.Array]:
-        """The change of each group's state: the sum of its parts."""
+        """The change of each group's state: its partial changes merged."""
         parts = [rows.columns[k] for k in self.columns]
-        if len(rows.ops) == rows.groups.number:  # each group has one, and groups are numbered by first appearance
+        if len(rows.ops) == rows.groups.number:  # one row per group, and groups are numbered by first appearance
             return parts
         return state.merge(rows.groups.codes, rows.groups.number, parts)
 

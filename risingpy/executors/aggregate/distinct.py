@@ -1,8 +1,9 @@
-"""Distinct aggregates: a dedup table says how often each argument occurs, and a call sees those that come and go.
+"""Distinct aggregates: a dedup table counts how often each argument occurs, so that a call sees each one once.
 
-The table is `group key | arguments → count per filter`. Calls with the same arguments share it; a count is of the rows
-that pass the filter of the calls that have it. For them an argument comes when its count leaves 0 and goes when it is 0
-again.
+The table is `group key | arguments → count per filter`. Calls with the same arguments share a table, and calls with the
+same FILTER share a count in it, that of the rows which pass the filter. A call sees an insertion when the count rises
+from 0, and a retraction when it falls to 0. All changes between are invisible to it, so the call under DISTINCT is an
+ordinary one.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ class Dedup:
         self._changes: list[Rows] | None = None
 
     def rows_for(self, rows: Rows, filter: int | None) -> Rows:
-        """The arguments that come and go for the calls with this filter. The first time, the table is brought up to
-        date; `rows` must be the same every time. Of the columns only the group key and the arguments are there."""
+        """The distinct arguments that come and go, for the calls with this filter.
+
+        The first call updates the table; all later ones must pass the same `rows`. Of the result's columns only the
+        group key and the arguments have values.
+        """
         if self._changes is None:
             self._changes = self._update(rows)
         return self._changes[self._filters.index(filter)]
@@ -73,7 +77,7 @@ class Dedup:
 
 
 class DistinctCall:
-    """A call that sees each of its arguments once per group."""
+    """Passes to `call` each distinct argument of a group once."""
 
     def __init__(self, call: Call, dedup: Dedup, filter: int | None) -> None:
         self._call = call
@@ -95,7 +99,7 @@ def _passed(rows: Rows, filter: int | None) -> Mask:
 
 
 def _crossing(rows: Rows, groups: Groups, columns: dict[int, pa.Array], before: Mask, after: Mask) -> Rows:
-    """What is there now and was not, as inserts; what was there and is not, as deletes."""
+    """The arguments that are there now and were not, as inserts, and those that were and are not, as deletes."""
     changed = before != after
     crossed = pa.array(changed)
     ops = np.where(after, 1, -1).astype(np.int8)[changed]

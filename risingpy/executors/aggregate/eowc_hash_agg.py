@@ -15,11 +15,12 @@ from risingpy.storage.engine.state_table import StateTable
 
 
 class EowcHashAggExecutor:
-    """Keeps the groups as `open_groups` does; its changes go to nobody.
+    """Keeps the groups in `open_groups`, whose output it drops.
 
-    Of the groups whose first column is below `bound` (one value; None: no window is closed), all results come out as
-    they stand after the epoch's input, and the state of these groups goes. `tables` are all tables of the calls, of
-    which `counts` has a row for every group. `make_calls` makes calls anew: a call takes one chunk of rows.
+    A group whose first column is below `bound` (one value; None: no window is closed) comes out with its results after
+    the epoch's input, and its state is deleted. No later row can belong to it, since the watermark filter drops late
+    rows, so the output only grows. `tables` are all tables of the calls; `counts`, one of them, has a row for every
+    group. `make_calls` makes new calls, because a call takes only one chunk of rows.
     """
 
     def __init__(

@@ -23,9 +23,10 @@ from risingpy.types import SqlType
 
 
 class HashAggExecutor:
-    """Output: the group key, then one column per call. A group whose row count falls to 0 goes.
+    """Output: the group key, then one column per call. A group whose row count falls to 0 is deleted.
 
-    `calls[row_count]` counts the rows. `errors`: results that are too large for their type; they are NULL.
+    `calls[row_count]` counts the group's rows: only this count tells an empty group from a group of NULLs, since a sum
+    is NULL in both. `errors` counts the results that are too large for their type; they are NULL.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ def update_calls(calls: Sequence[Call], rows: Rows) -> list[Results]:
 
 
 def counted_groups(row_count: Results) -> tuple[Mask, Mask]:
-    """Which groups had rows before the epoch, and which have rows after it."""
+    """Which groups had rows before the epoch, and which have rows after it. Raises InternalError at a count below 0."""
     old, new = row_count.old.to_numpy(), row_count.new.to_numpy()
     if len(new) and new.min() < 0:
         raise InternalError("more rows of a group were deleted than inserted")
@@ -64,13 +65,13 @@ def counted_groups(row_count: Results) -> tuple[Mask, Mask]:
 
 
 def store_states(calls: Sequence[Call], keys: Sequence[pa.Array], exists: Mask) -> None:
-    """Writes the calls' states; those of groups that are no more are deleted."""
+    """Writes the calls' states, and deletes those of groups that no longer exist."""
     for call in calls:
         call.store(keys, exists)
 
 
 def changed_rows(keys: Sequence[pa.Array], results: Sequence[Results], existed: Mask, exists: Mask) -> pa.Table:
-    """-1 and +1 of the groups whose results changed, came or went."""
+    """-1 of the old and +1 of the new row, for groups that came, went, or whose results changed."""
     changed = distinct_rows([r.old for r in results], [r.new for r in results], len(existed)) | (existed != exists)
     gone, come = pa.array(existed & changed), pa.array(exists & changed)
     old = [*keys, *(result.old for result in results)]

@@ -1,4 +1,8 @@
-"""LocalAgg: sums an epoch's delta up per group, before the exchange."""
+"""LocalAgg: the first of two phases of an aggregation, on the shard where the rows are, before the exchange.
+
+It merges an epoch's delta into one partial state change per group, and keeps no state of its own. The exchange then
+carries a row per group and shard, not one per input row: a group with most of the rows does not overload its shard.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,10 @@ class LocalCall:
 
 
 class LocalAggExecutor:
-    """Output: the group key, each call's partial state change, the change of the row count; every op is +1."""
+    """Output: the group key, each call's partial state change, the change of the row count. Every op is +1.
+
+    A retraction is inside the partial change (a count of −1), so the rows never cancel and need no consolidation.
+    """
 
     def __init__(self, *, group_key: Sequence[int], group_types: Sequence[SqlType], calls: Sequence[LocalCall]) -> None:
         self._group_key = group_key

@@ -1,6 +1,8 @@
-"""Calls that keep their input, in order: `group key | order | stream key → the other arguments`.
+"""Calls that store their input in order: `group key | order | stream key → the other arguments`.
 
-Where a result is a group's first row (min, max, first_value, last_value), only that is read; else the whole group.
+min and max need this where the input can retract: once the least row is gone, the next one must be found, and no state
+value has it. The table is sorted so that the result of min, max, first_value or last_value is a group's first row, and
+only that row is read, before and after the epoch's changes. Other calls (array_agg, string_agg) read the whole group.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from risingpy.storage.engine.state_table import StateTable
 
 
 class Reading(Protocol):
-    """How a result is read from the table."""
+    """A way to read a result from the table."""
 
     def results(self, table: StateTable, keys: Sequence[pa.Array]) -> tuple[pa.Array, int]:
-        """Each group's result, and how many of them failed: those are NULL."""
+        """Each group's result, and how many of them failed; a failed result is NULL."""
         ...
 
 
@@ -38,7 +40,7 @@ class FirstRow(Reading):
 
 @dataclass(frozen=True, slots=True)
 class WholeGroup(Reading):
-    """The result is made of the columns at `arguments` of all rows of a group."""
+    """`function` computes the result of the columns at `arguments` of all rows of a group."""
 
     arguments: tuple[int, ...]
     function: GroupFunction
@@ -51,7 +53,10 @@ class WholeGroup(Reading):
 
 
 class MaterializedInputCall:
-    """`columns` are the input's columns that the table holds, in its order; those at `counted` must not be NULL."""
+    """`columns` are the input's columns that the table holds, in its order.
+
+    A row counts only if those of them at the positions `counted` are not NULL, and it passes `filter`.
+    """
 
     def __init__(
         self,
@@ -70,17 +75,17 @@ class MaterializedInputCall:
     def update(self, rows: Rows) -> Results:
         old, _ = self._reading.results(self._table, rows.groups.keys)
         kept, ops = self._kept(rows)
-        # An update that leaves the key as it was is a -1 and a +1 of one row here: the +1 must be the last.
+        # An update that leaves the table's key as it was is a -1 and a +1 of one entry: the +1 must be written last.
         order = np.argsort(ops, kind="stable")
         self._table.apply(ops[order], [column.take(pa.array(order)) for column in kept])
         new, errors = self._reading.results(self._table, rows.groups.keys)
         return Results(old, new, errors)
 
     def store(self, keys: Sequence[pa.Array], keep: Mask) -> None:
-        """`update` has written all there is."""
+        """Does nothing: `update` has already written the rows."""
 
     def _kept(self, rows: Rows) -> tuple[list[pa.Array], Ops]:
-        """The rows that count."""
+        """The columns and ops of the rows that count."""
         columns = [rows.columns[k] for k in self._columns]
         mask = np.ones(len(rows.ops), np.bool_)
         for position in self._counted:

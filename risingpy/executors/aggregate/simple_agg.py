@@ -1,4 +1,4 @@
-"""SimpleAgg: an aggregate without GROUP BY, whose one row is there from the first epoch on."""
+"""SimpleAgg: an aggregate without GROUP BY. Its one row exists from the first epoch on, even without input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from risingpy.functions.aggregate.grouping import group_by
 
 
 class SimpleAggExecutor:
-    """Output: one column per call. It runs on one shard only; in the job's first epoch also without input."""
+    """Output: one column per call. It runs on one shard only, and in the job's first epoch also without input."""
 
     def __init__(self, *, calls: Sequence[Call], row_count: int) -> None:
         self._calls = calls

@@ -1,4 +1,4 @@
-"""Users' aggregates in Python: with a state that is kept, or over all rows of a group."""
+"""Users' aggregates in Python: with one state per group, or over all rows of a group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from risingpy.storage.engine.state_table import StateTable
 
 
 class UserStateCall:
-    """`group key → pickled state`, of an aggregate that can take rows back or never has to."""
+    """`group key → pickled state`, of an aggregate that can retract rows or whose input never does."""
 
     def __init__(self, definition: str, arguments: tuple[int, ...], filter: int | None, table: StateTable) -> None:
         self._definition = definition

@@ -1,8 +1,8 @@
 """Join executors, and their parts.
 
-    hash_join, as_of_join, temporal_join, dynamic_filter    an executor each
-    keys, pairs                                             which rows meet
-    side, changes                                           what is kept of an input, and how it changes
+    hash_join, as_of_join, temporal_join, dynamic_filter    one executor each
+    keys, pairs                                             which rows have the same key
+    side, changes                                           an input's stored rows, and its changes
     output                                                  the result
 
 In: change chunks and state tables. Out: change chunks.

@@ -1,8 +1,10 @@
-"""AsOfJoin: each left row with the nearest right row of its key.
+"""AsOfJoin: joins each left row with the nearest right row of its key.
 
-Of every key that changes on either side, the right rows are read, and of those that change on the right, the left rows.
-All are sorted by key and value, once with the right rows as they were and once as they are: the nearest right rows of a
-left row are then the last ones before it, or the first ones after it. Left rows whose partner changes come out.
+One right row that comes or goes can change the partner of many left rows. So the executor reads the stored right rows
+of every key that changes on either side, and the stored left rows of every key that changes on the right.
+It sorts both sides together by key and value, once with the right rows before the epoch and once with those after it.
+In that order a left row's partner is the last right row before it, or the first one after it, according to the
+comparison. A stored left row comes out only if the two partners differ.
 """
 
 from __future__ import annotations
@@ -22,13 +24,14 @@ from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.types import BIGINT, SMALLINT, SqlType
 
 Integers = npt.NDArray[np.int64]
-_NONE = -1  # a left row without a partner
+_NONE = -1  # the position of no partner
 
 
 class AsOfJoinExecutor:
-    """`left_column comparison right_column` is the inequality, both of `value_type`. `right_types` are all columns'.
+    """`left_column comparison right_column` is the inequality; both columns are of `value_type`.
 
-    Of right rows with equal values, the first by the columns `ties`, then by the stream key, is the nearest.
+    `right_types` are the types of all right columns. Of right rows with equal values, the nearest is the first by the
+    columns `ties`, then by the stream key.
     """
 
     def __init__(
@@ -73,7 +76,7 @@ class AsOfJoinExecutor:
         return pa.concat_tables(self._pieces) if self._pieces else self._empty
 
     def _alone(self, op: int, side: int, rows: Rows) -> None:
-        """Rows whose key can equal none."""
+        """Gives the left rows whose key equals no other, because of a NULL."""
         if side == 0:
             self._give(op, rows, None, np.full(len(rows), _NONE, np.int64))
 
@@ -84,8 +87,10 @@ class AsOfJoinExecutor:
         theirs = np.flatnonzero(partners.columns[self._right_column].is_valid().to_numpy(zero_copy_only=False))
         if not len(own) or not len(theirs):
             return nearest
-        # Equal values: a right row counts as before the left one where equality is enough to look back, or too much
-        # to look ahead.
+        # The sort must place a right row of an equal value where the comparison finds or misses it:
+        #   left >= right looks back and includes equality, so it must find the right row before the left one
+        #   left <  right looks ahead and excludes equality, so it must miss the right row: that stands before, too
+        #   for > and <= the right row stands after the left one, by the same reasoning.
         right_first = self._comparison in (">=", "<")
         keys = pa.concat_arrays(
             [
@@ -94,6 +99,8 @@ class AsOfJoinExecutor:
             ]
         )
         order = sort_indices(keys)
+        # One pass for all left rows: a running maximum of the right rows' places is the last one before each place,
+        # a running minimum from the end is the next one. The place may belong to another key: `same` drops those.
         is_partner = order < len(theirs)
         places = np.arange(len(order))
         if self._comparison in (">", ">="):
@@ -105,7 +112,7 @@ class AsOfJoinExecutor:
         there = (found >= 0) & (found < len(order))
         asking, found = asking[there], found[there]
         in_order = theirs[order[is_partner]]
-        chosen = (np.cumsum(is_partner) - 1)[found]  # among the partners in order
+        chosen = (np.cumsum(is_partner) - 1)[found]  # positions in `in_order`
         answers = in_order[self._firsts(partners.take(in_order))[chosen]]
         asked = own[order[asking] - len(theirs)]
         same = partners.codes[answers] == rows.codes[asked]
@@ -113,7 +120,7 @@ class AsOfJoinExecutor:
         return nearest
 
     def _sort_keys(self, rows: Rows, column: int, is_later: bool, side: JoinedSide | None) -> pa.BinaryArray:
-        """Key number, value, and what comes first of equal values; of the right rows, then what decides among them."""
+        """Keys that sort by join key, value, and side; right rows (`side` is given) then by ties and stream key."""
         values = canonical_column(rows.columns[column], self._value_type)
         columns = [pa.array(rows.codes), values, pa.repeat(pa.scalar(int(is_later), pa.int16()), len(rows))]
         types = [BIGINT, self._value_type, SMALLINT]
@@ -126,7 +133,7 @@ class AsOfJoinExecutor:
         return pc.binary_join_element_wise(keys, side.identities(rows), pa.scalar(b"", pa.binary()))
 
     def _firsts(self, rows: Rows) -> Integers:
-        """Of right rows in order, the position of the first that has each row's key and value."""
+        """For each of the sorted right rows, the position of the first one with the same key and value."""
         values = canonical_column(rows.columns[self._right_column], self._value_type)
         keys = encoded_rows([pa.array(rows.codes), values], [BIGINT, self._value_type], len(rows))
         begins = np.ones(len(rows), np.bool_)
@@ -153,7 +160,10 @@ def _together(parts: Sequence[Rows]) -> Rows:
 
 
 def _identities(side: JoinedSide, before: Rows, after: Rows) -> tuple[Integers, Integers]:
-    """A number for each row, equal for a row that is in both; kept rows come first in both."""
+    """A number for each row of `before` and of `after`; a row that is in both has the same number in both.
+
+    Both begin with the kept rows, in the same order. Rows that came get numbers that no row of `before` has.
+    """
     kept = len(before) - len(side.went.rows)
     came = np.arange(len(after))
     came[kept:] += len(before)

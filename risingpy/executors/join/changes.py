@@ -14,7 +14,7 @@ from risingpy.executors.join.side import Changed, JoinedSide, Rows, SideLayout
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import SqlType
 
-Alone = Callable[[int, int, Rows], None]  # what becomes of rows that cannot match: op, side (0 left, 1 right), rows
+Alone = Callable[[int, int, Rows], None]  # gets the rows that cannot match: op, side (0 left, 1 right), rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class JoinSides:
     degrees: tuple[StateTable | None, StateTable | None]
 
     def changed(self, inputs: Sequence[pa.Table], alone: Alone) -> tuple[JoinedSide, JoinedSide]:
-        """The sides with their changes, less the rows that cannot match, which `alone` gets."""
+        """The sides with their changes. Rows that cannot match are not among them: they are passed to `alone`."""
         left, right = (self._matchable(side, chunk, alone) for side, chunk in enumerate(inputs))
         keys, *codes = number_keys(left.key, right.key, self.key_types, (len(left.ops), len(right.ops)))
         joined = []

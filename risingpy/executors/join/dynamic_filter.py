@@ -1,14 +1,14 @@
-"""DynamicFilter: the rows on one side of a bound that is itself a row, and may change.
+"""DynamicFilter: keeps the rows whose column compares with a bound that changes over time.
 
-A bound cuts the keys of the table of rows, which begin with the compared column, in two:
+The stored rows are sorted by the compared column. A bound cuts them in two:
 
-    column <  bound    passes below the cut, which lies before the bound       … | bound …
-    column <= bound    passes below the cut, which lies behind the bound       … bound | …
-    column >  bound    passes above the cut behind the bound
-    column >= bound    passes above the cut before the bound
+    column <  bound    rows below the cut pass; the cut is before the bound      … | bound …
+    column <= bound    rows below the cut pass; the cut is after the bound       … bound | …
+    column >  bound    rows above the cut pass; the cut is after the bound
+    column >= bound    rows above the cut pass; the cut is before the bound
 
-So when the bound changes, the stored rows between the old cut and the new one come or go, and nobody else does. Without
-a bound, or of one that is NULL, nothing passes: the cut is at the one end or the other.
+When the bound moves, only the stored rows between the old cut and the new one change sides, so only they are read.
+While the bound is missing or NULL, no row passes: the cut is then at the end of the keys that lets none through.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from risingpy.storage.engine.state_table import StateTable
 
 Mask = npt.NDArray[np.bool_]
 
-_START, _END = b"", b"\xff"  # before and behind every key
+_START, _END = b"", b"\xff"  # before every key, and after every key
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One of < <= > >=, of a column with a bound."""
+    """Compares a column with a bound by `operator`: <, <=, > or >=."""
 
     operator: str
 
@@ -41,16 +41,17 @@ class Comparison:
         return self.operator in ("<", "<=")
 
     def cut(self, bound: bytes | None) -> bytes:
-        """Where the key `bound` cuts; None if there is none."""
+        """The key at which `bound` cuts. `bound` is None where there is no bound; the cut then lets no row pass."""
         if bound is None:
             return _START if self.passes_below else _END
         return prefix_end(bound) if self.operator in ("<=", ">") else bound
 
 
 class DynamicFilterExecutor:
-    """`rows` are the left rows by `column`, then by stream key; `bound` has a row in each shard: shard, bound.
+    """`rows` keeps the left rows by `column`, then by stream key. `bound` keeps a row per shard: (shard, bound).
 
-    `only_forward`: the bound never falls. A row below the cut then never moves again, and is not kept.
+    `only_forward`: the bound never falls. A row below the cut then never changes sides again, so it is not stored.
+    This is how a temporal filter (`ts > now() - interval '1 hour'`) keeps its state small.
     """
 
     def __init__(
@@ -80,6 +81,8 @@ class DynamicFilterExecutor:
         ops, columns = ops_of(changes), columns_of(changes)
         compared = columns[self._column].is_valid().to_numpy(zero_copy_only=False)
         below_old, below_new = self._rows.before(columns[self._column], old, new)
+        # Deleted rows leave the table before the cut moves, and inserted rows enter it after: the scan between the cuts
+        # then gives only rows that stay. A deleted row was seen at the old cut, an inserted one is seen at the new cut.
         gone, come = compared & (ops == DELETE), compared & (ops == INSERT)
         self._write(columns, gone & self._is_kept(below_old, before), DELETE)
         moved = self._moved(old, new, forget=self._only_forward and after[0].is_valid)
@@ -91,11 +94,11 @@ class DynamicFilterExecutor:
         return below if self._comparison.passes_below else ~below
 
     def _is_kept(self, below: Mask, bound: pa.Array) -> Mask:
-        """Which rows may come or go by a later bound."""
+        """Which rows a later bound may still move across the cut."""
         return ~below if self._only_forward and bound[0].is_valid else np.ones(len(below), np.bool_)
 
     def _moved(self, old: bytes, new: bytes, *, forget: bool) -> pa.Table | None:
-        """The stored rows that come or go because the cut has moved; with `forget` they are deleted."""
+        """The changes of the stored rows that the cut has passed; with `forget` the table drops those rows."""
         if old == new:
             return None
         found = self._rows.scan_between(self._vnodes, min(old, new), max(old, new))
@@ -121,7 +124,7 @@ class DynamicFilterExecutor:
         return bound
 
     def _new_bound(self, bounds: pa.Table) -> pa.Array:
-        """The bound after the changes, which is stored; one row, NULL if there is none."""
+        """Stores and returns the bound after the changes: an array of length 1, NULL if there is no bound."""
         come = bounds.filter(pa.array(ops_of(bounds) == INSERT))
         (column,) = columns_of(come)
         bound = column.slice(0, 1) if come.num_rows else pa.nulls(1, column.type)

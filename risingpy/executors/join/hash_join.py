@@ -1,13 +1,17 @@
-"""HashJoin: joins two inputs by key, with a condition beside it.
+"""HashJoin: joins two inputs by key, and by a further condition if there is one.
 
-With −X and +X for the rows of a side that go and come in the epoch, and X for those that stay:
+Let −X be the rows of a side that go in the epoch, +X those that come, and X those that stay:
 
     pairs that go      −L ⋈ (R ∪ −R)  ∪  L ⋈ −R
     pairs that come    +L ⋈ (R ∪ +R)  ∪  L ⋈ +R
 
-No pair is in both, so the output is consolidated as it is made. Of the rows that stay only those are read whose key
-is among the other side's changes. Where rows show whether they have a match (outer, semi and anti joins), the numbers
-of matches before and after decide; of rows that stay, the number before is their stored degree.
+No pair is in both, so the output is consolidated without a further pass. Of the rows that stay, the join reads only
+those whose key is among the other side's changes.
+
+Outer, semi and anti joins also give a row by itself, if it has no match (a semi join: if it has one). So they need each
+row's number of matches before and after the epoch. For rows that come or go, the join counts their pairs as it makes
+them. A row that stays meets only the other side's changes, so a degree table stores its number of matches, and the
+epoch corrects that number by the matches that go and come.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from risingpy.executors.join.side import JoinedSide, Rows
 
 
 class HashJoinExecutor:
-    """`errors`: conditions that failed; they count as false."""
+    """`errors` counts the conditions that failed; a failed condition counts as false."""
 
     def __init__(self, *, shape: JoinShape, sides: JoinSides, empty: pa.Table) -> None:
         self._output = JoinOutput(shape)
@@ -54,7 +58,9 @@ class HashJoinExecutor:
         for rows in own.kept_rows(codes):
             lost = self._output.meet(DELETE, side, rows, other.went)
             won = self._output.meet(INSERT, side, rows, other.came)
-            if own.degrees is None:  # then, if it matters at all, the other side has but one row per key
+            # A side has no degree table if its rows never come out by themselves, or if the other side has at most one
+            # row per key. Then `lost` and `won` are themselves the numbers of matches of each row that they change.
+            if own.degrees is None:
                 self._output.show_changes(side, rows, lost, won)
             else:
                 before = own.stored_degrees(rows)

@@ -1,4 +1,4 @@
-"""The join keys of an epoch's changes: numbered over both sides, so that equal keys have equal numbers."""
+"""Numbers the join keys of an epoch's changes over both sides, so that equal keys have equal numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """`values` are the distinct keys, a row each, in their canonical form."""
+    """`values` are the columns of the distinct keys, in canonical form; `number` is how many keys there are."""
 
     values: list[pa.Array]
     number: int
 
     def of(self, codes: Integers) -> tuple[Integers, list[pa.Array]]:
-        """The keys that occur in `codes`: their numbers and values."""
+        """The numbers and the values of the keys that occur in `codes`, in the order of their numbers."""
         present = np.flatnonzero(np.bincount(codes, minlength=self.number))
         if len(present) == self.number:
             return present, self.values
@@ -32,12 +32,12 @@ class Keys:
 
 
 def canonical_keys(columns: Sequence[pa.Array], types: Sequence[SqlType]) -> list[pa.Array]:
-    """Key columns with equal values made identical."""
+    """The key columns with one representation for all values that SQL calls equal."""
     return [canonical_column(column, type_) for column, type_ in zip(columns, types, strict=True)]
 
 
 def can_match(key: Sequence[pa.Array], null_safe: Sequence[bool], rows: int) -> Mask:
-    """The rows whose key can equal another: without NULL, but where NULLs are equal."""
+    """Which rows can match: those without NULL in the key, except in columns where NULL equals NULL (`null_safe`)."""
     mask = np.ones(rows, np.bool_)
     for column, safe in zip(key, null_safe, strict=True):
         if column.null_count and not safe:

@@ -1,4 +1,4 @@
-"""What comes out of a join: pairs, and rows of a side that show whether they have a match."""
+"""A join's output: pairs of rows, and rows of one side that come out by themselves."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Shows(Enum):
-    """Which of a side's rows come out by themselves, without a partner."""
+    """Which of a side's rows come out by themselves, not as part of a pair."""
 
     NONE = "none"
     MATCHED = "matched"  # semi joins
     UNMATCHED = "unmatched"  # outer joins, with NULLs for the other side; anti joins
 
     def shown(self, matches: Integers) -> Mask:
-        """Of rows with so many matches, those that come out."""
+        """Which rows come out, by their numbers of matches."""
         match self:
             case Shows.MATCHED:
                 return np.greater(matches, 0)
@@ -41,10 +41,10 @@ class Shows(Enum):
 
 @dataclass(frozen=True, slots=True)
 class JoinShape:
-    """What a join gives: `types` are the left columns', then the right columns', with `marks_side` one more.
+    """`types` are the output's: the left columns, then the right columns, then the mark if `marks_side`.
 
-    `gives_pairs`: matches come out, not only rows that have one. `condition` reads the columns at `condition_columns`,
-    in their order; None: the keys decide alone.
+    `gives_pairs`: pairs come out (not in semi and anti joins). `condition` reads the columns at `condition_columns`,
+    in that order; if it is None, rows match by their keys alone.
     """
 
     left_width: int
@@ -63,7 +63,7 @@ class JoinShape:
 
 @dataclass(slots=True)
 class JoinOutput:
-    """Collects an epoch's output. `errors`: conditions that failed; they count as false."""
+    """Collects an epoch's output. `errors` counts the conditions that failed; a failed condition counts as false."""
 
     shape: JoinShape
     pieces: list[pa.Table] = field(default_factory=list)
@@ -73,9 +73,9 @@ class JoinOutput:
     _has_empty_partners: bool = False
 
     def meet(self, op: int, side: int, rows: Rows, others: Changed) -> Integers:
-        """Joins `rows` of `side` (0 left, 1 right) with the other side's `others`; `op` befalls each pair.
+        """Joins `rows` of `side` (0 left, 1 right) with the other side's `others`, and puts the pairs out with `op`.
 
-        Returns how many matches each of `rows` has, and adds to the counts of `others`.
+        Returns how many matches each of `rows` has, and adds to `others.matches`.
         """
         if not len(rows) or not len(others.rows):
             return np.zeros(len(rows), np.int64)
@@ -112,7 +112,7 @@ class JoinOutput:
         return (i, j) if len(kept) == len(i) else (i[kept], j[kept])
 
     def give_pairs(self, op: int, rows: Rows, owners: Integers, partners: Sequence[pa.Array]) -> Integers:
-        """`op` befalls left rows with known partners: `owners` are the positions of the partners' rows.
+        """Puts out pairs of left rows and known partners, with `op`. Partner i belongs to the row at `owners[i]`.
 
         Returns how many partners each row has.
         """
@@ -120,11 +120,11 @@ class JoinOutput:
         return np.bincount(owners, minlength=len(rows))
 
     def show_all(self, op: int, side: int, rows: Rows, matches: Integers) -> None:
-        """`op` befalls those of a side's rows, with so many matches each, that come out by themselves."""
+        """Puts out, with `op`, those of a side's rows that come out by themselves at their number of `matches`."""
         self._show(op, side, rows, self.shape.shows[side].shown(matches))
 
     def show_changes(self, side: int, rows: Rows, before: Integers, after: Integers) -> None:
-        """Rows of a side had so many matches before the epoch, and have so many now."""
+        """Puts out the rows that begin or cease to come out by themselves, by their numbers of matches."""
         shows = self.shape.shows[side]
         old, new = shows.shown(before), shows.shown(after)
         self._show(DELETE, side, rows, old & ~new)
@@ -159,12 +159,13 @@ class JoinOutput:
                 self._has_empty_partners = True
 
     def chunk(self, empty: pa.Table) -> pa.Table:
-        """The output's change."""
+        """The collected output; `empty` if there is none."""
         if not self.pieces:
             return empty
         output = self.pieces[0] if len(self.pieces) == 1 else pa.concat_tables(self.pieces)
         if self._has_lone_rows and self._has_empty_partners and not self.shape.marks_side:
-            return consolidated(output, self.shape.types)  # a row whose partner is all NULL looks like one without
+            # A pair with a partner of only NULLs looks like a row without a partner: the two may cancel.
+            return consolidated(output, self.shape.types)
         return output
 
 

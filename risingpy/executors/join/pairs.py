@@ -1,4 +1,4 @@
-"""Which rows of two sides have the same key. Keys are numbers from 0, `codes[i]` is that of row i."""
+"""Finds the rows of two sides that have the same key. Keys are numbers from 0; `codes[i]` is the key of row i."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 
-# Joined rows are made so many at a time: what a condition refuses never takes up more memory than this.
+# So many pairs are made at a time: pairs that the condition refuses never take more memory than this.
 ROWS_PER_PIECE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Rows by key: those of key k are `order[starts[k] : starts[k] + counts[k]]`."""
+    """Rows by key: the rows of key k are `order[starts[k] : starts[k] + counts[k]]`."""
 
     order: Integers
     starts: Integers
@@ -28,12 +28,15 @@ class Index:
         return cls(np.argsort(codes, kind="stable"), np.cumsum(counts) - counts, counts)
 
     def matches(self, codes: Integers) -> Integers:
-        """How many rows each of `codes` meets."""
+        """For each of `codes`, the number of indexed rows with that key."""
         return self.counts[codes]
 
 
 def pairs(codes: Integers, index: Index, limit: int) -> Iterator[tuple[Integers, Integers]]:
-    """Every row of `codes` with every row of `index` of the same key, as positions, at most `limit` pairs at a time."""
+    """Pairs every row of `codes` with every row of `index` of the same key, at most `limit` pairs at a time.
+
+    Gives the positions of both. Pairs are numbered row by row, so a piece may begin or end inside a row's matches.
+    """
     matches = index.matches(codes)
     ends = np.cumsum(matches)
     total = int(ends[-1]) if len(ends) else 0

@@ -1,4 +1,4 @@
-"""One side of a join in one epoch: its changes, its tables, the stored rows that the other side's changes meet."""
+"""One side of a join in one epoch: its changes, its tables, and the stored rows that match the other side's changes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from risingpy.storage.engine.state_table import StateTable
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-ROWS_PER_PAGE = 1 << 16  # stored rows are met so many at a time: a hot key may have any number
+ROWS_PER_PAGE = 1 << 16  # so many stored rows are read at a time: a hot key may have any number of rows
 
 
 @dataclass(slots=True)
 class Rows:
-    """Rows of a side: its input's columns, and each row's key by number."""
+    """Rows of a side: the input's columns, and the number of each row's key."""
 
     columns: list[pa.Array]
     codes: Integers
@@ -43,7 +43,7 @@ class Rows:
 
 @dataclass(slots=True)
 class Changed:
-    """A side's rows that went, or that came; `keys` is the number of keys, `matches` counts what each row has met."""
+    """A side's rows that went, or those that came. `keys`: how many keys there are. `matches`: each row's so far."""
 
     rows: Rows
     keys: int
@@ -62,7 +62,7 @@ class Changed:
         return self._index
 
     def pairs(self, rows: Rows, limit: int) -> Iterator[tuple[Integers, Integers]]:
-        """Positions in `rows`, and of those among these rows that have the same key. The smaller side is indexed."""
+        """Pairs of equal key: positions in `rows` and in the changed rows. The smaller of the two is indexed."""
         if self._index is not None or len(self.rows) <= len(rows):
             yield from pairs(rows.codes, self.index, limit)
             return
@@ -72,7 +72,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class SideLayout:
-    """What outlives the epochs: `width` columns of the input come first in `table`; `key` are those of the join key."""
+    """What is the same in all epochs. `table` begins with the input's `width` columns; `key` are the join key's."""
 
     key: tuple[int, ...]
     table: TableSchema
@@ -96,7 +96,7 @@ class JoinedSide:
     _new_degrees: list[tuple[list[pa.Array], Integers]] = field(default_factory=list)
 
     def kept_rows(self, codes: Integers) -> Iterator[Rows]:
-        """The stored rows of the keys in `codes`, but for those that go in this epoch."""
+        """The stored rows of the keys in `codes`, without those that go in this epoch."""
         if not len(codes):
             return
         numbers, values = self.keys.of(codes)
@@ -108,7 +108,7 @@ class JoinedSide:
                 yield kept
 
     def _stored_rows(self, numbers: Integers, values: Sequence[pa.Array]) -> Iterator[Rows]:
-        if not self.layout.key:  # a nested-loop join's: all are met
+        if not self.layout.key:  # a nested-loop join: all rows have the same, empty key
             for count, columns in self.table.scan_pages(ROWS_PER_PAGE):
                 yield Rows(columns[: self.layout.width], np.zeros(count, np.int64))
             return
@@ -135,7 +135,7 @@ class JoinedSide:
         return rows.take(stays)
 
     def identities(self, rows: Rows) -> pa.BinaryArray:
-        """One byte string per row that tells it from the side's other rows."""
+        """One byte string per row, different from those of the side's other rows: its encoded table key."""
         key = self._table_key(rows)
         types = [self.layout.table.columns[column.index].type for column in self.layout.table.key]
         return encoded_rows(key, types, len(rows))
@@ -145,7 +145,7 @@ class JoinedSide:
         return [columns[column.index] for column in self.layout.table.key]
 
     def _table_columns(self, rows: Rows) -> list[pa.Array]:
-        """The input's columns, and behind them the canonical form of keys that have others."""
+        """The input's columns, then the canonical form of each key column whose type has several forms of a value."""
         schema = self.layout.table
         columns = list(rows.columns)
         for column, index in zip(schema.key, self.layout.key, strict=False):
@@ -160,7 +160,7 @@ class JoinedSide:
         return np.asarray(degrees.fill_null(0).to_numpy(zero_copy_only=False), np.int64)
 
     def note_degrees(self, rows: Rows, degrees: Integers) -> None:
-        """`degrees` are to be stored for `rows`; a row without matches has no entry."""
+        """Remembers `degrees` to be stored for `rows`; a row without matches gets no entry."""
         if len(rows):
             self._new_degrees.append((self._table_key(rows), degrees))
 

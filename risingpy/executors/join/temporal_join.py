@@ -1,4 +1,8 @@
-"""TemporalJoin: left rows, when they come, with what a table has for them; when they go, with what they found then."""
+"""TemporalJoin: joins a left row that comes with the rows that a table has for it now.
+
+Later changes of the table do not change the result. So a left row that goes must retract the pairs that it once made,
+which the table may no longer give: the memo stores them, unless the left input only grows.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +24,9 @@ Integers = npt.NDArray[np.int64]
 
 
 class TemporalJoinExecutor:
-    """`columns` of `table` come out, found by `left_key`. `memo` is kept by the left columns `memo_columns`.
+    """Gives `columns` of `table`, found by `left_key`. `memo` stores pairs by the left columns `memo_columns`.
 
-    `errors`: conditions that failed; they count as false.
+    `errors` counts the conditions that failed; a failed condition counts as false.
     """
 
     def __init__(
@@ -88,7 +92,7 @@ class TemporalJoinExecutor:
             self._memo.apply_changes(np.full(len(columns[0]), DELETE, np.int8), columns)
 
     def _remember(self, pieces: Sequence[pa.Table]) -> None:
-        """Keeps what the rows that came have found."""
+        """Stores the pairs that the inserted rows have made."""
         if self._memo is None:
             return
         width = self._output.shape.left_width

@@ -1,5 +1,5 @@
 """Relations: how rows come in, and how a relation is stored.
 
-dml, source, table_scan     the log of a table, an external source, the rows and changes of a relation
-materialize, conflicts      storing a relation; several rows of one key
+dml, source, table_scan     read a table's log, an external source, another relation's rows and changes
+materialize, conflicts      store a relation, and decide between several rows of one key
 """

@@ -1,12 +1,12 @@
-"""What becomes of several rows of one key: CREATE TABLE … ON CONFLICT, and WITH VERSION COLUMN.
+"""Decides between several rows of one key: CREATE TABLE … ON CONFLICT, and WITH VERSION COLUMN.
 
-A key's history is the row that stands, if there is one, as a first insertion, and then what the log has for it, in log
-order. A deletion ends what was before it; the insertions behind the last one are the *candidates*.
+A key's history begins with its stored row, if there is one, as an insertion. The log's changes of the key follow, in
+log order. A deletion makes all before it void; the insertions after the last deletion are the *candidates*.
 
-    ON CONFLICT DO UPDATE FULL          the last candidate
-    ON CONFLICT DO NOTHING              the first one
-    ON CONFLICT DO UPDATE IF NOT NULL   each column's last value that is not NULL
-    WITH VERSION COLUMN (v)             of the candidates only those whose v is no less than any before; NULL is least
+    ON CONFLICT DO UPDATE FULL          keeps the last candidate
+    ON CONFLICT DO NOTHING              keeps the first one
+    ON CONFLICT DO UPDATE IF NOT NULL   keeps each column's last value that is not NULL
+    WITH VERSION COLUMN (v)             drops a candidate whose v is less than that of one before it; NULL is least
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Positions = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ConflictRule:
-    """How a key's candidates become one row; `version` is a column's position."""
+    """How a key's candidates become one row; `version` is the position of the version column."""
 
     keep_first: bool = False
     fill_nulls: bool = False
@@ -36,9 +36,9 @@ class ConflictRule:
 def standing_rows(
     rule: ConflictRule, ops: Ops, columns: Sequence[pa.Array], keys: Positions, count: int
 ) -> tuple[Mask, list[pa.Array]]:
-    """Per key (numbered from 0 to `count`), whether a row stands in the end, and its columns.
+    """For each of `count` keys, whether it has a row in the end, and that row's columns.
 
-    `ops` and `columns` are all keys' histories, each in order; `keys` tells whose each row is.
+    `ops` and `columns` are the histories of all keys, each in order; `keys` has the key's number of each entry.
     """
     candidates = _candidates(ops, keys, count)
     owners = keys[candidates]
@@ -56,7 +56,7 @@ def standing_rows(
 
 
 def _candidates(ops: Ops, keys: Positions, count: int) -> Positions:
-    """The positions of the candidates, key by key and each key's in order."""
+    """The positions of the candidates, sorted by key; those of one key stay in order."""
     positions = np.arange(len(ops))
     last_deletion = np.full(count, -1, np.int64)
     deletions = np.flatnonzero(ops == DELETE)
@@ -66,17 +66,18 @@ def _candidates(ops: Ops, keys: Positions, count: int) -> Positions:
 
 
 def _never_older(versions: pa.Array, owners: Positions) -> Mask:
-    """Which candidates have a version that is no less than any before of their key."""
+    """Which candidates have a version that is no less than the versions before it, of the same key."""
     ranks = pc.rank(versions, tiebreaker="dense").to_numpy(zero_copy_only=False).astype(np.int64)
     ranks[versions.is_null().to_numpy(zero_copy_only=False)] = 0
-    # Every rank of a key lies above all ranks of the keys before it, so one running maximum serves them all.
+    # Adding a multiple of the key's number puts a key's ranks above all ranks of the keys before it. So one running
+    # maximum over all candidates gives each key's own.
     ranks += owners * (int(ranks.max(initial=0)) + 1)
     newest: Mask = ranks == np.maximum.accumulate(ranks)
     return newest
 
 
 def _last_values(column: pa.Array, candidates: Positions, owners: Positions, count: int) -> Positions:
-    """Per key, where the last candidate stands that is not NULL in the column; -1 if all are."""
+    """For each key, the position of its last candidate that is not NULL in the column; -1 if all are NULL."""
     given = column.is_valid().to_numpy(zero_copy_only=False)[candidates]
     last = np.full(count, -1, np.int64)
     last[owners[given]] = candidates[given]

@@ -13,7 +13,7 @@ from risingpy.storage.codec.table_schema import shards_of_vnodes
 
 
 class DmlExecutor:
-    """Keeps the shard's part of the log, in log order. The only executor whose output's order means something."""
+    """Gives the shard's part of the log, in log order. No other executor's output has an order that matters."""
 
     def __init__(
         self,

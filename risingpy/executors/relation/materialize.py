@@ -1,4 +1,4 @@
-"""Materialize: stores a relation, and passes on how it changed."""
+"""Materialize: stores a relation, and passes its changes on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Positions = npt.NDArray[np.int64]
 
 
 class MaterializeExecutor:
-    """The input is a consolidated change stream by the relation's key: it is stored as it is."""
+    """Stores its input as it is: a consolidated delta by the relation's key."""
 
     def __init__(self, *, table: StateTable) -> None:
         self._table = table
@@ -27,16 +27,17 @@ class MaterializeExecutor:
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         (delta,) = inputs
         if delta.num_rows:
-            ordered = deletes_first(delta)  # of an update, the +1 must be written last
+            ordered = deletes_first(delta)  # the +1 of an update must be written last
             self._table.apply_changes(ops_of(ordered), columns_of(ordered))
         return delta
 
 
 class OverwriteMaterializeExecutor:
-    """The input is a table's log, in order: the last write of a key wins.
+    """Stores a table's log: the last write of a key wins.
 
-    The stored rows of the written keys are read, so that the output is a change stream: −1 of what stood there, +1 of
-    what stands there now, and nothing where the two are equal.
+    An INSERT over an existing key must retract the old row from the views above, and the log does not have the old row.
+    So the executor reads the stored rows of the written keys. Its output has −1 of the old row and +1 of the new one,
+    and nothing where the two are equal.
     """
 
     def __init__(self, *, table: StateTable, schema: TableSchema) -> None:
@@ -67,7 +68,7 @@ class OverwriteMaterializeExecutor:
 
 
 class ConflictMaterializeExecutor:
-    """As `OverwriteMaterializeExecutor`, with another rule than that the last write wins."""
+    """As `OverwriteMaterializeExecutor`, but `rule` decides between the stored row and the writes of a key."""
 
     def __init__(self, *, table: StateTable, schema: TableSchema, rule: ConflictRule) -> None:
         self._table = table
@@ -99,7 +100,7 @@ class ConflictMaterializeExecutor:
 
 
 def _stored_rows(schema: TableSchema, columns: Sequence[pa.Array], values: Sequence[pa.Array]) -> list[pa.Array]:
-    """Whole rows from what was found; the key columns are what they were looked up by."""
+    """Whole stored rows: the value columns from the lookup, the key columns from `columns`, which it looked up."""
     stored = list(columns)
     for index, array in zip(schema.value_columns, values, strict=True):
         stored[index] = array
@@ -109,7 +110,7 @@ def _stored_rows(schema: TableSchema, columns: Sequence[pa.Array], values: Seque
 def _written(
     table: StateTable, stored: Sequence[pa.Array], gone: Positions, columns: Sequence[pa.Array], came: Positions
 ) -> pa.Table:
-    """Stores what came in place of what went, and gives the change."""
+    """Replaces the rows that go by those that come, and returns the change."""
     going, coming = pa.array(gone), pa.array(came)
     output = [pa.concat_arrays([old.take(going), new.take(coming)]) for old, new in zip(stored, columns, strict=True)]
     ops = np.concatenate([np.full(len(gone), DELETE, np.int8), np.full(len(came), INSERT, np.int8)])

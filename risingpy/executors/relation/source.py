@@ -10,7 +10,7 @@ from risingpy.executors.epoch.input import EpochInput
 
 
 class SourceExecutor:
-    """Asks for the columns that the query reads."""
+    """Reads only `columns`, those that the query uses."""
 
     def __init__(
         self, *, job_id: int, source_id: int, columns: Sequence[int], empty: pa.Table, epoch_input: EpochInput

@@ -1,8 +1,10 @@
-"""TableScan: a table's or view's rows as they stand, chunk by chunk, and its changes.
+"""TableScan: the backfill. It gives a new view the upstream's stored rows, chunk by chunk, and then its changes.
 
-Each shard reads its part of the upstream in key order, one chunk an epoch, from the state that already holds the
-epoch's changes. Of the changes themselves it passes on those of keys that it had read before: the others are in the
-chunk, or in a chunk to come. When a chunk is the last, every change passes from the next epoch on.
+In each epoch, a shard reads the next chunk of its part of the upstream, in key order. The upstream has been written
+before: the chunk already includes this epoch's changes. So of the changes themselves only those of keys that were read
+in earlier epochs pass. The other changes are in this chunk or will be in a later one, and would be counted twice.
+After the epoch of the last chunk all changes pass. The view so agrees with the part read so far in every epoch, and
+the upstream never waits for it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
 from risingpy.storage.codec.table_schema import TableSchema, vnodes_of_shard
 from risingpy.storage.engine.state_table import StateTable
 
-# Per shard and epoch. Some 50 ms of reading and aggregating: other views stay that fresh meanwhile.
+# Per shard and epoch. It takes about 50 ms to read and aggregate them: the other views wait no longer than that.
 ROWS_PER_EPOCH = 100_000
 
 
@@ -34,7 +36,7 @@ class _Progress:
 class TableScanExecutor:
     """See the module's docstring. `progress` has one row in each shard: shard, position, finished, row count.
 
-    `is_backfilling`: some shard may have rows left to read; the progress of this one is looked up only then.
+    `is_backfilling`: some shard may still have rows to read. Only then does the executor read its progress.
     """
 
     def __init__(
@@ -74,11 +76,11 @@ class TableScanExecutor:
         if list(self._columns) == list(range(chunk.num_columns - 1)):
             return chunk
         selected = make_chunk(chunk.column(0), [chunk.column(1 + index) for index in self._columns])
-        # An update of columns that are not selected is none.
+        # An update of columns that are not selected changes nothing here.
         return consolidated(selected, [self._schema.columns[index].type for index in self._columns])
 
     def _at_or_before(self, changes: pa.Table, position: bytes | None) -> pa.Table:
-        """The changes of keys up to `position`, in the order of the snapshot."""
+        """The changes of keys that are not after `position` in the order of the table's keys."""
         if position is None or not changes.num_rows:
             return changes.slice(0, 0)
         distribution = [changes.column(f"c{index}").combine_chunks() for index in self._schema.distribution]

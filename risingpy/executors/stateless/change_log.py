@@ -1,4 +1,4 @@
-"""ChangeLog: every change as a row that stays."""
+"""ChangeLog: turns every change into an inserted row, so that the result only grows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ INSERTED, DELETED, UPDATE_INSERTED, UPDATE_DELETED = range(1, 5)
 
 
 class ChangeLogExecutor:
-    """Output: the input's columns, what happened to the row, and the epoch. Without state.
+    """Output: the input's columns, the kind of the change (smallint, 1 to 4), and the epoch (bigint).
 
-    A row that goes while another of its `stream_key` comes is an update.
+    If one row of a `stream_key` goes and another comes in the same epoch, the two are an update.
     """
 
     def __init__(self, *, stream_key: Sequence[int], types: Sequence[SqlType], epoch: int) -> None:

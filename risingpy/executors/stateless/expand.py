@@ -1,4 +1,4 @@
-"""Expand: several copies of every row, each with its number."""
+"""Expand: makes several copies of every row and numbers them, for GROUPING SETS and several DISTINCT aggregates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 class ExpandExecutor:
-    """Output: the input's columns, then the number of the copy (bigint, from 0). Without state."""
+    """Output: the input's columns, then the number of the copy (bigint, from 0)."""
 
     def __init__(self, *, copies: int) -> None:
         self._copies = copies

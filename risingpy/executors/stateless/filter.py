@@ -1,4 +1,4 @@
-"""Filter: the changes whose row satisfies a predicate."""
+"""Filter: passes the changes whose row satisfies a predicate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from risingpy.functions.evaluation.evaluate import Evaluator
 
 
 class FilterExecutor:
-    """`predicate` evaluates a predicate alone. `errors`: evaluations that failed; they count as false."""
+    """`predicate` has a predicate and no columns of its own. `errors` counts failed rows; they count as false."""
 
     def __init__(self, *, predicate: Evaluator) -> None:
         self._predicate = predicate

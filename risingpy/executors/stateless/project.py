@@ -1,4 +1,4 @@
-"""Project: computes expressions; a Filter right below it is evaluated on the way."""
+"""Project: computes expressions. If its input is a Filter, the same evaluator filters first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from risingpy.types import SqlType
 
 
 class ProjectExecutor:
-    """An expression that fails gives NULL; `errors` counts them.
+    """An expression that fails gives NULL, and `errors` counts it.
 
-    With `may_cancel`, an update can leave the output as it was: such pairs are dropped. `passed`: rows before that.
+    `may_cancel`: the two rows of an update can be equal in the output; such pairs are dropped. `passed` counts the rows
+    before they are.
     """
 
     def __init__(self, *, evaluator: Evaluator, types: Sequence[SqlType], may_cancel: bool) -> None:
@@ -33,6 +34,6 @@ class ProjectExecutor:
 
 
 def may_cancel(expressions: Sequence[Expr], input_columns: int) -> bool:
-    """Whether different input rows can have equal output rows: some column is not passed on as it is."""
+    """Whether different input rows can give equal output rows: some input column is not in the output unchanged."""
     kept = {expr.index for expr in expressions if isinstance(expr, InputRef)}
     return len(kept) < input_columns

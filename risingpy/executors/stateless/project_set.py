@@ -1,4 +1,4 @@
-"""ProjectSet: rows for the elements of arrays, in step."""
+"""ProjectSet: one row per element of an array; several arrays go in step, and the shorter ones end in NULLs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ Integers = npt.NDArray[np.int64]
 
 
 class ProjectSetExecutor:
-    """`evaluator` computes the lists. Rows of elements that an update leaves as they were stay; `errors` counts."""
+    """`evaluator` computes the lists; `errors` counts those that failed. `outer`: an empty list gives a row, too.
+
+    Output: the input's columns, the element's number (bigint, from 1), then an element of each list. An update that
+    changes only some elements gives only their rows: equal ones cancel.
+    """
 
     def __init__(self, *, evaluator: Evaluator, sizes: SeriesSizes, types: Sequence[SqlType], outer: bool) -> None:
         self._evaluator = evaluator
@@ -30,7 +34,7 @@ class ProjectSetExecutor:
         self.errors = 0
 
     def _check_size(self, changes: pa.Table) -> None:
-        """Raises OutOfMemory if the elements, each with its row beside it, would be more than the epoch's share."""
+        """Raises OutOfMemory if the output rows would be larger than the epoch's share of memory."""
         width = changes.nbytes / max(changes.num_rows, 1) + BYTES_OF_OUTPUT_ROW
         current_limits().check(int(self._sizes.total(changes) * width), "the rows of a set")
 
@@ -52,7 +56,10 @@ class ProjectSetExecutor:
 
 
 class SeriesSizes:
-    """How many elements the series among the lists have: of numbers, found out before any of them is made."""
+    """How many elements the series (generate_series, range) among the lists will have, computed before they are made.
+
+    Only series of numbers are computed so; those of timestamps are not counted.
+    """
 
     def __init__(self, lists: Sequence[Expr]) -> None:
         calls = [each for each in lists if isinstance(each, Call) and each.function in _SERIES]
@@ -60,7 +67,7 @@ class SeriesSizes:
         self._evaluator = Evaluator(None, [Cast(each, DOUBLE) for bounds in self._bounds for each in bounds])
 
     def total(self, changes: pa.Table) -> float:
-        """The elements that all rows have, together; of a bound that fails or is NULL there are none."""
+        """The number of elements in all rows together; a series with a bound that fails or is NULL has none."""
         if not self._bounds:
             return 0
         computed, _ = self._evaluator.evaluate(changes)
@@ -83,7 +90,7 @@ def _lengths(lists: pa.ListArray) -> Integers:
 
 
 def _elements(lists: pa.ListArray, lengths: Integers, rows: Integers, places: Integers) -> pa.Array:
-    """The element at `places[k]` of the list in row `rows[k]`, NULL beyond the list's end."""
+    """For each k, the element at `places[k]` of the list in row `rows[k]`; NULL after the list's end."""
     starts = lists.offsets.to_numpy()[:-1].astype(np.int64)
     beyond = places >= lengths[rows]
     return lists.values.take(pa.array(np.where(beyond, 0, starts[rows] + places), mask=beyond))

@@ -1,4 +1,4 @@
-"""Union: the changes of all inputs, each with its input's number as a last column."""
+"""Union: passes the changes of all inputs, with the number of their input as a last column."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 class UnionExecutor:
-    """UNION ALL. Without state: rows of different inputs differ in the last column."""
+    """UNION ALL. It needs no state: the last column tells equal rows of different inputs apart."""
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         return pa.concat_tables(

@@ -1,4 +1,4 @@
-"""Values: constant rows, inserted in the job's first epoch."""
+"""Values: inserts constant rows in the job's first epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from risingpy.storage.engine.state_table import StateTable
 
 
 class ValuesExecutor:
-    """Emits the rows once, on the shard of vnode 0; `marker` remembers that it did."""
+    """Emits the rows once, on the shard of vnode 0; `marker` stores that it has."""
 
     def __init__(self, *, rows: Callable[[], pa.Table], empty: pa.Table, marker: StateTable, shard: int) -> None:
         self._rows = rows
