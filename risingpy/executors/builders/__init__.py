@@ -1,5 +1,5 @@
-"""Executors of plan nodes.
+"""Makes executors of plan nodes.
 
-operators                                       the whole tree; it asks the others for their kinds of nodes:
-leaves, aggregate, join, ordered, watermark
+operators                                       makes a fragment's tree, with the help of the others
+leaves, aggregate, join, ordered, watermark     make the executors of one kind of node
 """

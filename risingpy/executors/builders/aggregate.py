@@ -18,7 +18,7 @@ from risingpy.plan.logical import AggCall
 from risingpy.storage.engine.shard_store import EpochTransaction
 from risingpy.types import SqlType
 
-_FIRST_ROW = frozenset({"min", "max", "first_value", "last_value"})  # whose result is a group's first row
+_FIRST_ROW = frozenset({"min", "max", "first_value", "last_value"})  # their result is in a group's first row
 
 
 def local_calls(calls: Sequence[AggCall], input_types: Sequence[SqlType]) -> list[LocalCall]:
@@ -32,7 +32,7 @@ def local_calls(calls: Sequence[AggCall], input_types: Sequence[SqlType]) -> lis
 def state_calls(
     plan: HashAgg | SimpleAgg, group_key: Sequence[int], input_types: Sequence[SqlType]
 ) -> Callable[[EpochTransaction], list[Call]]:
-    """The calls of a HashAgg or a SimpleAgg, given the epoch's transaction."""
+    """A function from the epoch's transaction to the calls of a HashAgg or a SimpleAgg."""
     makers = [_state_call(call, state, plan.from_partials) for call, state in zip(plan.calls, plan.states, strict=True)]
 
     def make(transaction: EpochTransaction) -> list[Call]:
@@ -102,5 +102,5 @@ def _value_input(call: AggCall) -> ValueInput:
 
 
 def _own_filter(call: AggCall) -> int | None:
-    """A distinct call's rows have been filtered before they were counted."""
+    """The filter that the call itself applies. A distinct call has none: the dedup table has filtered its rows."""
     return None if call.distinct else call.filter

@@ -1,4 +1,4 @@
-"""Makes the executors that bring a fragment its rows: from exchanges, tables, logs, sources, constants and the time."""
+"""Makes the executors that read a fragment's input: exchanges, tables, logs, sources, constants and the time."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from risingpy.plan.operators import Dml, Now, Source, TableScan, Values
 
 
 def received(index: int, empty: pa.Table) -> Operator:
-    """The operator of the fragment's input with that number, an Exchange or a Share."""
+    """The operator of the fragment's input number `index`, an Exchange or a Share."""
     receiver = _Receiver(index)
     return Operator(receiver, empty, wakes=receiver.has_rows, wakes_by_rows=True)
 
 
 def leaf(plan: TableScan | Dml | Source | Values | Now, empty: pa.Table) -> Operator:
-    """The operator of a node without inputs."""
+    """The operator of a node that has no input node."""
     match plan:
         case TableScan():
             return Operator(
@@ -72,7 +72,7 @@ class _Receiver:
 
 
 class _Scan:
-    """Gives a TableScan executor its upstream's changes, and notes how far it has come."""
+    """Gives a TableScan executor its upstream's changes, and reports the progress of its backfill."""
 
     def __init__(self, plan: TableScan, epoch: FragmentEpoch) -> None:
         self._epoch = epoch
@@ -141,7 +141,7 @@ def _values(plan: Values, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
 
 
 def _constant_rows(rows: tuple[tuple[Expr, ...], ...], empty: pa.Table) -> tuple[pa.Table, int]:
-    """The rows as insertions, and how many expressions failed. One query for all: each costs a millisecond."""
+    """The rows as insertions, and how many expressions failed. One query computes all: a query costs a millisecond."""
     if not rows:
         return empty, 0
     ops = pa.repeat(pa.scalar(1, pa.int8()), len(rows))

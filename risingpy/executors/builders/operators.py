@@ -67,7 +67,7 @@ from risingpy.types import SqlType
 
 
 def fragment_tree(fragment: Fragment) -> FragmentTree:
-    """A fragment's operators, their expressions compiled: made once, and run in every epoch."""
+    """A fragment's operators with compiled expressions. They are made once, and run in every epoch."""
     root = _operator(fragment.root, _Numbers())
     leaves = [node for node in nodes_of_fragment(fragment.root) if isinstance(node, Exchange | Share)]
     return FragmentTree.of(root, [empty_chunk(_types(leaf)) for leaf in leaves])
@@ -75,7 +75,7 @@ def fragment_tree(fragment: Fragment) -> FragmentTree:
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Numbers a fragment's operators, and its inputs (Exchange, Share) by themselves, depth first and left to right."""
+    """Counters for a fragment's operators and, apart, its inputs (Exchange, Share); depth first, left to right."""
 
     operators: count[int] = field(default_factory=count)
     exchanges: count[int] = field(default_factory=count)
@@ -223,7 +223,7 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: O
 
 
 def _conflict_rule(plan: Materialize) -> ConflictRule:
-    """What becomes of several rows of one key."""
+    """How the table decides between several rows of one key."""
     return ConflictRule(
         keep_first=plan.conflict is ConflictBehavior.IGNORE,
         fill_nulls=plan.conflict is ConflictBehavior.FILL,

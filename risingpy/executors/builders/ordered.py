@@ -1,4 +1,4 @@
-"""Makes the executors that choose and number the rows of groups: TopN, OverWindow, Dedup."""
+"""Makes the executors that depend on an order: TopN, LocalTopN, OverWindow, Dedup."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
 
 
 def first_of_key(plan: Materialize, table: StateTable) -> FirstOfGroupExecutor:
-    """What keeps the first row of each key in the relation itself."""
+    """The executor of a Materialize that keeps the first row of each key: the relation itself is a TopN's state."""
     key = [column.index for column in plan.table.key]
     return FirstOfGroupExecutor(
         table=table,

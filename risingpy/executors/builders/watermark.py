@@ -1,4 +1,8 @@
-"""Makes the executors that watermarks drive, and the cleaning of the others' state."""
+"""Makes the executors that watermarks drive, and adds state cleaning to other executors.
+
+Rows of a state table that are below a watermark's bound are deleted: no change can come for them any more. If the table
+is sorted by the bounded column, one range deletion does it. Otherwise (an interval join) a sweep checks row by row.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ from risingpy.plan.state_tables import state_tables
 from risingpy.plan.watermark_use import cleaning_watermark, emitting_watermark
 from risingpy.storage.codec.table_schema import vnodes_of_shard
 
-# Per state table and shard: a watermark may pass a whole day of rows at once. Some 100 ms.
+# Per state table and shard: a watermark may pass a whole day of rows at once. Deleting these takes about 100 ms.
 CLEANED_ROWS_PER_EPOCH = 100_000
 
 
@@ -34,7 +38,7 @@ def watermark_filter(plan: WatermarkFilter, empty: pa.Table, input: Operator) ->
 
 
 class _Filter:
-    """Gives a WatermarkFilter executor its watermark, and notes how far its rows have come."""
+    """Gives a WatermarkFilter executor its watermark, and reports how far its rows move it."""
 
     def __init__(self, plan: WatermarkFilter, expression: Evaluator, epoch: FragmentEpoch) -> None:
         self._plan = plan
@@ -99,7 +103,8 @@ def _emitting_bound(plan: StreamPlan) -> Bound:
 
 
 def cleaned(plan: StreamPlan, operator: Operator) -> Operator:
-    """The operator, which deletes what watermarks have passed from its state tables after the epoch's work, if any."""
+    """The operator with state cleaning, if a watermark bounds its state: after its work in an epoch, it deletes the
+    rows of its state tables that the watermark has passed."""
     watermark = cleaning_watermark(plan)
     if watermark is None:
         sides = (plan.left_side, plan.right_side) if isinstance(plan, HashJoin) else ()
@@ -119,7 +124,7 @@ def cleaned(plan: StreamPlan, operator: Operator) -> Operator:
 
 
 def _swept(operator: Operator, sides: Sequence[JoinSide]) -> Operator:
-    """Of an interval join: rows are met one after the other, for no key has them together."""
+    """An interval join's operator with a sweep of its sides: no range of keys has just the passed rows."""
     if not sides:
         return operator
     sweeps = [_Sweep.of(side) for side in sides]
@@ -163,7 +168,7 @@ def _with_cleaning(operator: Operator, clean: Callable[[FragmentEpoch, int], Non
 
 
 class _Cleaning:
-    """Runs an executor, then deletes rows of its tables that nobody will ask for."""
+    """Runs an executor, then deletes the rows of its tables that are no longer needed."""
 
     def __init__(self, executor: Executor, clean: Callable[[int], None]) -> None:
         self._executor = executor

@@ -1,7 +1,7 @@
 """What a task must know of an epoch: small, immutable, and the same for every attempt.
 
-The barrier loop writes it to `DATA/run/epoch.json` before it starts the epoch; tasks of any process read it
-there. It names the graph's version, whose file (`graph_path`) each process reads once.
+The barrier loop writes the descriptor to `DATA/run/epoch.json` before it starts the epoch, and the tasks of all
+processes read it there. It names the version of the stream graph, whose file (`graph_path`) each process reads once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class SplitRange:
-    """A part of an external source for one job: rows `start` ≤ position < `end` of `split` in this epoch.
+    """A job's part of an external source in this epoch: the rows `start` ≤ position < `end` of `split`.
 
     `ordinal` numbers the source's splits in the order in which the job first saw them.
     """
@@ -29,12 +29,12 @@ class SplitRange:
 
 @dataclass(frozen=True, slots=True)
 class EpochDescriptor:
-    """One epoch. `committed` is the epoch before it; log records in (`log_after`, `log_up_to`] belong to it.
+    """One epoch. `committed` is the epoch before it; the log records in (`log_after`, `log_up_to`] belong to it.
 
-    `fresh_jobs` are the jobs for which it is the first epoch. `purge` are dropped tables whose rows are to be
-    deleted on the way; `compact` are tables whose rows are to be rewritten without dropped columns, each with the
-    version that this is for. `single_task` epochs run every stage in one task. `watermarks`: by id, what the epochs
-    before have reached. `backfilling` are the jobs that still read snapshots.
+    `fresh_jobs` are the jobs for which it is the first epoch. `purge` are dropped tables, whose rows this epoch deletes
+    in part. `compact` are tables whose rows it rewrites without dropped columns, each with the schema version that the
+    rows get. If `single_task`, one task runs all stages. `watermarks` are (id, value) as of the epoch before.
+    `backfilling` are the jobs that still read snapshots.
     """
 
     epoch: int
@@ -53,12 +53,12 @@ class EpochDescriptor:
 
 
 def run_directory(data_dir: Path) -> Path:
-    """Files that live no longer than the server process."""
+    """The directory of files that only the running server process needs."""
     return data_dir / "run"
 
 
 def graph_path(data_dir: Path, version: int) -> Path:
-    """Where the stream graph of `version` is written for the tasks to read."""
+    """The file with the stream graph of `version`, for the tasks to read."""
     return run_directory(data_dir) / f"graph-{version}"
 
 
@@ -71,11 +71,11 @@ def write_descriptor(data_dir: Path, descriptor: EpochDescriptor) -> None:
 
 
 class StaleEpoch(RuntimeError):
-    """The task belongs to an epoch that is over: a leftover of a server that was killed."""
+    """The task belongs to an epoch that has ended: its server was killed, and the task has survived it."""
 
 
 def descriptor_of(data_dir: Path, epoch: int) -> EpochDescriptor:
-    """The descriptor of `epoch`. StaleEpoch if another is running."""
+    """The descriptor of `epoch`. Raises StaleEpoch if another epoch is running."""
     descriptor = read_descriptor(data_dir)
     if descriptor.epoch != epoch:
         raise StaleEpoch(f"epoch {epoch} is over")

@@ -1,8 +1,8 @@
-"""How a delta travels to the shards of the next stage: split by distribution, as Arrow IPC payloads.
+"""Sends a delta to the shards of a later stage: splits it by distribution, and writes it as Arrow IPC payloads.
 
-A payload is addressed by (shard, port), a port being 64 bits. `port = fragment_id · 2¹⁶ + k`: below 2¹⁵, k is an
-exchange input of the fragment; from there on, k − 2¹⁵ is one of its upstream tables, whose changes were made in an
-earlier stage on the same shard. No plan has as many inputs (`optimizer/plan_size.py`).
+The address of a payload is (shard, port). A port has 64 bits: `port = fragment_id · 2¹⁶ + k`. If k is below 2¹⁵, it is
+the number of an exchange input of the fragment. Otherwise k − 2¹⁵ is the number of one of its upstream tables, whose
+changes an earlier stage has made on the same shard. No plan has so many inputs (`optimizer/plan_size.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from risingpy.storage.codec.table_schema import shards_of_vnodes
 
 PORTS_PER_FRAGMENT = 1 << 16
 FIRST_TABLE_PORT = 1 << 15
-MAX_PAYLOAD_BYTES = 8 << 20  # half of what a Spark row of ours may hold: a slice's estimate can be off
+MAX_PAYLOAD_BYTES = 8 << 20  # half of what a Spark row of ours may hold: the sizes of slices are estimates
 
 
 def input_port(fragment_id: int, index: int) -> int:
@@ -26,7 +26,7 @@ def input_port(fragment_id: int, index: int) -> int:
 
 
 def table_port(fragment_id: int, index: int) -> int:
-    """The port of the changes of a fragment's upstream table."""
+    """The port for the changes of a fragment's upstream table."""
     return fragment_id * PORTS_PER_FRAGMENT + FIRST_TABLE_PORT + index
 
 
@@ -38,9 +38,9 @@ def to_every_shard(delta: pa.Table, shards: int) -> Iterator[tuple[int, pa.Table
 
 
 def split_by_shard(delta: pa.Table, columns: tuple[int, ...], shards: int) -> Iterator[tuple[int, pa.Table]]:
-    """(shard, its rows) of a delta, by the vnode of the columns at these positions; shards without rows are left out.
+    """(shard, its rows) of a delta, by the vnode of the columns at these positions, without shards that get no rows.
 
-    Without columns everything goes to the shard of vnode 0.
+    Without columns, all rows go to the shard of vnode 0.
     """
     if not delta.num_rows:
         return

@@ -1,4 +1,4 @@
-"""What executors read of an epoch that is neither state nor another executor's output."""
+"""An epoch's own input: what executors read besides their state and other executors' output."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ class EpochInput(Protocol):
         ...
 
     def is_backfilling(self, job_id: int) -> bool:
-        """True if the job may still get rows of its upstreams' snapshots, which watermarks may have passed long ago."""
+        """True if the job may still read its upstreams' snapshots, with rows that watermarks passed long ago."""
         ...
 
     def log_changes(self, table_id: int) -> pa.Table | None:
-        """The epoch's logged changes of a table (`op`, `c0`…), in log order, of every shard; None if there are none."""
+        """The epoch's logged changes of a table (`op`, `c0`…) for all shards, in log order; None if there are none."""
         ...
 
     def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> pa.Table | None:
         """This shard's part of a source's rows that are new to the job; None if there are none.
 
-        `op`, and the relation's `columns` by position as `c0`…; the position after the last one is the row id.
+        The chunk has `op`, and as `c0`… the relation's columns at the positions `columns`. The position after the
+        relation's last column stands for the row id.
         """
         ...

@@ -1,4 +1,4 @@
-"""A stream graph as a process runs it: where each fragment's rows go, and the operators made of each fragment."""
+"""A stream graph as a process runs it: the receivers of each fragment's rows, and each fragment's operators."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from risingpy.plan.operators import Materialize
 
 
 class LoadedGraph:
-    """Finds out once per graph what every epoch would ask of it. For several threads, one per shard.
+    """Answers what every epoch asks of a graph; computed once per graph. Several threads use it, one per shard.
 
-    `fragments`: by stage, in an order in which upstreams come first. `stage_of`: by fragment. `consumers`: by the
-    fragment that sends rows, the port of each that gets them, and how to spread them. `ports`: by fragment, where rows
-    come to it. `later_readers`: by table, the ports of fragments of later stages that scan it.
+    `fragments`: by stage, with upstreams first. `stage_of`: by fragment. `ports`: by fragment, the ports of all its
+    inputs. `consumers`: by sending fragment, the port of each receiver, and how to distribute the rows.
+    `later_readers`: by table, the ports of the fragments of later stages that scan it.
     """
 
     def __init__(self, graph: StreamGraph, before: LoadedGraph | None = None) -> None:
-        """`before`: the graph that this one replaces. Fragments that stay keep their operators.
+        """`before` is the graph that this one replaces. Fragments that are in both keep their operators.
 
-        Fragments are compared by their identity: a graph that is read again has the same objects for jobs that stayed,
-        and comparing whole plans would cost more than making their operators.
+        Fragments are compared by identity: `GraphReader` gives the same objects for jobs that have not changed, and
+        comparing whole plans would cost more than making their operators.
         """
         every = [fragment for job in graph.jobs for fragment in job.fragments]
         self.depth = graph.depth
@@ -35,7 +35,7 @@ class LoadedGraph:
         self.consumers = _consumers(every)
         self.later_readers = _later_readers(every)
         known = {} if before is None else before._trees
-        # A copy: a thread that runs the graph before may still add to its own.
+        # A copy: a thread that still runs the old graph may add to that graph's own.
         self._trees: dict[int, tuple[Fragment, FragmentTree]] = {
             fragment.fragment_id: known[fragment.fragment_id]
             for fragment in every
@@ -43,16 +43,16 @@ class LoadedGraph:
         }
 
     def tree(self, fragment: Fragment) -> FragmentTree:
-        """A fragment's operators, made when it runs first: raises what making them raises."""
+        """A fragment's operators. They are made when it first runs, and errors of making them are raised then."""
         known = self._trees.get(fragment.fragment_id)
-        if known is None:  # of two threads that come here at once each makes them, and one's are kept
+        if known is None:  # two threads may both make them; those of one are kept
             known = self._trees[fragment.fragment_id] = (fragment, fragment_tree(fragment))
         return known[1]
 
     def waits_for_rows(self, fragment: Fragment) -> bool:
-        """Whether a fragment has nothing to do when no rows come to it, and its job reads no snapshot.
+        """Whether a fragment has nothing to do when no rows come to it and its job reads no snapshot.
 
-        Only one that has run is known to: the first run, which makes its operators, may fail.
+        False for a fragment that has not run yet: its first run makes the operators, which may fail.
         """
         known = self._trees.get(fragment.fragment_id)
         return known is not None and known[1].waits_for_rows

@@ -1,7 +1,7 @@
-"""A fragment as a tree of operators that outlives the epochs, and one epoch's run of it.
+"""A fragment as a tree of operators, which is kept from epoch to epoch, and an epoch's run of it.
 
-Making an operator compiles its expressions; making its executor only opens tables. So the tree is made once per
-fragment and process, and executors once per epoch, and only where something is to be done.
+To make an operator, its expressions must be compiled; to make its executor, only tables must be opened. So a process
+makes the tree once per fragment. It makes executors in each epoch, and only those that have something to do.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from risingpy.storage.engine.shard_store import EpochTransaction
 
 
 class Executor(Protocol):
-    """One operator in one epoch, made from its parameters and its state tables as they were before the epoch."""
+    """One operator in one epoch, made of its parameters and its state tables as of the epoch before."""
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
-        """The change of the output, given the inputs' changes; leaves the state tables as they are after the epoch."""
+        """Returns the output's change, given the inputs' changes, and brings the state tables up to date.
+
+        The promise of every executor: output = query(inputs after the epoch) − query(inputs before it), consolidated.
+        """
         ...
 
 
@@ -31,9 +34,9 @@ class FragmentEpoch:
     """One epoch of one fragment on one shard: what its executors read, and what they report.
 
     `inputs` are the rows of the fragment's exchanges, `upstream` the changes of the tables that it scans (absent:
-    none). `errors` counts expressions that failed. `backfill`: rows read from snapshots, and whether all scans are
-    through; None if the fragment scans nothing. `work`: per operator that had rows, by its number. `reached`: by
-    watermark, how far this epoch's rows have come.
+    none). `errors` counts expressions that failed. `backfill`: rows read from snapshots, and whether all scans have
+    finished; None if the fragment has no scans. `work`: by number, of the operators that had rows. `reached`: by
+    watermark, the greatest value in this epoch.
     """
 
     transaction: EpochTransaction
@@ -50,32 +53,32 @@ class FragmentEpoch:
 
     @property
     def starts(self) -> bool:
-        """Whether this is the job's first epoch, on the shard where what belongs to no key is kept."""
+        """Whether this is the job's first epoch, on the shard that has the rows without a distribution key."""
         return self.shard == 0 and self.epoch_input.first_epoch_of(self.job_id)
 
 
 def never(epoch: FragmentEpoch) -> bool:
-    """For an operator that has nothing to do without input."""
+    """Wakes an operator never: it has nothing to do without input."""
     return False
 
 
 def always(epoch: FragmentEpoch) -> bool:
-    """For an operator that reads something besides its inputs."""
+    """Wakes an operator in every epoch: it reads something besides its inputs."""
     return True
 
 
 def at_start(epoch: FragmentEpoch) -> bool:
-    """For an operator that says something in its first epoch even without input."""
+    """Wakes an operator in its first epoch: it has output then even without input."""
     return epoch.starts
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """`make` gives the epoch's executor. Without a row in any input it is not made unless `wakes` says so.
+    """`make` gives the epoch's executor. If no input has a row, the executor is made only if `wakes` returns True.
 
-    `number` is the plan node's place in the fragment, depth first and left to right; `fused` that of a Filter below
-    which the executor evaluates on the way: its `passed` says how many rows came through. `wakes_by_rows`: what
-    wakes it are rows that come to the fragment, or a snapshot that its job still reads, and nothing else.
+    `number` is the plan node's number in the fragment, depth first and left to right. `fused` is that of the Filter
+    below it that its executor evaluates, too; the executor's `passed` counts the rows that satisfied that Filter.
+    `wakes_by_rows`: only rows that come to the fragment, or a snapshot that its job still reads, make `wakes` True.
     """
 
     make: Callable[[FragmentEpoch], Executor]
@@ -89,9 +92,9 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class FragmentTree:
-    """A fragment's operators. `empty_inputs`: what each exchange gives when nothing has come.
+    """A fragment's operators. `empty_inputs`: for each exchange, a chunk without rows.
 
-    `waits_for_rows`: there is nothing to do when no rows come to the fragment, and its job reads no snapshot.
+    `waits_for_rows`: the fragment has nothing to do when no rows come to it and its job reads no snapshot.
     """
 
     root: Operator
@@ -104,29 +107,29 @@ class FragmentTree:
         return cls(root, _wakers_of(root), tuple(empty_inputs), _only_rows_wake(root))
 
     def run(self, epoch: FragmentEpoch) -> pa.Table:
-        """The change of the root's output; `epoch` has what there is to report then."""
+        """Returns the change of the root's output, and leaves what is to be reported in `epoch`."""
         if not any(wakes(epoch) for wakes in self.wakers):
             return self.root.empty
         return _run_operator(self.root, epoch)
 
 
 def _only_rows_wake(operator: Operator) -> bool:
-    """Whether a tree has nothing to do unless rows come to its fragment, or its job reads a snapshot."""
+    """Whether a tree has nothing to do unless rows come to its fragment or its job reads a snapshot."""
     own = operator.wakes is never or operator.wakes_by_rows
     return own and all(_only_rows_wake(child) for child in operator.inputs)
 
 
 def _wakers_of(operator: Operator) -> tuple[Callable[[FragmentEpoch], bool], ...]:
-    """What can have a tree's operators run: a fragment for which none of them says so has nothing to do.
+    """The `wakes` functions of a tree. If none returns True, the fragment has nothing to do in the epoch.
 
-    Every leaf has one, so rows that come in are told of too.
+    Every leaf has one, so rows that come in wake the tree, too.
     """
     own = () if operator.wakes is never else (operator.wakes,)
     return own + tuple(wakes for child in operator.inputs for wakes in _wakers_of(child))
 
 
 def _run_operator(operator: Operator, epoch: FragmentEpoch) -> pa.Table:
-    """Runs an operator after its inputs; returns its output's change."""
+    """Runs an operator's inputs, then the operator; returns its output's change."""
     inputs = [_run_operator(child, epoch) for child in operator.inputs]
     rows_in = sum(chunk.num_rows for chunk in inputs)
     if not rows_in and not operator.wakes(epoch):

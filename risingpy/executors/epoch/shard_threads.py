@@ -1,4 +1,4 @@
-"""Runs a step of an epoch on every shard: one shard after the other, or at once, in a thread for each."""
+"""Runs a step of an epoch on every shard: one shard after the other, or in parallel, in a thread for each."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ T = TypeVar("T")
 
 
 class OnShards(Protocol):
-    """Calls a function with each shard's number; returns the results in the shards' order.
+    """Calls a function with each shard's number; returns the results in the order of the shards.
 
-    Calls for one shard are always made in the same thread: LMDB wants a write transaction to stay in it.
+    All calls for a shard are made in the same thread: LMDB does not let a write transaction change threads.
     """
 
     def __call__(self, step: Callable[[int], T], shards: Sequence[int]) -> list[T]: ...
 
 
 def one_by_one(step: Callable[[int], T], shards: Sequence[int]) -> list[T]:
-    """In this thread."""
+    """Calls `step` for one shard after the other, in this thread."""
     return [step(shard) for shard in shards]
 
 
 class ShardThreads:
-    """A thread for each shard, from its first use on; the first shard runs in the caller's."""
+    """Keeps a thread for each shard, from its first use on; the first shard runs in the caller's thread."""
 
     def __init__(self) -> None:
         self._threads: dict[int, ThreadPoolExecutor] = {}
 
     def __call__(self, step: Callable[[int], T], shards: Sequence[int]) -> list[T]:
-        """Ends when all have ended; raises what the first of them raised."""
+        """Returns when all shards have ended. Raises the error of the first shard, in their order, that has one."""
         others = [self._start(step, shard) for shard in shards[1:]]
         first: Future[T] = Future()
         try:

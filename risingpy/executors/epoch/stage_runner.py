@@ -1,8 +1,9 @@
-"""Runs the fragments of a stage on a shard, and all stages of all shards where no shuffle is needed.
+"""Runs the fragments of a stage on a shard; in one process, all stages of all shards.
 
-A fragment's inputs are payloads of earlier stages, changes of tables that fragments of the same task (or, passed on,
-of an earlier stage on the same shard) materialized, and the epoch's own input. Its output goes to the fragment that has
-it as an exchange input, and, if it is a relation, to every fragment that scans it.
+A fragment reads payloads of earlier stages, the epoch's own input, and the changes of the tables that it scans. Another
+fragment on the same shard has made those changes, in the same task or in an earlier stage.
+A fragment's output goes to the fragments that have it as an exchange input. If it is a relation, it also goes to all
+fragments that scan it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Received: TypeAlias = "defaultdict[int, list[pa.Table]]"  # the rows for this ta
 
 
 class FragmentFailed(Exception):
-    """A job's own computation failed; the same would happen again."""
+    """A job's own computation failed; it would fail again if it were repeated."""
 
     def __init__(self, job_id: int, fragment_id: int, error: BaseException) -> None:
         super().__init__(job_id, fragment_id, error)
@@ -56,8 +57,8 @@ class FragmentFailed(Exception):
 class StageReport:
     """What happened in a task: failed expressions per job, rows in and out per fragment, progress of backfills.
 
-    `backfill`: per job, rows read from upstream snapshots and whether all its scans of this task are through.
-    `work`: of the operators that had rows. `watermarks`: by id, how far the task's rows have come.
+    `backfill`: per job, the rows read from snapshots, and whether all its scans in this task have finished. `work`: of
+    the operators that had rows. `watermarks`: by id, the greatest value in the task's rows.
     """
 
     errors: dict[int, int] = field(default_factory=dict)
@@ -83,7 +84,7 @@ def run_stage(
     epoch_input: EpochInput,
     payloads: Iterable[tuple[int, bytes | pa.Buffer]],
 ) -> StageOutput:
-    """Runs the fragments of `stage`; their state changes are in `transaction` then, which the caller commits.
+    """Runs the fragments of `stage`. Their state changes go into `transaction`, which the caller commits.
 
     Raises FragmentFailed if a fragment's computation fails.
     """
@@ -108,9 +109,9 @@ def run_epoch_in_process(
     committed: int,
     on_shards: OnShards,
 ) -> list[StageReport]:
-    """Runs all stages on all shards and commits every shard; one transaction per shard, which stays in one thread.
+    """Runs all stages on all shards, with one transaction per shard, and commits every shard.
 
-    `on_shards` says whether the shards take turns or run at once: `one_by_one` or a `ShardThreads`.
+    `on_shards` runs the shards in turn (`one_by_one`) or in parallel (a `ShardThreads`).
     """
     shards = range(len(stores))
     received: list[Received] = [defaultdict(list) for _ in stores]
@@ -144,7 +145,7 @@ def _run_fragments(
     received: Received,
     report: StageReport,
 ) -> Iterator[tuple[int, int, pa.Table]]:
-    """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they come."""
+    """Runs a stage's fragments on a shard; yields (shard, port, rows) for later stages as they are made."""
     changes: dict[int, pa.Table] = {}
     for fragment in graph.fragments[stage]:
         if _is_idle(graph, fragment, epoch_input, received, changes):
@@ -153,7 +154,7 @@ def _run_fragments(
         if not delta.num_rows:
             continue
         for target, port, rows in _send(graph, fragment, delta, shard):
-            if graph.stage_of[port // PORTS_PER_FRAGMENT] == stage:  # a part that several read, on its own shard
+            if graph.stage_of[port // PORTS_PER_FRAGMENT] == stage:  # a shared fragment's rows stay on their shard
                 received[port].append(rows)
             else:
                 yield target, port, rows
@@ -162,7 +163,7 @@ def _run_fragments(
 def _is_idle(
     graph: LoadedGraph, fragment: Fragment, epoch_input: EpochInput, received: Received, changes: Mapping[int, pa.Table]
 ) -> bool:
-    """Whether there is nothing for the fragment to do, as in most epochs for most views: found out in a microsecond."""
+    """Whether the fragment has nothing to do, as most have in most epochs. The check takes a microsecond."""
     if any(port in received for port in graph.ports[fragment.fragment_id]):
         return False
     if any(table_id in changes for table_id in fragment.upstream_tables):
@@ -180,7 +181,7 @@ def _run_fragment(
     changes: dict[int, pa.Table],
     report: StageReport,
 ) -> pa.Table:
-    """Runs one fragment; notes the changes of the relation that it writes in `changes`."""
+    """Runs one fragment, and adds the changes of the relation that it writes to `changes`."""
     upstream: dict[int, pa.Table] = {}
     for index, table_id in enumerate(fragment.upstream_tables):
         passed_on = received.get(table_port(fragment.fragment_id, index))

@@ -1,7 +1,7 @@
 """What one task does in an epoch, the same under Spark and in the server's own process.
 
-A process keeps what is dear to open (the stores of its shards, the log's files, the graph) from one epoch to the
-next, in an `EpochWorker`.
+An `EpochWorker` keeps what is expensive to open from one epoch to the next: the stores of the process's shards, the
+log's files and the graph.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.write_ahead_log import log_directory
 
 PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
-COMPACTED_ROWS_PER_EPOCH = 20_000  # looked at, per shard: some 20 ms
-ROWS_FOR_THREADS = 2_000  # of input: for fewer, threads cost more in handing over the interpreter than they gain
+COMPACTED_ROWS_PER_EPOCH = 20_000  # checked per shard: about 20 ms
+ROWS_FOR_THREADS = 2_000  # of input: with fewer, handing the interpreter's lock over costs more than threads gain
 PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own
 
 
 class LoggedInput:
-    """An epoch's input for one shard, as the descriptor names it: log records and ranges of source splits."""
+    """An epoch's input for one shard: the log records and ranges of source splits that the descriptor names."""
 
     def __init__(self, worker: EpochWorker, descriptor: EpochDescriptor, shard: int) -> None:
         self._worker = worker
@@ -73,7 +73,7 @@ class LoggedInput:
 
 
 class EpochWorker:
-    """The long-lived things of a process that runs tasks. Not for use by several threads at once."""
+    """What a process that runs tasks keeps open. Several threads must not use it at once."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
@@ -110,7 +110,7 @@ class EpochWorker:
         return self._stores[shard]
 
     def logged(self, descriptor: EpochDescriptor) -> dict[int, pa.Table]:
-        """Per table, the epoch's log records in one chunk."""
+        """The epoch's log records, in one chunk per table."""
         epoch, tables = self._logged
         if epoch != descriptor.epoch:
             batches: dict[int, list[pa.Table]] = {}
@@ -121,7 +121,7 @@ class EpochWorker:
         return tables
 
     def split_rows(self, descriptor: EpochDescriptor, split: SplitRange, columns: tuple[int, ...]) -> pa.Table:
-        """The split's rows of the epoch, for all shards: a file is decoded once, by whichever asks first."""
+        """The split's rows of the epoch, for all shards: the first shard that asks decodes the file for all."""
         with self._reading:
             epoch, tables = self._split_rows
             if epoch != descriptor.epoch:
@@ -147,7 +147,7 @@ class EpochWorker:
         return output
 
     def run_all(self, descriptor: EpochDescriptor) -> list[StageReport]:
-        """Runs every stage on every shard without a shuffle, the shards at once if there is enough to do."""
+        """Runs every stage on every shard in this process, in parallel if the epoch has enough rows."""
         shards = range(descriptor.shards)
         logged = self.logged(descriptor)  # before several threads ask for it
         rows = sum(table.num_rows for table in logged.values()) + sum(s.end - s.start for s in descriptor.splits)
@@ -163,7 +163,7 @@ class EpochWorker:
         )
 
     def purge(self, descriptor: EpochDescriptor, shard: int) -> frozenset[int]:
-        """Deletes rows of dropped tables, rewrites rows with dropped columns; returns the tables through on `shard`."""
+        """Deletes rows of dropped tables, rewrites rows with dropped columns; returns the tables done on `shard`."""
         purged: set[int] = set()
         if not (descriptor.purge or descriptor.compact):
             return frozenset()
@@ -178,12 +178,12 @@ class EpochWorker:
                 schema = tables.get(table_id)
                 if schema is not None and not transaction.compact(schema, target, COMPACTED_ROWS_PER_EPOCH):
                     break
-                purged.add(table_id)  # also one whose job has stopped: nothing is rewritten there
+                purged.add(table_id)  # also a table whose job has stopped: none of its rows are rewritten
             transaction.commit()
         return frozenset(purged)
 
     def purge_everywhere(self, descriptor: EpochDescriptor) -> frozenset[int]:
-        """`purge` on every shard; returns the tables that are through on all of them."""
+        """`purge` on every shard; returns the tables that are done on all of them."""
         return frozenset.intersection(*(self.purge(descriptor, shard) for shard in range(descriptor.shards)))
 
     def close(self) -> None:

@@ -1,4 +1,7 @@
-"""Dedup: the first row for every value of some columns, of an input that only grows."""
+"""Dedup: gives the first row for every value of some columns. Its input only grows.
+
+Since no row is ever retracted, the first one stays the first: the state is only which values have been seen.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class DedupExecutor:
-    """Output: the rows whose `key` no epoch before has had; of several in this one the first by `stream_key`."""
+    """Output: one row for each `key` that no earlier epoch has had, the first by `stream_key` in this epoch."""
 
     def __init__(
         self, *, table: StateTable, key: Sequence[int], stream_key: Sequence[int], types: Sequence[SqlType]

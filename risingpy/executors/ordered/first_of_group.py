@@ -1,4 +1,8 @@
-"""TopN of one row per group of an input that only grows: a better row takes its group's place."""
+"""TopN of one row per group, for an input that only grows.
+
+The first row of a group can only be replaced by one that precedes it. So the state is one row per group, not the whole
+group in order, and an epoch costs one lookup per group that has new rows.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,9 @@ from risingpy.types import SqlType
 
 
 class FirstOfGroupExecutor:
-    """Output: −1 of the row that stood for its group, +1 of the one that does now.
+    """Output: −1 of a group's old first row, +1 of its new one, where they differ.
 
-    The table is `group key → the other columns`. Rows compare by the key of `order`, whose columns are the table's.
+    The table is `group key → the other columns`. Rows compare by the key of `order`, a schema of the same columns.
     """
 
     def __init__(
@@ -39,7 +43,7 @@ class FirstOfGroupExecutor:
         keys = self._keys(columns)
         order = sort_indices(keys)[::-1]
         firsts = np.empty(groups.number, np.int64)
-        firsts[groups.codes[order]] = order  # of several writes the last one stays: the first row
+        firsts[groups.codes[order]] = order  # `order` is descending: the last write per group is its first row
         best = pa.array(firsts)
         found, stored = self._table.get_rows(groups.keys)
         old = dict(zip(self._group_key, groups.keys, strict=True))

@@ -1,4 +1,8 @@
-"""LocalTopN: of an epoch's insertions, those that may be among the first."""
+"""LocalTopN: the first phase of a TopN. It drops the epoch's insertions that cannot be among the first rows.
+
+A row that has `reach` better ones on its own shard has as many in the whole, so it need not cross the exchange. This
+holds only for inputs that never retract those better rows.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,9 @@ from risingpy.types import SqlType
 
 
 class LocalTopNExecutor:
-    """Output: the first `reach` rows, and with `with_ties` those tied with the last.
+    """Output: the first `reach` rows of the epoch; if `with_ties`, also the rows that tie with the last of them.
 
-    `order`'s key is the order (its first `ordered` columns), then the stream key.
+    The key of `order` is the ORDER BY (its first `ordered` columns), then the stream key.
     """
 
     def __init__(

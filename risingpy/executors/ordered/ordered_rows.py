@@ -1,7 +1,7 @@
-"""Stored rows and an epoch's changes of them, brought together by their keys and put in order.
+"""Matches stored rows with an epoch's changes by their keys, in the order of the keys. TopN and OverWindow share it.
 
-What TopN and OverWindow have in common: which row stood under each key before the epoch, which one stands there
-after it, and where in its group, counting only one of the two states.
+For each key it tells the row before the epoch, the row after it, and the key's position in its group in either state.
+One sorted list holds both states, so a result before and one after are two passes of array operations over it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class KeyedRows:
-    """Every key once, group by group and in the order of the keys.
+    """Every key once, group by group, in the order of the keys.
 
-    `columns` are those of all rows: first the `stored` ones, then the changes. `old` and `new` are the row that a key
-    had before the epoch and has after it, −1 for none. `begins` marks each group's first key.
+    `columns` hold all rows: first the `stored` ones, then the changes. `old` and `new` are positions in
+    them: a key's row before the epoch, and its row after it; −1 is none. `begins` marks each group's first key.
     """
 
     schema: TableSchema
@@ -45,42 +45,42 @@ class KeyedRows:
         return [column.take(chosen) for column in self.columns]
 
     def positions(self, present: Mask) -> Integers:
-        """Each key's position in its group, counting those that are `present`: of an absent key, the next one's."""
+        """Each key's position among the `present` keys of its group; an absent key has that of the next present one."""
         before: Integers = np.cumsum(present) - present
         starts = np.flatnonzero(self.begins)
         return before - np.repeat(before[starts], np.diff(np.append(starts, len(before))))
 
     @property
     def touched(self) -> Mask:
-        """The keys whose row came, went or was written anew."""
+        """The keys whose row came, went or was written again."""
         touched: Mask = self.old != self.new
         return touched
 
     def near_touched(self, before: int, behind: int | None) -> Mask:
-        """The touched keys, those between them in their group, and so many on either side (None: all)."""
+        """The keys of each group from its first touched one to its last, and so many on either side (None: all)."""
         touched = np.flatnonzero(self.touched)
         group: Integers = np.cumsum(self.begins) - 1
         index = np.arange(len(group))
         first, last = np.full((2, int(self.begins.sum())), -1, np.int64)
-        first[group[touched[::-1]]] = touched[::-1]  # the last write stays: the first one
+        first[group[touched[::-1]]] = touched[::-1]  # in descending order: the last write per group is its first key
         last[group[touched]] = touched
         near: Mask = index >= first[group] - before
         return near if behind is None else near & (index <= last[group] + behind)
 
     def with_ties(self, present: Mask, last: Mask, within: Mask, ordered: Sequence[int]) -> Mask:
-        """`within`, and what is present and agrees on the `ordered` columns with a key that is `last`."""
+        """`within`, and the present keys that have the same `ordered` columns as a key in `last`."""
         runs = self._runs(ordered)
         tied = np.zeros(len(runs), np.bool_)
         tied[runs[last]] = True
         return within | (present & tied[runs])
 
     def marks(self, present: Mask, ordered: Sequence[int]) -> tuple[Mask, Mask]:
-        """Of the keys that are `present`: which are the first of their group, and of those that agree on `ordered`."""
+        """For the `present` keys: which begin a group, and which begin a run of equal `ordered` columns (peers)."""
         group: Integers = np.cumsum(self.begins)
         return _steps(group[present]), _steps(self._runs(ordered)[present])
 
     def _runs(self, ordered: Sequence[int]) -> Integers:
-        """Numbers that are equal for neighbouring keys that agree on the first columns of the table's key."""
+        """A number for each key, the same for neighbouring keys with the same `ordered` columns."""
         rows = pa.array(np.where(self.old >= 0, self.old, self.new))
         columns = [canonical(self.columns[k].take(rows)) for k in ordered]
         return np.cumsum(_differs_from_last(encode_keys(self.schema, columns, np.zeros(len(rows), np.uint16)))) - 1
@@ -93,10 +93,10 @@ def match_rows(
     ops: npt.NDArray[np.int8],
     codes: Integers,
 ) -> KeyedRows:
-    """Rows `stored` before the epoch, with the number of their group in `_prefix`, and the changes of these groups.
+    """Matches `stored` rows, with the number of their group in the column `_prefix`, and changes of these groups.
 
-    `codes` are the changes' groups; −1 changes come first. A stored row may come several times. A −1 tells that its
-    row was there, also where `stored` does not have it.
+    `codes` are the changes' groups; −1 changes come first. A row may be in `stored` several times. A −1 proves that its
+    row was there, so `stored` need not have it.
     """
     before = stored.num_rows
     columns = [
@@ -105,6 +105,8 @@ def match_rows(
     kinds = np.concatenate([np.zeros(before, np.int8), ops])
     group = np.concatenate([whole(stored.column("_prefix")).to_numpy(), codes])
     keys = encode_keys(schema, [columns[key.index] for key in schema.key], np.zeros(len(kinds), np.uint16))
+    # The sort is stable and the rows come as stored, −1, +1. So in a run of one key the first entry is the old row,
+    # unless it is a +1, and the last entry is the new row, unless it is a −1.
     order = sort_indices(keys)
     starts = np.flatnonzero(_differs_from_last(keys.take(pa.array(order))))
     ends = np.append(starts[1:], len(order)) - 1
@@ -121,9 +123,9 @@ def match_rows(
 
 
 def same_as_before(rows: KeyedRows, keys: Integers) -> Mask:
-    """Which of these keys, that are there before and after, kept their row."""
+    """Which of `keys`, all present before and after the epoch, have an equal row in both."""
     old, new = rows.old[keys], rows.new[keys]
-    same = new < rows.stored  # nothing was written over it
+    same = new < rows.stored  # no change has written over the stored row
     written = np.flatnonzero(~same)
     if len(written):
         left, right = rows.take(old[written]), rows.take(new[written])
@@ -132,12 +134,12 @@ def same_as_before(rows: KeyedRows, keys: Integers) -> Mask:
 
 
 def _steps(numbers: Integers) -> Mask:
-    """Which numbers differ from the one before; the first does."""
+    """Which numbers differ from the one before; the first one counts as different."""
     return np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
 
 
 def _differs_from_last(keys: pa.BinaryArray) -> Mask:
-    """Which keys differ from the one before; the first does."""
+    """Which keys differ from the one before; the first one counts as different."""
     differs = np.ones(len(keys), np.bool_)
     if len(keys):
         differs[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)

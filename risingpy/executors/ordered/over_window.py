@@ -21,12 +21,13 @@ Integers = npt.NDArray[np.int64]
 
 
 class OverWindowExecutor:
-    """Output: the input's columns, then the functions' results; only rows that came, went or have another result.
+    """Output: the input's columns, then the functions' results; only rows that came, went or have a new result.
 
-    Where the functions look at neighbours only, just these are read: a change costs the same in a large partition.
+    If the functions look at a bounded number of neighbours, only those are read: a change costs the same in a large
+    partition. Otherwise the whole partition is read.
 
     The table holds the output. `ordered` is the number of its key's columns that partition and order the rows.
-    Rows with NULL in one of the `awaited` output columns are held back.
+    Rows with NULL in one of the `awaited` output columns are stored but not given.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class OverWindowExecutor:
         return changed
 
     def _stored(self, groups: Groups, columns: Sequence[pa.Array]) -> pa.Table:
-        """The rows that a change can concern: the partition, or as far around the changes as the functions look."""
+        """The rows that the results need: the touched partitions, or what lies within reach of their changes."""
         reach = self._functions.reach
         if reach is None:
             return self._table.scan_prefix(groups.keys)
@@ -74,13 +75,17 @@ class OverWindowExecutor:
         key = [columns[column.index] for column in schema.key]
         order = sort_indices(encode_keys(schema, key, np.zeros(len(groups.codes), np.uint16)))
         first, last = np.empty((2, groups.number), np.int64)
-        first[groups.codes[order[::-1]]] = order[::-1]  # of several writes the last one stays: the first row
+        first[groups.codes[order[::-1]]] = order[::-1]  # in descending order: the last write per group is its first
         last[groups.codes[order]] = order
         low, high = ([column.take(pa.array(rows)) for column in key] for rows in (first, last))
         return self._table.scan_around(low, high, len(self._partition_by), reach.before, reach.behind)
 
     def _left_out(self, rows: KeyedRows, width: int) -> Integers:
-        """For each partition, how many rows were not read before the first one, whose number tells, if untouched."""
+        """For each partition, how many of its rows come before the first one that was read.
+
+        That row's stored row_number tells it. If the row is touched, none come before it: at least one row before each
+        change is read, if there is one.
+        """
         starts = np.flatnonzero(rows.begins)
         number = self._functions.number
         if number is None:
@@ -90,7 +95,7 @@ class OverWindowExecutor:
         return np.where(untouched, known.fill_null(1).to_numpy(zero_copy_only=False) - 1, 0).astype(np.int64)
 
     def _changed(self, rows: KeyedRows, width: int) -> pa.Table:
-        """−1 of rows as they were given out, then +1 with their new results."""
+        """−1 of the rows with their old results, then +1 with the new ones."""
         was, is_ = rows.old >= 0, rows.new >= 0
         present = np.flatnonzero(is_)
         inputs = rows.take(rows.new[present])[:width]
@@ -98,11 +103,15 @@ class OverWindowExecutor:
         partitions = np.cumsum(rows.begins)[is_][begins] - 1  # those of which a row is left
         left_out = self._left_out(rows, width)[partitions]
         results, self.errors = self._functions.results(Partitions(inputs, begins, peers_begin, left_out))
-        place = np.cumsum(is_) - 1  # of a key among those that are there
+        place = np.cumsum(is_) - 1  # a key's position among the present ones
+        # A row's result depends on `back` rows before it and `ahead` after it. So a change at position p can alter the
+        # results from p − ahead to p + back, and these need the rows from p − ahead − back to p + back + ahead.
+        # Results outside the first range are unchanged, but come out wrong here, for want of their neighbours: they are
+        # not compared. If row numbers are among the results, a change alters all those after it.
         same = was & is_
         reach = self._functions.reach
         concerned = same
-        if reach is not None:  # the results of rows farther off are as they were: their neighbours were not read
+        if reach is not None:
             concerned = same & rows.near_touched(reach.ahead, None if reach.numbers else reach.back)
         both = np.flatnonzero(concerned)
         old = rows.take(rows.old[both])

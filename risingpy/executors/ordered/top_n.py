@@ -1,4 +1,4 @@
-"""TopN: the first rows of each group, in an order, after an offset."""
+"""TopN: gives the rows of each group that an ORDER BY … OFFSET … LIMIT selects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Positions `offset` to `offset + limit` (None: to the end) of a group, and the ties of the last one."""
+    """The positions from `offset` to `offset + limit` (None: to the end), with the last one's ties if `with_ties`."""
 
     offset: int
     limit: int | None
@@ -30,17 +30,16 @@ class Window:
 
     @property
     def reach(self) -> int:
-        """The number of leading rows whose change can change which rows are inside."""
+        """How many leading rows of a group decide which rows are inside."""
         return self.offset + (self.limit or 0)
 
 
 class TopNExecutor:
     """Output: the changes of the rows inside the window of their group.
 
-    Reads no more of a group than the window's reach, as many rows again as were deleted, and ties: after the
-    deletions these still hold the window's rows, or the whole group. With `append_only` the table holds just the reach.
-
-    `ordered` are the columns of the group key and the order, the first columns of the table's key.
+    The table holds the whole group, because a deletion inside the window brings in the next row. If the input only
+    grows (`append_only`), no row comes back in, and the table holds only the rows within the window's reach.
+    `ordered` is the number of the table's key columns that are the group key and the order.
     """
 
     def __init__(
@@ -75,7 +74,10 @@ class TopNExecutor:
         return self._difference(rows, was, is_)
 
     def _leading_rows(self, groups: Groups, ops: npt.NDArray[np.int8]) -> pa.Table:
-        """What the table has at the head of each group; rows may come twice."""
+        """The stored rows at the head of each group; a row may be in the result twice."""
+        # An epoch that deletes d rows of a group moves at most d rows up into the window. So the first reach + d stored
+        # rows decide the window before and after: once the deleted ones are out, they still fill the reach, or they
+        # are the whole group. With ties, all rows equal to the last of these are needed as well.
         if self._append_only and self._window.with_ties:
             return self._table.scan_prefix(groups.keys)
         deleted = np.bincount(groups.codes[ops == DELETE], minlength=groups.number)
@@ -86,7 +88,7 @@ class TopNExecutor:
         owners = whole(rows.column("_prefix")).to_numpy()
         last = np.flatnonzero(np.append(owners[1:] != owners[:-1], True))
         counts = np.bincount(owners, minlength=groups.number)
-        last = last[counts[owners[last]] == limits[owners[last]]]  # of those groups that may go on
+        last = last[counts[owners[last]] == limits[owners[last]]]  # other groups have been read to their end
         if not len(last):
             return rows
         ends = rows.take(pa.array(last))
@@ -96,7 +98,7 @@ class TopNExecutor:
         return pa.concat_tables([rows, ties])
 
     def _inside(self, rows: KeyedRows, present: Mask) -> tuple[Mask, Mask]:
-        """Which keys are inside the window when those `present` are there; and which are within its reach."""
+        """Which of the `present` keys are inside the window, and which are within its reach (ties included)."""
         positions = rows.positions(present)
         window = self._window
         within = present & (positions < window.reach)

@@ -1,7 +1,7 @@
-"""Window functions over partitions that lie in order: what only counts and picks rows by arrays, the rest by DuckDB.
+"""Computes window functions over sorted partitions. NumPy numbers and shifts rows; DuckDB computes the other functions.
 
-DuckDB gets frames in ROWS wherever peers alone decide: what a default frame sees is then the same from epoch to epoch,
-also of rows that the ORDER BY does not tell apart.
+DuckDB gets the rows numbered, and frames in ROWS over that order wherever peers alone decide the frame. It would break
+ties of the ORDER BY as it likes, and a result that is different in the next epoch could not be retracted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from risingpy.plan.window_calls import FRAMELESS, BoundKind, Frame, FrameBound, 
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import BIGINT, SqlType
 
-_FARTHEST = 10_000  # from here on a partition is read as a whole: few are larger
+_FARTHEST = 10_000  # functions that look farther read the whole partition: few partitions are larger
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 OrderColumn = tuple[int, str, SqlType]  # position, direction as SQL, type
@@ -31,24 +31,24 @@ OrderColumn = tuple[int, str, SqlType]  # position, direction as SQL, type
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """Rows, partition by partition, each in its order. `begins` and `peers_begin` mark first rows."""
+    """Sorted rows, partition by partition. `begins` and `peers_begin` mark the first rows of partitions and peers."""
 
     columns: Sequence[pa.Array]
     begins: Mask
     peers_begin: Mask
-    left_out: Integers  # for each partition, how many rows of it lie before those that are here
+    left_out: Integers  # for each partition, how many of its rows come before the first one here
 
     @property
     def rows(self) -> int:
         return len(self.begins)
 
     def starts(self, marks: Mask) -> Integers:
-        """For each row, the first row of its run."""
+        """For each row, the position of the first row of its run; `marks` are the first rows of runs."""
         starts = np.flatnonzero(marks)
         return np.repeat(starts, np.diff(np.append(starts, self.rows)))
 
     def ends(self, marks: Mask) -> Integers:
-        """For each row, the row behind the last one of its run."""
+        """For each row, the position after the last row of its run."""
         starts = np.flatnonzero(marks)
         ends = np.append(starts[1:], self.rows)
         return np.repeat(ends, ends - starts)
@@ -56,7 +56,7 @@ class Partitions:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A row's results depend on the row, `back` rows before it and `ahead` behind it, and, if `numbers`, its number."""
+    """A row's results depend on the row, `back` rows before it, `ahead` after it, and on its number if `numbers`."""
 
     back: int
     ahead: int
@@ -64,12 +64,12 @@ class Reach:
 
     @property
     def before(self) -> int:
-        """How many rows before a change it takes to compute what it changes; at least one that knows its number."""
+        """How many rows before a change must be read; at least one, whose stored number counts on from there."""
         return max(self.back + self.ahead, 1)
 
     @property
     def behind(self) -> int | None:
-        """How many rows behind it. A change of the number of rows moves all numbers."""
+        """How many rows after a change must be read. None: all, because a row more or less moves all later numbers."""
         return None if self.numbers else self.back + self.ahead
 
 
@@ -86,7 +86,7 @@ class WindowFunctions:
         }
 
     def results(self, partitions: Partitions) -> tuple[list[pa.Array], int]:
-        """A column for each call, and how many rows have NULL there because the call failed."""
+        """A column for each call, and how many values in them are NULL because the call failed."""
         if not partitions.rows:
             return [pa.array([], call.type.arrow) for call in self._calls], 0
         found: dict[int, pa.Array] = {}
@@ -104,7 +104,7 @@ class WindowFunctions:
         try:
             return dict(zip(self._sql, self._query(list(self._sql), rows), strict=True)), 0
         except (duckdb.Error, SqlError):
-            pass  # one of them fails: which one, single queries tell
+            pass  # one call fails: a query for each call finds out which one
         computed: dict[int, pa.Array] = {}
         errors = 0
         for i in self._sql:
@@ -129,7 +129,7 @@ class WindowFunctions:
 
 
 def _with_positions(partitions: Partitions) -> pa.Table:
-    """The columns c0, c1, …; p, the partition; i, the row; a and b, the number of peers before and behind it."""
+    """The columns c0, c1, …; p, the partition; i, the row; a and b, the numbers of its peers before and after it."""
     index = np.arange(partitions.rows)
     peers = partitions.begins | partitions.peers_begin
     before, behind = index - partitions.starts(peers), partitions.ends(peers) - 1 - index
@@ -151,7 +151,7 @@ def _positional_sql(call: WindowCall, order_by: Sequence[OrderColumn], width: in
 
 
 def _by_position(frame: Frame, before: int, behind: int) -> Frame | None:
-    """The frame in ROWS, where the columns `before` and `behind` count peers; None if values or groups must decide."""
+    """The frame in ROWS; None if it depends on values or groups. The columns `before` and `behind` count peers."""
     if frame.exclusion in (FrameExclusion.GROUP, FrameExclusion.TIES):
         return None
     if frame.units is FrameUnits.ROWS:
@@ -167,7 +167,7 @@ def _by_position(frame: Frame, before: int, behind: int) -> Frame | None:
 
 
 def _reach(calls: Sequence[WindowCall]) -> Reach | None:
-    """How far all calls together look; None: as far as the partition goes."""
+    """How far all calls together look; None if one may look at the whole partition."""
     reaches = [_reach_of(call) for call in calls]
     known = [reach for reach in reaches if reach is not None]
     if len(known) < len(reaches):
@@ -197,7 +197,7 @@ def _reach_of(call: WindowCall) -> Reach | None:
 
 
 def _distance(bound: FrameBound) -> int | None:
-    """How many rows behind the current one a bound of a frame in ROWS lies."""
+    """How many rows after the current one a bound of a frame in ROWS is; negative if before, None if unbounded."""
     match bound:
         case FrameBound(BoundKind.CURRENT_ROW):
             return 0
@@ -208,7 +208,7 @@ def _distance(bound: FrameBound) -> int | None:
     return None
 
 
-# -- functions that count and pick rows ---------------------------------------------------------------------------
+# -- functions that number and shift rows --------------------------------------------------------------------------
 
 Compute = Callable[[Partitions], pa.Array]
 
@@ -262,7 +262,7 @@ _NUMBERING: dict[str, Compute] = {
 
 
 def _shift(call: WindowCall, column: int, rows: int, other: Literal | None) -> Compute:
-    """lag or lead by a constant number of rows; `other` where there is no such row."""
+    """lag or lead by a constant number of rows; `other` is the value where there is no such row."""
     distance = -rows if call.function == "lag" else rows
     absent = pa.scalar(None if other is None else other.value, call.type.arrow)
 

@@ -1,6 +1,6 @@
-"""Spark's Python daemon, warmed: what every task needs is imported before the daemon forks a worker.
+"""Spark's Python daemon, warmed: it imports what every task needs before it forks a worker.
 
-Named by `spark.python.daemon.module`. Nothing here may open a file, a connection or a thread:
+The setting `spark.python.daemon.module` names this module. Nothing here may open a file, a connection or a thread:
 forked workers would share it.
 """
 
@@ -25,17 +25,17 @@ from risingpy.storage import kernels  # noqa: E402
 
 
 def _say(text: str, *, file: TextIO) -> None:
-    """What the daemon prints, but for what is no failure.
+    """Prints a message of the daemon, unless it only says that Spark has closed the connection.
 
-    Spark hangs up as soon as it has what it needs, as when a query ends: the worker's last bytes cannot be sent then,
-    and nobody misses them. (The workers that look data sources up are forked by PySpark's own daemon, which says so.)
+    Spark closes it as soon as it has what it needs, as when a query ends. The worker cannot send its last bytes then,
+    and nobody needs them. (PySpark's own daemon forks the workers that look data sources up; it still prints this.)
     """
     if "BrokenPipeError" not in text and "ConnectionResetError" not in text:
         print(text, file=file)
 
 
 def hang_up_quietly() -> None:
-    """Makes `_say` what PySpark's daemon prints with."""
+    """Has PySpark's daemon print by `_say`."""
     vars(pyspark.daemon)["print"] = _say
 
 
@@ -43,6 +43,6 @@ if __name__ == "__main__":
     allow_deep_nesting()
     hang_up_quietly()
     kernels.load()
-    # Workers collect garbage after every task, and would look through all that was imported: 50 ms each time.
+    # Workers collect garbage after every task, and would search all imported objects: 50 ms each time.
     gc.freeze()
     pyspark.daemon.manager()

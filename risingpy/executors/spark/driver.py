@@ -1,8 +1,9 @@
 """Runs epochs on Spark: one after the other, for the whole database.
 
-`run` opens the epoch on a query's socket. For a small epoch the narrow query's task waits there, runs it and reports.
-For a shuffled one the wide query's source waits there: Spark starts a micro-batch, in which `foreachBatch` builds the
-chain of stages and collects the tasks' reports. `run`, in the barrier loop's thread, returns them; the loop commits.
+`run` opens the epoch on a query's socket. The narrow query's task waits there for small epochs, runs them and reports.
+The wide query's source waits for the others: Spark then starts a micro-batch, in which `foreachBatch` builds the chain
+of stages, with shuffles between them, and collects the tasks' reports. `run` returns the reports to the barrier loop,
+which commits the epoch.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:  # PySpark takes a fifth of a second to import: after the serv
 LOG = logging.getLogger(__name__)
 
 WARM_LOOK_SECONDS = 0.2
-LOOK_SECONDS = 0.5  # how often a waiting epoch looks whether the query is still alive
+LOOK_SECONDS = 0.5  # how often a waiting epoch checks that the query is still alive
 
 
 class QueryFailed(Exception):
@@ -68,7 +69,7 @@ class SparkDriver:
 
     @property
     def is_warm(self) -> bool:
-        """True if an epoch of one task can start at once, or if Spark cannot be had, which `run` then tells."""
+        """True if an epoch of one task can start at once. Also true if Spark could not start: `run` then says so."""
         return self._warm.done()
 
     def run(self, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
@@ -90,10 +91,10 @@ class SparkDriver:
                     raise QueryFailed(f"the streaming query ended: {query.failure}") from None
 
     def stop(self) -> None:
-        """Stops the queries and Spark; a running epoch is given up."""
+        """Stops the queries and Spark, and gives a running epoch up."""
         self._stopping = True
         self._sessions.end_is_near()
-        # Spark may be starting just now, in its own thread: that must not bring a query to life after this.
+        # Another thread may just be starting Spark: it must not start a query after this.
         self._narrow.refuse_starts()
         self._wide.refuse_starts()
         self._narrow.close_channel()
@@ -126,7 +127,7 @@ class SparkDriver:
             from risingpy.executors.spark.shuffled_epoch import start_workers
 
             session = self._sessions.open()
-            # The workers' daemon imports for a second or two, meanwhile.
+            # Meanwhile the workers' daemon imports, which takes a second or two.
             threading.Thread(target=start_workers, args=(session,), name="spark-workers", daemon=True).start()
             session.dataSource.register(EpochSource)
             shutil.rmtree(self._scratch, ignore_errors=True)
@@ -138,14 +139,14 @@ class SparkDriver:
             self._warm.set_exception(QueryFailed(f"Spark did not start: {error}"))
 
     def _start_narrow(self, session: SparkSession) -> None:
-        """Returns when its task is there. Spark gives up waiting for its processes if the machine is very busy."""
+        """Returns when the narrow query's task waits for epochs. Tries again: on a very busy machine Spark gives up."""
         while not (self._stopping or self._narrow.task_has_come):
             if not self._narrow.is_running:
                 self._narrow.ensure_started(session, self._data_dir, self._scratch, self._committed)
             time.sleep(WARM_LOOK_SECONDS)
 
     def _take_report(self, epoch: int, report: bytes) -> None:
-        """From the task of a narrow epoch. A task that was given up may report an epoch that is over."""
+        """Takes the report of a narrow epoch's task. A task that was given up may report an epoch that has ended."""
         running = self._epoch
         if running is None or running.descriptor.epoch != epoch or running.done.done():
             return

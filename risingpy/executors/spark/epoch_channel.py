@@ -1,11 +1,12 @@
-"""How processes of Spark talk to the barrier loop, over a Unix socket: which epoch is open, and how one went.
+"""The Unix socket on which Spark's processes ask the barrier loop for the open epoch, and report how one went.
 
-A request begins with a byte, and the last epoch that the asker has seen (u64); the answer is an epoch (u64).
+A request is a byte and an epoch (u64); the answer is an epoch (u64).
 
-`W`, of the source: the answer is the epoch that was opened and not reported yet, at once if it is newer, else the one
-that was seen, after `POLL_SECONDS`, so that Spark can notice that the query was stopped. `N`, of the task that runs
-epoch after epoch: the same, but it waits for an epoch as long as it takes, and gets the one that it has seen if it
-is to end. `R`, of that task: its epoch, with a length (u32) and the report; the answer is that epoch.
+    W  seen                    The source asks for an open epoch after `seen` that is not reported yet. After
+                               POLL_SECONDS without one the answer is `seen`: Spark then notices a stopped query.
+    N  seen                    The task of the narrow query asks likewise, and waits as long as it takes.
+                               The answer `seen` tells it to end.
+    R  epoch  length  report   That task reports an epoch; the length is a u32. The answer is that epoch.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LENGTH = struct.Struct("!I")
 
 
 class EpochChannel:
-    """The server's side: `open_epoch` lets whoever waits go; `on_report` gets (epoch, report) of a task."""
+    """The server's side. `open_epoch` answers those who wait; `on_report` is called with a task's epoch and report."""
 
     def __init__(self, path: Path, first_epoch: int, on_report: Callable[[int, bytes], None]) -> None:
         self.path = path
@@ -64,13 +65,13 @@ class EpochChannel:
             self._changed.notify_all()
 
     def dismiss_task(self) -> None:
-        """Has the task that runs epoch after epoch end, until the next epoch is opened."""
+        """Tells the narrow query's task to end, and so any other that comes until the next epoch is opened."""
         with self._changed:
             self._dismissed = True
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Answers whoever waits, and ends."""
+        """Answers all who wait, and closes the socket."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -107,22 +108,22 @@ class EpochChannel:
 
 
 class EpochClient:
-    """The side of Spark's processes: one connection, opened when first needed. Not for several threads at once."""
+    """The side of Spark's processes: one connection, opened at the first request. For one thread."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._connection: socket.socket | None = None
 
     def newest(self, seen: int) -> int:
-        """The open epoch; waits a while for one beyond `seen`. Returns `seen` if there is none, or no server."""
+        """The open epoch; waits up to POLL_SECONDS for one after `seen`. Returns `seen` if none comes, or no server."""
         return self._wait(_WAIT, seen)
 
     def next_epoch(self, seen: int) -> int:
-        """The next epoch that the asking task is to run; waits for it. Returns `seen` if the task is to end."""
+        """Waits for the next epoch that the asking task must run. Returns `seen` if the task must end."""
         return self._wait(_NEXT, seen)
 
     def report(self, epoch: int, report: bytes) -> None:
-        """Tells how the epoch went. OSError or EOFError if the server is gone."""
+        """Reports how the epoch went. Raises OSError or EOFError if the server is gone."""
         self._ask(_REPORT_HEAD.pack(_REPORT, epoch, len(report)) + report)
 
     def _wait(self, kind: bytes, seen: int) -> int:

@@ -1,8 +1,8 @@
 """A streaming query that runs epochs, and the socket on which its source and its task wait for them.
 
-There are two. The *narrow* one reads its source and drops what comes: its one task runs whole epochs, one after the
-other, and reports each on the socket; its micro-batch lasts until the task is told to end. A micro-batch of the *wide*
-one is one epoch, whose shuffled stages it chains in `foreachBatch`.
+There are two, because a micro-batch costs far more than a small epoch. The *narrow* one has an endless micro-batch: its
+only task runs whole epochs, one after the other, reports each on the socket, and ends when it is told to. A micro-batch
+of the *wide* one is one epoch; `foreachBatch` chains its stages with shuffles between them.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-# Spark writes and syncs two small files per micro-batch, and has a process of its own chmod each: 12 ms, for files
-# that nobody reads, recovery being ours. Asynchronous progress leaves out all that are closer than this.
+# Spark writes and syncs two small files per micro-batch, and starts a process to chmod each: 12 ms. Nobody reads these
+# files, since recovery is ours. With asynchronous progress Spark writes them once in this interval.
 _PROGRESS = {
     "asyncProgressTrackingEnabled": "true",
     "asyncProgressTrackingCheckpointIntervalMs": str(24 * 3600 * 1000),
-    # Spark knows of its own sinks only that they do not count on the files; ours does not either.
+    # Spark allows this only for sinks that it knows not to need the files. Ours does not need them.
     "_asyncProgressTrackingOverrideSinkSupportCheck": "true",
 }
 
 
 class EpochQuery:
-    """`open_epoch` starts an epoch; `is_running` tells whether it can still end well.
+    """`open_epoch` starts an epoch; it can succeed as long as `is_running`.
 
-    `run_batch` is what a wide query calls with each micro-batch; a narrow one has None.
+    A wide query calls `run_batch` with each micro-batch; a narrow one has None.
     """
 
     def __init__(self, name: str, channel: EpochChannel, run_batch: Callable[[DataFrame, int], None] | None) -> None:
@@ -46,7 +46,7 @@ class EpochQuery:
     def ensure_started(self, session: SparkSession, data_dir: Path, scratch: Path, committed: int) -> None:
         """Starts the query at the committed epoch, if it does not run.
 
-        A fresh query starts with a fresh checkpoint: Spark's own is scratch.
+        Each start has a new checkpoint directory: nothing depends on Spark's checkpoints.
         """
         if self.is_running or self._stopped:
             return
@@ -64,14 +64,14 @@ class EpochQuery:
         writer: Any = stream.writeStream.queryName(name).option("checkpointLocation", str(scratch / name))
         sink = writer.format("noop") if self._run_batch is None else writer.foreachBatch(self._run_batch)
         self._query = sink.options(**_PROGRESS).start()
-        if self._stopped:  # meanwhile, by another thread, which may have seen no query
+        if self._stopped:  # another thread has stopped it meanwhile, and may not have seen `_query`
             self.stop()
 
     def open_epoch(self, epoch: int) -> None:
         self._channel.open_epoch(epoch)
 
     def dismiss_task(self) -> None:
-        """Ends the micro-batch of a narrow query, whose task would keep a core of Spark's from the wide one."""
+        """Ends the micro-batch of a narrow query: its task would occupy a core that the wide query needs."""
         self._channel.dismiss_task()
 
     @property
@@ -85,19 +85,19 @@ class EpochQuery:
 
     @property
     def failure(self) -> str:
-        """Why it ended, as Spark has it."""
+        """Spark's reason why the query ended."""
         return "it was never started" if self._query is None else str(self._query.exception())
 
     def refuse_starts(self) -> None:
-        """From now on the query is not started; one that another thread is just starting ends as soon as it has."""
+        """Prevents starts from now on; a query that another thread is just starting ends as soon as it has started."""
         self._stopped = True
 
     def close_channel(self) -> None:
-        """Lets the waiting source and task go, so that `stop` need not wait for them."""
+        """Answers the waiting source and task, so that `stop` need not wait for them."""
         self._channel.close()
 
     def stop(self) -> None:
-        """Ends the query, also one that another thread is just starting. No epoch runs on it any more."""
+        """Ends the query, also one that another thread is just starting. No epoch runs on it afterwards."""
         self.refuse_starts()
         with contextlib.suppress(Exception):
             if self._query is not None:

@@ -1,10 +1,10 @@
 """The source of the streaming queries: its offsets are epochs, and reading it runs stage 0.
 
-Spark asks `latestOffset` and `partitions` in one long-lived process, and `read` in the tasks' workers. It starts four
-more processes, only to make the source and have it pickled: so this module imports nothing that takes long.
+Spark calls `latestOffset` and `partitions` in one long-lived process, and `read` in the tasks' workers. It starts four
+more processes only to make the source and pickle it, so this module imports nothing that takes long.
 
-The narrow query begins before the committed epoch: its first micro-batch has nothing to run, so Spark has loaded its
-classes, and its task waits in a worker, when the first epoch comes.
+The narrow query begins before the committed epoch, so that its first micro-batch has an epoch, but no work. When the
+first real epoch comes, Spark has loaded its classes and the task already waits in a worker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROW_SCHEMA = "shard int, port bigint, payload binary"
 
 @dataclass
 class EpochPartition(InputPartition):
-    """One task of stage 0; `shard` None: the whole epoch in this task, and those that follow."""
+    """One task of stage 0 on `shard`. If `shard` is None, the task runs this whole epoch and the following ones."""
 
     epoch: int
     shard: int | None
@@ -87,12 +87,12 @@ class EpochStreamReader(DataSourceStreamReader):
         return [EpochPartition(epoch, shard) for shard in range(descriptor.shards)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        # With the engine behind it: where tasks run, the workers' daemon has it imported.
+        # This imports the whole engine; the workers' daemon has already imported it.
         from risingpy.executors.spark.stage_task import run_epochs, run_first_stage
 
         assert isinstance(partition, EpochPartition)
         server = ServerRun(self._data_dir, os.path.dirname(self._channel))
         if partition.shard is None:
-            # Beginning with the partition's epoch, if that is still to be done.
+            # The partition's own epoch is the first to run, unless it is committed.
             return run_epochs(server, self._channel, max(self._committed, partition.epoch - 1))
         return run_first_stage(server, partition.epoch, partition.shard)

@@ -1,10 +1,9 @@
-"""What Java, and the Python processes that it starts, print: read line by line, and put into the server's log.
+"""Reads what Java and the Python processes that it starts print, and writes it to the server's log.
 
-Spark prints a stack trace whenever a process of its own comes to an end before it was done: at every stop, when a task
-is dismissed, when a worker was killed and its task is tried again. Whoever reads the log must be able to trust that a
-stack trace is a defect. So lines are put together to the record that they belong to, and a record that says no more
-than that is told in a line without its trace, or, while the server stops, not at all (`debug` has everything). Any
-other record stays as it was printed.
+Spark prints a stack trace whenever one of its processes ends early: at every stop, when a task is dismissed, or when a
+worker was killed and its task is tried again. But an operator must be able to trust that a stack trace in the log means
+a defect. So `JavaOutput` joins lines to records. A record that only says that a process ended early becomes one line
+without its trace; while the server stops, it goes to the debug level. Any other record stays as it was printed.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from typing import IO
 
 LOG = logging.getLogger("risingpy.spark")
 
-PAUSE_SECONDS = 0.3  # without a further line a record is whole
-LONGEST_RECORD = 2_000  # lines; what is longer is told in pieces
+PAUSE_SECONDS = 0.3  # a record is complete if no further line comes for so long
+LONGEST_RECORD = 2_000  # lines; longer records are logged in pieces
 LONGEST_LINE = 4_000  # characters
 
 _LEVELS = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARN": logging.WARNING, "ERROR": logging.ERROR}
@@ -33,7 +32,7 @@ _PYTHON_FILE = re.compile(r'^\s*File "([^"]+)"', re.MULTILINE)
 _PYTHON_ERROR = re.compile(r"^([\w.]+)(?::|$)", re.MULTILINE)
 # The other side of a pipe or a socket is gone.
 _HUNG_UP = frozenset({"BrokenPipeError", "ConnectionResetError", "EOFError", "ConnectionRefusedError"})
-# A Python process that was killed, as Java meets it; one whose code fails says so in a PythonException.
+# Java's errors when a Python process was killed. If its code fails, Java has a PythonException instead.
 _WORKER_GONE = re.compile(
     r"SparkException: Python worker (exited unexpectedly|failed to connect back)"
     r"|^java\.io\.(EOFException|IOException: (Stream closed|Broken pipe|Connection reset.*))\n"
@@ -44,12 +43,12 @@ _CHATTER = re.compile(
     r"WARNING: Using incubator modules|Using Spark's default log4j|Setting (default|Spark) log level|To adjust logging"
     r"|.*NativeCodeLoader|.*WARN Utils: (Your hostname|Set SPARK_LOCAL_IP|Service )"
     r"|PySpark daemon failed to flush the output"
-    r"|.*ERROR DataWritingSparkTask: Abort(ing|ed) commit"  # after the record that says why
+    r"|.*ERROR DataWritingSparkTask: Abort(ing|ed) commit"  # another record, before it, says why
 )
 
 
 class JavaOutput:
-    """Reads the pipe to its end, in a thread of its own: a pipe that nobody reads would stop Java."""
+    """Reads the pipe to its end, in its own thread: Java would block on a full pipe that nobody reads."""
 
     def __init__(self, pipe: IO[bytes], tell: Callable[[int, str], None] = LOG.log) -> None:
         self._pipe = pipe
@@ -58,7 +57,7 @@ class JavaOutput:
         threading.Thread(target=self._read, name="spark-output", daemon=True).start()
 
     def end_is_expected(self) -> None:
-        """From now on processes end because they are told to."""
+        """From now on, processes end because the server stops them."""
         self._ending = True
 
     def _read(self) -> None:
@@ -73,7 +72,7 @@ class JavaOutput:
 
 
 def records(pipe: IO[bytes]) -> Iterator[list[str]]:
-    """The lines that belong together: a message and its stack trace, with those of its causes."""
+    """The records of the output: a record is a message and its stack trace, with those of its causes."""
     record: list[str] = []
     for line in _lines(pipe):
         if record and (line is None or len(record) >= LONGEST_RECORD or not _belongs(line, record)):
@@ -86,7 +85,7 @@ def records(pipe: IO[bytes]) -> Iterator[list[str]]:
 
 
 def sorted_out(record: list[str], *, ending: bool) -> tuple[int, str] | None:
-    """(level, text) of what the log is to have; None if nothing."""
+    """The level and text with which a record is logged; None if it is not."""
     text = "\n".join(record).rstrip()
     has_trace = len(record) > 1
     if _CHATTER.match(text) and (not has_trace or is_hang_up(text)):
@@ -103,11 +102,11 @@ def sorted_out(record: list[str], *, ending: bool) -> tuple[int, str] | None:
 
 
 def is_hang_up(text: str) -> bool:
-    """Whether all that a text tells is that PySpark wrote to, or read from, somebody who had gone."""
+    """Whether a text only says that PySpark wrote to, or read from, a process that had ended."""
     if _TRACEBACK not in text:
         return False
     after = text[text.index(_TRACEBACK) :]
-    if "[CANNOT_OPEN_SOCKET]" in after:  # it came too late, on a busy machine: Java had given up on it, and says so
+    if "[CANNOT_OPEN_SOCKET]" in after:  # on a busy machine it connects too late: Java has given it up, and says so
         return not any("/risingpy/" in path for path in _PYTHON_FILE.findall(after))
     errors = [line.split(":", 1)[0] for line in after.splitlines() if line[:1].isalpha() and _is_error(line)]
     files = _PYTHON_FILE.findall(after)
@@ -127,23 +126,23 @@ def _level(first: str, *, has_trace: bool) -> int:
 
 
 def _message(first: str) -> str:
-    """A line of Log4j's without its time and level."""
+    """A line of Log4j without its time and level."""
     return _OF_LOG4J.sub("", first)
 
 
 def _belongs(line: str, record: list[str]) -> bool:
     if _OF_LOG4J.match(line):
         return False
-    if line.startswith(_TRACEBACK):  # of a cause, or after a message that announces it; else another one
+    if line.startswith(_TRACEBACK):  # that of a cause, or of the message before it; otherwise a new record
         return record[-1].endswith(":") or not record[-1].strip() or len(record) == 1
-    if _EXCEPTION.match(line):  # the end of a traceback, or what a message is about
+    if _EXCEPTION.match(line):  # the last line of a traceback, or the error of a Log4j message
         ends_traceback = record[-1][:1].isspace() and any(_TRACEBACK in each for each in record)
         return ends_traceback or (len(record) == 1 and _OF_LOG4J.match(record[0]) is not None)
     return _GOES_ON.match(line) is not None
 
 
 def _lines(pipe: IO[bytes]) -> Iterator[str | None]:
-    """The lines, and None where a pause comes after one."""
+    """The lines, and None where no further line comes for PAUSE_SECONDS."""
     poller, rest = select.poll(), b""
     poller.register(pipe, select.POLLIN)
     has_told = True

@@ -1,4 +1,4 @@
-"""Whose tasks Spark runs: a server, from its start to its end."""
+"""Identifies one run of a server, from its start to its end, for the tasks that Spark runs for it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ServerRun:
-    """`sockets` is a directory that each start of a server makes anew: so it tells one start from another.
+    """Each start of a server makes a new directory `sockets`, which so tells one run from another.
 
-    What a task keeps open of a data directory is good for one of them only: the next may find other shards there, or
-    another graph under the same version.
+    What a task keeps open of a data directory is valid for one run only: the next one may have other shards there, or
+    another graph with the same version.
     """
 
     data_dir: str

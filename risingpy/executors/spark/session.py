@@ -1,4 +1,4 @@
-"""The Spark session: one per server process, with the settings that the design measured."""
+"""The Spark session: one per server process, with the settings that measurements have shown to be best."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOG = logging.getLogger(__name__)
-LAUNCHES = 3  # how often Java is started before its end counts as Spark's failure
+LAUNCHES = 3  # how often Java is started before Spark counts as failed
 EPOCH_FORMAT = "risingpy_epochs"  # the name of the queries' source
 RETAINED = "50"  # finished jobs, stages and queries that Spark remembers
 
@@ -34,7 +34,7 @@ RETAINED = "50"  # finished jobs, stages and queries that Spark remembers
 class SparkSettings:
     """What the operator chooses. `parallelism` is the number of shards.
 
-    ConfigError if `master` is not of this machine.
+    Raises ConfigError if `master` is not on this machine.
     """
 
     master: str
@@ -47,21 +47,21 @@ class SparkSettings:
 
 
 class SparkSessions(Protocol):
-    """Where a driver has its Spark session from."""
+    """Opens a driver's Spark session."""
 
     def open(self) -> SparkSession:
-        """Takes some seconds if Spark has to start. Whatever is wrong with Spark is raised."""
+        """Opens the session; takes some seconds if Spark has to start. Raises Spark's errors."""
         ...
 
     def end_is_near(self) -> None:
-        """The driver is about to stop its queries: that processes end is no failure from here on."""
+        """The driver is about to stop its queries: from now on, the end of a process is no failure."""
 
     def close(self, session: SparkSession) -> None:
-        """The driver that opened it needs it no more."""
+        """The driver no longer needs the session that it has opened."""
 
 
 class OwnSession:
-    """A server's: it starts with the server, and ends with it."""
+    """A session that starts with the server, and ends with it."""
 
     def __init__(self, settings: SparkSettings, run_dir: Path) -> None:
         self._settings = settings
@@ -81,15 +81,15 @@ class OwnSession:
 
 
 def start_session(settings: SparkSettings, run_dir: Path) -> tuple[SparkSession, JavaOutput | None]:
-    """Starts Spark, Java included; takes some seconds. None for the output if this process has Java running already.
+    """Starts Spark, Java included; takes some seconds. The output is None if this process already has Java running.
 
-    ConfigError if the program that this runs in has a session of a cluster already.
+    Raises ConfigError if this process already has the session of a cluster.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     use_java(os.environ)
-    # We hand Spark Arrow, never pandas, whose version it complains about.
+    # Spark warns of the version of pandas; we only give it Arrow.
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -107,7 +107,7 @@ def start_session(settings: SparkSettings, run_dir: Path) -> tuple[SparkSession,
 
 
 def _launch_java(conf: SparkConf) -> JavaGateway:
-    """PySpark forks this process, in which other threads are at work: a child may die before it has become Java."""
+    """Starts Java, again if it fails: PySpark forks this process while other threads run, so a child may die early."""
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
@@ -126,8 +126,8 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": settings.log_level,
-        # The rows are in our workers: Spark's own code runs briefly and often, and is best compiled fast, not well.
-        # First epoch after 16 s instead of 31 s, half the CPU per epoch (docs/decisions/007).
+        # Our workers process the rows; Spark's own code runs briefly and often. So Java should compile it fast, not
+        # well: the first epoch ends after 16 s instead of 31 s, and an epoch takes half the CPU (docs/decisions/007).
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.bindAddress": "127.0.0.1",
@@ -136,13 +136,13 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(run_dir / "spark-warehouse"),
         "spark.sql.shuffle.partitions": str(settings.parallelism),
         "spark.sql.adaptive.enabled": "false",
-        # A Python stage over TCP waits for a delayed acknowledgement at each hand-over: 84 ms against 44 ms.
+        # Over TCP a Python stage waits for a delayed acknowledgement at each transfer: 84 ms instead of 44 ms.
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": str(socket_directory()),
-        # A worker that a busy machine starts slowly is no reason to end the query.
+        # A busy machine may start a worker slowly; that is no reason to end the query.
         "spark.python.authenticate.socketTimeout": "60s",
         "spark.python.daemon.module": "risingpy.executors.spark.daemon",
-        # Spark's own offset and commit log is not what recovery reads: the cheapest way to write it will do.
+        # Recovery does not read Spark's own offset and commit log, so it is written in the cheapest way.
         "spark.sql.streaming.checkpointFileManagerClass": file_manager,
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "spark.sql.streaming.minBatchesToRetain": "2",
@@ -151,18 +151,18 @@ def _configuration(settings: SparkSettings, run_dir: Path) -> dict[str, str]:
         "spark.ui.retainedStages": RETAINED,
         "spark.ui.retainedTasks": RETAINED,
         "spark.sql.ui.retainedExecutions": RETAINED,
-        "spark.sql.ui.explainMode": "simple",  # of the text that goes to listeners, with every execution
+        "spark.sql.ui.explainMode": "simple",  # Spark makes this text for its listeners in every execution
     }
 
 
 def new_socket_directory() -> Path:
-    """One that nobody has had before, in `socket_directory`."""
+    """A new directory in `socket_directory`."""
     return Path(tempfile.mkdtemp(prefix="", dir=socket_directory()))
 
 
 @cache
 def socket_directory() -> Path:
-    """Where this process has its Unix sockets, whose paths end at 108 bytes: a data directory may be too deep."""
+    """The directory of this process's Unix sockets. Their paths may have 108 bytes; a data directory's may be longer."""
     directory = Path(tempfile.mkdtemp(prefix="risingpy-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory

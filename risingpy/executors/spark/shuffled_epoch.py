@@ -17,7 +17,7 @@ from risingpy.executors.spark.stage_task import FAILURE_PORT, TaskReport, pass_o
 
 
 def run_stages(frame: DataFrame, server: ServerRun, descriptor: EpochDescriptor, depth: int) -> list[TaskReport]:
-    """Runs stages 1 to `depth` - 1 after the source's stage 0, which `frame` is; returns every task's report.
+    """Runs stages 1 to `depth` - 1 on `frame`, the output of the source's stage 0; returns every task's report.
 
     Raises FragmentFailed for a failing job, RuntimeError if Spark left out tasks.
     """
@@ -32,8 +32,8 @@ def run_stages(frame: DataFrame, server: ServerRun, descriptor: EpochDescriptor,
 
 
 def start_workers(session: SparkSession) -> None:
-    """Has Spark start its Python workers' daemon, which imports for a second or two."""
-    with contextlib.suppress(Exception):  # whatever is wrong, the first epoch says so
+    """Has Spark start its Python workers' daemon, whose imports take a second or two."""
+    with contextlib.suppress(Exception):  # the first epoch raises whatever is wrong
         session.range(1).mapInArrow(pass_on, "id long").collect()
 
 

@@ -1,8 +1,8 @@
 """A stage of an epoch as Spark runs it: rows of (shard, port, payload) in, rows of the same form out.
 
-Besides what goes to other fragments, a task sends what it has to report to the driver, on `REPORT_PORT`; later
-stages pass it on. A failure of a job's own computation travels the same way, on `FAILURE_PORT`: raising it would
-have Spark try the same thing again. The task that runs small epochs sends its reports straight to the driver's socket.
+Besides its output for other fragments, a task sends its report to the driver, on `REPORT_PORT`; later stages pass it
+on. If a job's own computation fails, the task sends the failure the same way, on `FAILURE_PORT`: Spark would repeat a
+task that raises an error. The task that runs small epochs sends its reports to the driver's socket instead.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Row = tuple[int, int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """One task's report: the stage runner's of each stage and shard that it ran, in no order that means anything.
+    """One task's report: those of the stage runner, for each stage and shard that the task ran, in any order.
 
-    `purged`: the dropped tables that have no rows left on any of its shards; None of a task that does not purge.
+    `purged`: the tables of `purge` and `compact` that are done on its shards; None if the task does not purge.
     """
 
     reports: tuple[StageReport, ...]
@@ -44,7 +44,7 @@ class TaskReport:
 
 
 class TaskProcess:
-    """What a process of Spark's keeps from one task to the next. It runs one task at a time."""
+    """What a process of Spark keeps from one task to the next. The process runs one task at a time."""
 
     def __init__(self) -> None:
         self._guard = MemoryGuard()
@@ -53,10 +53,10 @@ class TaskProcess:
         self._settled: tuple[ServerRun, int] | None = None
 
     def worker(self, server: ServerRun) -> EpochWorker:
-        """The worker for a server; that of another server is closed.
+        """The worker for a server; closes that of another server.
 
-        Asked before each epoch's work, which may take the memory that is left then: past that its job fails alone,
-        where the kernel would end the process, and Spark try the same again.
+        Called before each epoch, it limits the epoch's memory to what is free now. A job that needs more then fails
+        alone. Without the limit the kernel would kill the process, and Spark would repeat the epoch.
         """
         self._guard.look()
         if self._worker is None or self._worker[0] != server:
@@ -72,9 +72,9 @@ class TaskProcess:
         return self._client[1]
 
     def settle(self, server: ServerRun, graph_version: int) -> None:
-        """After the first epoch of a graph: what the process now has of it (plans, operators) it keeps.
+        """After the first epoch of a graph, excludes the graph's plans and operators from garbage collection.
 
-        Spark's worker collects garbage after every task; it need not look through that each time.
+        Spark's worker collects garbage after every task, and would search these objects each time.
         """
         if self._settled != (server, graph_version):
             self._settled = server, graph_version
@@ -84,12 +84,12 @@ class TaskProcess:
 
 @cache
 def _process() -> TaskProcess:
-    """This process's. Spark calls functions, and reuses the process from task to task: nothing else could own it."""
+    """This process's state. Spark calls functions and reuses the process, so there is no object that could own it."""
     return TaskProcess()
 
 
 def run_epochs(server: ServerRun, channel: str, seen: int) -> Iterator[pa.RecordBatch]:
-    """The small epochs beyond `seen`, one after the other, until the driver has the task end."""
+    """Runs the small epochs after `seen`, one after the other, until the driver tells the task to end."""
     process = _process()
     client = process.client(channel)
     while (epoch := client.next_epoch(seen)) > seen:
@@ -101,7 +101,7 @@ def run_epochs(server: ServerRun, channel: str, seen: int) -> Iterator[pa.Record
 
 
 def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> TaskReport | FragmentFailed:
-    """All stages of an epoch on all shards, in this task."""
+    """Runs all stages of an epoch on all shards in this task."""
     began = time.process_time()
     try:
         purged = worker.purge_everywhere(descriptor)
@@ -112,21 +112,21 @@ def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> TaskRep
 
 
 def run_first_stage(server: ServerRun, epoch: int, shard: int) -> Iterator[pa.RecordBatch]:
-    """Stage 0 on one shard: reads the epoch's input itself."""
+    """Runs stage 0 on one shard, which reads the epoch's input itself."""
     descriptor = descriptor_of(Path(server.data_dir), epoch)
     purged = _process().worker(server).purge(descriptor, shard)
     yield from _run(server, descriptor, 0, shard, [], purged)
 
 
 def pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A stage that does nothing: for warming up."""
+    """A stage that does nothing, to warm workers up."""
     yield from batches
 
 
 def stage_function(
     server: ServerRun, epoch: int, stage: int
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What `mapInArrow` runs for a later stage; the partition's number is the shard."""
+    """The function that `mapInArrow` runs for a later stage; the partition's number is the shard."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()

@@ -1,8 +1,8 @@
-"""What watermarks drive, and the time.
+"""Executors driven by watermarks, and the one that gives the time.
 
-bound               what the watermarks say of a column in an epoch
-watermark_filter    drops rows that come too late
+bound               the value below which a column has no further changes, from its watermarks
+watermark_filter    drops late rows, and moves the watermark
 eowc_sort           holds rows until the watermark has passed them
-passed_rows         deletes rows that match nothing more
-now                 the time of the epoch
+passed_rows         deletes a join's rows that can match nothing more
+now                 gives the time of the epoch
 """

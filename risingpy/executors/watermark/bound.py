@@ -1,4 +1,9 @@
-"""What the watermarks say of a column in an epoch: nothing yet, or the value below which no change comes any more."""
+"""A column's bound in an epoch: no change comes any more of a row that is below it.
+
+A column that several sources feed (a union, a join's key) has several watermarks. Its bound is the least of them, since
+the slowest source may still send such a row. While one of them is unknown, there is no bound. There is none during a
+backfill either: the watermarks are those of the present, and older rows are still to come from the snapshot.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ from risingpy.types import SqlType
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one watermark says. `evaluator` is None where it is the watermark itself."""
+    """One watermark's bound: an expression of the watermark. `evaluator` is None if it is the watermark itself."""
 
     watermark_id: int
     type: SqlType
@@ -40,14 +45,14 @@ class _Part:
 
 
 class Bound:
-    """A column's bound: the least of what several watermarks say. It is computed when one of them has moved."""
+    """The least of the bounds of several watermarks. It is computed again only when one of them has moved."""
 
     def __init__(self, bounds: Sequence[WatermarkBound]) -> None:
         self._parts = [_Part.of(bound) for bound in bounds]
         self._last: tuple[list[int], pa.Array | None] = ([], None)
 
     def __call__(self, epoch: FragmentEpoch) -> pa.Array | None:
-        """One value, of the column's type; None if not every watermark is known, or the job still reads snapshots."""
+        """An array of one value of the column's type; None if a watermark is unknown or the job is backfilling."""
         if epoch.epoch_input.is_backfilling(epoch.job_id):
             return None
         found = [epoch.epoch_input.watermark(part.watermark_id) for part in self._parts]
@@ -67,13 +72,13 @@ def _least(values: Sequence[pa.Array]) -> pa.Array | None:
 
 
 def watermark_value(value: int, type_: SqlType) -> pa.Array:
-    """A watermark, which the meta service keeps as a number, as a value of its column's type."""
+    """A watermark as an array of one value of its column's type; the meta service keeps it as a number."""
     number = pa.array([value], pa.int64())
     return number.cast(pa.int32()).cast(type_.arrow) if pa.types.is_date32(type_.arrow) else number.cast(type_.arrow)
 
 
 def watermark_number(values: pa.Array) -> int | None:
-    """The greatest of some values, as the meta service keeps it; None if there is none but NULL."""
+    """The greatest of `values`, as the meta service keeps it; None if all are NULL."""
     numbers = values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
     greatest = pc.max(numbers.cast(pa.int64())).as_py()
     return None if greatest is None else int(greatest)

@@ -1,4 +1,4 @@
-"""EowcSort: rows are held until the watermark has passed them."""
+"""EowcSort: holds rows until the watermark has passed them, and then gives each once, in final form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Now: the time of the epoch, as a relation of one row."""
+"""Now: gives the time of the epoch as a relation of one row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from risingpy.executors.epoch.time import milliseconds
 
 
 class NowExecutor:
-    """Takes back the time of epoch `before` (None: there was none) and gives that of `epoch`."""
+    """Retracts the time of epoch `before` (None: there was none) and inserts that of `epoch`, unless they are equal."""
 
     def __init__(self, *, before: int | None, epoch: int, empty: pa.Table) -> None:
         self._before = before

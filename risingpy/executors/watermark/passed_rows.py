@@ -1,4 +1,8 @@
-"""Rows of a join that match nothing more are deleted, some with every epoch, around and around the table."""
+"""Deletes a join's rows that can match nothing more, a part of the table in every epoch, in rounds.
+
+The watermark bounds an expression of a row, and the table is sorted by the join key: passed rows are not next to each
+other, and finding all of them would take a whole scan. So each epoch checks a slice, larger if more rows come.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +18,17 @@ from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.engine.state_table import StateTable
 
-# Looked at per epoch at least, and for each row that comes: so a table has at most as much again as it needs.
+# An epoch checks two rows for each row that comes, and at least a thousand. A round so ends before the table has
+# doubled: the dead rows are never more than a constant factor of the live ones.
 LEAST_ROWS = 1000
 ROWS_PER_INPUT_ROW = 2
 
 
 @dataclass(slots=True)
 class PassedRowsSweep:
-    """`expression` reads the table's columns. It is remembered how far each shard's round has come.
+    """`expression` reads the table's columns. The sweep remembers in memory how far each shard's round has come.
 
-    That is not durable: a round that is lost begins anew, and a row that it has left is met by the next.
+    After a restart the round begins again: a row that the lost one has not checked is checked by the next.
     """
 
     expression: Evaluator

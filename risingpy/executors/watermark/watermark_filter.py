@@ -1,4 +1,8 @@
-"""WatermarkFilter: rows that come too late are dropped; how far the others have come is told."""
+"""WatermarkFilter: drops rows that come too late, and reports how far the others move the watermark.
+
+Rows are compared with the watermark of the epochs before, not with one that moves within the epoch: shards see
+different rows, and all must drop alike, also when the epoch is repeated after a failure.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,10 @@ from risingpy.storage.codec.column_buffers import whole
 
 
 class WatermarkFilterExecutor:
-    """The rows whose `column` is not below `watermark` (one value; None: there is none yet, and all rows pass).
+    """Passes the rows whose `column` is not below `watermark` (one value; None: there is none yet, and all pass).
 
-    `reached`: the greatest value of the watermark's expression over these rows, None if there is none. `errors`:
-    evaluations of it that failed.
+    `reached` is the greatest value of the watermark's expression over these rows, None if there is none. `errors`
+    counts the evaluations of it that failed.
     """
 
     def __init__(self, *, column: int, expression: Evaluator, watermark: pa.Array | None) -> None:
