@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 from collections.abc import Iterator
@@ -98,6 +99,33 @@ def test_files_that_are_named_exist() -> None:
     named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", guide))
     known = {path.relative_to(ROOT).as_posix() for path in (ROOT / "risingpy").rglob("*.py")}
     assert [name for name in named if not any(path.endswith("/" + name) for path in known)] == []
+
+
+_WHERE = re.compile(r"^\| (.+) \| `([a-z_/]+\.py)` \| `([\w.]+)` \|$", re.MULTILINE)
+
+
+def _where_is() -> list[tuple[str, str]]:
+    """The file and the name in each row of the guide's table "Where is …?"."""
+    section = (ROOT / "docs/architecture.md").read_text().partition("## Where is …?")[2]
+    return [(path, name) for _, path, name in _WHERE.findall(section)]
+
+
+def test_where_is_has_every_row() -> None:
+    section = (ROOT / "docs/architecture.md").read_text().partition("## Where is …?")[2]
+    rows = [line for line in section.splitlines() if line.startswith("| ") and "`" in line]
+    assert len(_where_is()) == len(rows) >= 20
+
+
+@pytest.mark.parametrize(("path", "name"), _where_is())
+def test_where_is_names_what_the_file_defines(path: str, name: str) -> None:
+    """`name` is a function or a class of the file, or, after a dot, a method of the class before the dot."""
+    scope: ast.AST = ast.parse((ROOT / "risingpy" / path).read_text())
+    for part in name.split("."):
+        defined = {
+            node.name: node for node in ast.iter_child_nodes(scope) if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        }
+        assert part in defined
+        scope = defined[part]
 
 
 def test_every_folder_has_a_table_of_contents() -> None:
