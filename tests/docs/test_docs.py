@@ -128,6 +128,14 @@ def test_where_is_names_what_the_file_defines(path: str, name: str) -> None:
         scope = defined[part]
 
 
+def test_the_glossary_names_files_in_order() -> None:
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \| .+ \| `([a-z_/]+\.py)` \|$", (ROOT / "docs/glossary.md").read_text(), re.M)
+    words = [word for word, _ in rows]
+    assert words == sorted(words)
+    assert [path for _, path in rows if not (ROOT / "risingpy" / path).is_file()] == []
+    assert (ROOT / "docs/glossary.md").read_text().count("\n| **") == len(rows) > 50
+
+
 def test_every_folder_has_a_table_of_contents() -> None:
     empty = [path for path in (ROOT / "risingpy").rglob("__init__.py") if not path.read_text().startswith('"""')]
     assert empty == []
