@@ -1,9 +1,10 @@
 """Plans, jobs and catalog entries as bytes: how they are kept in the meta store, and sent to tasks (`graph_codec.py`).
 
-The form is JSON, `{"version": 2, "parts": [ … ], "value": …}`. Every dataclass, and every tuple that has one in it, is
+The form is JSON, `{"version": 3, "parts": [ … ], "value": …}`. Every dataclass, and every tuple that has one in it, is
 a part; wherever it stands, `{"#": k}` stands for part k, whose own parts come before it. So what a plan says many times
 is written once: each operator repeats the columns of those below it, and each fragment has all that is below its
-exchanges. Version 1, in which everything stood where it is used, is still read.
+exchanges. Earlier versions are still read: 1, in which everything stood where it is used, and 2, in which one class was
+every kind of relation.
 
     frozen dataclass   {"$": "plan.Filter", "predicate": …}     fields that equal their default are left out
     enum               {"$": "sql_type.TypeKind", "=": "bigint"}
@@ -32,8 +33,8 @@ import pyarrow as pa
 
 from risingpy.plan.stored_classes import STORED_CLASSES, UPGRADES
 
-CODEC_VERSION = 2
-_VERSION_WITHOUT_PARTS = 1
+CODEC_VERSION = 3
+_READ_VERSIONS = (1, 2, CODEC_VERSION)
 
 _TAGS: Mapping[type[Any], str] = MappingProxyType({cls: tag for tag, cls in STORED_CLASSES.items()})
 
@@ -54,7 +55,7 @@ def decode(data: bytes | memoryview) -> Any:
     """What `encode` was given. Raises ValueError for bytes of another version or of unknown classes."""
     document = json.loads(bytes(data))
     version = document.get("version") if isinstance(document, dict) else None
-    if version not in (CODEC_VERSION, _VERSION_WITHOUT_PARTS):
+    if version not in _READ_VERSIONS:
         raise ValueError("the plan was written by another version of RisingPy")
     parts: list[Any] = []
     for part in document.get("parts", ()):
