@@ -69,6 +69,7 @@ class Overlay:
     other keys come too, which the filter above drops.
     """
 
+    table: Table
     rows: TableScan | PointGet | PrefixScan | FoundByIndex
     columns: tuple[int, ...]
 

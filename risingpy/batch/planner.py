@@ -98,19 +98,25 @@ class _Inputs:
         if found is None:
             self._add(scan, own or TableScan(relation, scan.columns))
             return query
-        if relation.relation_id in self.changed:
-            assert isinstance(relation, Table)
-            self.inputs.append(Overlay(FoundByIndex(relation, _key_columns_of(found.read, relation)), scan.columns))
+        table = self._changed_table(relation)
+        if table is not None:
+            by_index = FoundByIndex(table, _key_columns_of(found.read, table))
+            self.inputs.append(Overlay(table, by_index, scan.columns))
             return query
         self.inputs.append(found.read)
         return found.query
 
     def _add(self, scan: Scan, rows: TableScan | PointGet | PrefixScan) -> None:
-        if scan.relation_id in self.changed:
-            everything = tuple(range(len(rows.relation.columns)))
-            self.inputs.append(Overlay(replace(rows, columns=everything), scan.columns))
-        else:
+        table = self._changed_table(rows.relation)
+        if table is None:
             self.inputs.append(rows)
+        else:
+            everything = tuple(range(len(table.columns)))
+            self.inputs.append(Overlay(table, replace(rows, columns=everything), scan.columns))
+
+    def _changed_table(self, relation: ScannedRelation) -> Table | None:
+        """The table, if the transaction has written to it. A transaction writes to tables only."""
+        return relation if isinstance(relation, Table) and relation.relation_id in self.changed else None
 
     def _relation(self, scan: Scan) -> ScannedRelation:
         relation = self.catalog.get(scan.relation_id)

@@ -27,7 +27,7 @@ from risingpy.batch.plan import (
 )
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import FeatureNotSupported
-from risingpy.plan.catalog import ExternalSource, ScannedRelation, Table
+from risingpy.plan.catalog import ExternalSource, ScannedRelation
 from risingpy.plan.expressions import Literal
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
@@ -104,14 +104,12 @@ class Reads:
 
     def _overlaid(self, overlay: Overlay) -> pa.Table:
         """With the transaction's changes laid over the rows."""
-        relation = overlay.rows.relation
-        assert isinstance(relation, Table)  # transactions write to nothing else
-        changes = self.own.changes_of(relation)
+        changes = self.own.changes_of(overlay.table)
         if isinstance(overlay.rows, FoundByIndex):
             rows = self._found_by_index(overlay.rows, changes)
         else:
             rows = _as_table(self.rows(overlay.rows))
-        return _renamed(overlaid(relation, rows, changes).select([f"c{index}" for index in overlay.columns]))
+        return _renamed(overlaid(overlay.table, rows, changes).select([f"c{index}" for index in overlay.columns]))
 
     def _found_by_index(self, found: FoundByIndex, changes: Sequence[pa.Table]) -> pa.Table:
         """Committed rows, all columns: those that the index finds, then those of the keys that `changes` write to."""

@@ -56,7 +56,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
 
     indexed = {of.relation_id for _, of in state.indexes}
     for found in state.relations:
-        kind = relation_kind(found)
+        kind, key = relation_kind(found), declared_key(found)
         yield _row(
             relation_oid(found),
             found.name,
@@ -64,10 +64,10 @@ def _rows(state: SystemState) -> Iterable[Row]:
             kind,
             len(visible_columns(found)),
             access_method=HEAP_OID if kind in ("r", "m") else 0,
-            has_index=bool(declared_key(found)) or found.relation_id in indexed,
+            has_index=bool(key) or found.relation_id in indexed,
         )
-        if key := len(declared_key(found)):
-            yield _row(index_oid(found), index_name(found), found.schema_name, "i", key, access_method=BTREE_OID)
+        if key:
+            yield _row(index_oid(found), index_name(found), found.schema_name, "i", len(key), access_method=BTREE_OID)
     for index, of in state.indexes:
         keys = len(index.index.keys) + len(named_included_numbers(index, of))
         yield _row(relation_oid(index), index.name, index.schema_name, "i", keys, access_method=BTREE_OID)

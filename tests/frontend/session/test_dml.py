@@ -209,6 +209,7 @@ def test_updates_of_the_key(table: Any) -> None:
 
 def test_sources_take_and_give_no_rows(client: Any, tmp_path: Path) -> None:
     client.run(f"CREATE SOURCE s (a int) WITH (connector = 'file', path = '{tmp_path}')")
-    for sql in ("SELECT * FROM s", "INSERT INTO s VALUES (1)"):
+    for sql in ("SELECT * FROM s", "SELECT * FROM s WHERE a = 1", "INSERT INTO s VALUES (1)"):
         with pytest.raises(SqlError, match='source "s"'):
             client.run(sql)
+    assert client.run("EXPLAIN SELECT * FROM s WHERE a = 1")
