@@ -15,7 +15,7 @@ ROWS_PER_PIECE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class RowsByKey:
     """Rows by key: the rows of key k are `order[starts[k] : starts[k] + counts[k]]`."""
 
     order: Integers
@@ -23,7 +23,7 @@ class Index:
     counts: Integers
 
     @classmethod
-    def of(cls, codes: Integers, keys: int) -> Index:
+    def of(cls, codes: Integers, keys: int) -> RowsByKey:
         counts = np.bincount(codes, minlength=keys)
         return cls(np.argsort(codes, kind="stable"), np.cumsum(counts) - counts, counts)
 
@@ -32,7 +32,7 @@ class Index:
         return self.counts[codes]
 
 
-def pairs(codes: Integers, index: Index, limit: int) -> Iterator[tuple[Integers, Integers]]:
+def pairs(codes: Integers, index: RowsByKey, limit: int) -> Iterator[tuple[Integers, Integers]]:
     """Pairs every row of `codes` with every row of `index` of the same key, at most `limit` pairs at a time.
 
     Gives the positions of both. Pairs are numbered row by row, so a piece may begin or end inside a row's matches.

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import DELETE, INSERT
 from risingpy.executors.join.keys import Keys
-from risingpy.executors.join.pairs import Index, pairs
+from risingpy.executors.join.pairs import RowsByKey, pairs
 from risingpy.functions.aggregate.grouping import canonical_column, encoded_rows
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.storage.engine.state_table import StateTable
@@ -48,17 +48,17 @@ class Changed:
     rows: Rows
     keys: int
     matches: Integers
-    _index: Index | None = None
+    _index: RowsByKey | None = None
 
     @classmethod
     def of(cls, rows: Rows, keys: int) -> Changed:
         return cls(rows, keys, np.zeros(len(rows), np.int64))
 
     @property
-    def index(self) -> Index:
+    def index(self) -> RowsByKey:
         """The rows by key."""
         if self._index is None:
-            self._index = Index.of(self.rows.codes, self.keys)
+            self._index = RowsByKey.of(self.rows.codes, self.keys)
         return self._index
 
     def pairs(self, rows: Rows, limit: int) -> Iterator[tuple[Integers, Integers]]:
@@ -66,7 +66,7 @@ class Changed:
         if self._index is not None or len(self.rows) <= len(rows):
             yield from pairs(rows.codes, self.index, limit)
             return
-        for j, i in pairs(self.rows.codes, Index.of(rows.codes, self.keys), limit):
+        for j, i in pairs(self.rows.codes, RowsByKey.of(rows.codes, self.keys), limit):
             yield i, j
 
 

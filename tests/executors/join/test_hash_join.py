@@ -237,7 +237,7 @@ def test_hot_keys_are_worked_through_in_pieces(kind: JoinKind, left: list[Relati
     left=st.lists(st.integers(0, 3), max_size=9), right=st.lists(st.integers(0, 3), max_size=9), limit=st.integers(1, 9)
 )
 def test_pairs_of_equal_keys(left: list[int], right: list[int], limit: int) -> None:
-    index = join_pairs.Index.of(np_codes(right), 4)
+    index = join_pairs.RowsByKey.of(np_codes(right), 4)
     pieces = list(join_pairs.pairs(np_codes(left), index, limit))
     assert all(1 <= len(i) == len(j) <= limit for i, j in pieces)
     found = [pair for i, j in pieces for pair in zip(i.tolist(), j.tolist(), strict=True)]
