@@ -1,7 +1,7 @@
-"""Finds the parts of a query that occur several times, and that keep state as a view: they need not run twice.
+"""Finds the parts of a query that occur several times and would keep state in a view, so that each runs only once.
 
-Two parts are equal if they are written equally, down to each literal. Parts without state (a scan, a filter) are not
-worth the detour.
+Two parts are equal if their texts are equal, down to each literal. Parts without state (a scan, a filter) are cheaper
+to repeat than to share.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Outline = tuple[type, tuple[int, ...]]  # an operator without what it computes: 
 
 
 def common_subplans(plan: LogicalPlan) -> dict[int, int]:
-    """By id() of each occurrence, the number of its part, from 1, in the order of the first ones, inner ones first.
+    """Maps the id() of each occurrence to the number of its part: from 1, by first occurrence, inner parts first.
 
-    A part within a common one counts once for all its occurrences, so it is no common one by that alone. Valid as
-    long as `plan` lives.
+    A part inside a common part counts once for all occurrences of that one, so it is not common for that alone. The
+    result is valid as long as `plan` lives.
     """
     parts = list(_parts(plan))
     if sum(isinstance(part, _STATEFUL) for part in parts) < 2 or any(isinstance(p, Recursion) for p in parts):
@@ -44,11 +44,11 @@ def _parts(plan: LogicalPlan) -> Iterator[LogicalPlan]:
 
 
 class _Shapes:
-    """Numbers the parts of a plan, equal ones alike."""
+    """Numbers the parts of a plan; equal parts have the same number."""
 
     def __init__(self) -> None:
         self.of: dict[int, int] = {}  # by id()
-        self.readers: Counter[int] = Counter()  # how many different parts read a part, a self-join twice
+        self.readers: Counter[int] = Counter()  # how many different parts read a part; a self-join counts as two
         self.stateful: set[int] = set()
         self._alike: dict[Outline, _Alike] = {}
         self._count = 0
@@ -70,9 +70,9 @@ class _Shapes:
 
 
 class _Alike:
-    """The numbers of the operators of one outline, by their texts.
+    """The numbers of the operators with one outline, by their texts.
 
-    The first operator's text is made when a second one comes: most never meet another of their outline, and a text
+    The first operator's text is made only when a second one comes: most outlines have just one operator, and a text
     takes time in proportion to the operator's columns.
     """
 
@@ -81,7 +81,7 @@ class _Alike:
         self._by_text: dict[str, int] = {}
 
     def number(self, plan: LogicalPlan, fresh: int) -> int:
-        """The number of the operator that is written as `plan` is; `fresh` if there is none yet."""
+        """The number of the operator with the same text as `plan`; `fresh` if there is none yet."""
         if self._first is None:
             self._first = plan, fresh
             return fresh
@@ -91,5 +91,5 @@ class _Alike:
 
 
 def _text(plan: LogicalPlan) -> str:
-    """The operator without its inputs; as text, for 0 and -0, 1.0 and 1.00 are equal as values."""
+    """The operator without its inputs, as text: values would not tell 0 from -0, or 1.0 from 1.00."""
     return repr(with_inputs(plan, [_ANY] * len(plan_inputs(plan))))

@@ -1,7 +1,7 @@
-"""How many rows an operator's output may have, to tell a small input from a large one: no more than that.
+"""Estimates how many rows an operator's output has. It only needs to tell a small input from a large one.
 
-A stored relation counts as many rows as it has when the plan is made, and some that may still come: views are often
-created before their tables are filled, and a table without rows is not smaller than a subquery's one row.
+The estimate for a stored relation is the number of its rows now, and some that may still come: views are often created
+before their tables are filled, and an empty table must not count as smaller than a subquery's one row.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ ROWS_OF_A_SOURCE = 1_000_000
 
 
 def no_table_rows(table_id: int) -> int:
-    """Where nobody knows: as if the tables were empty."""
+    """For callers without table sizes: all tables count as empty."""
     return 0
 
 
 class RowEstimates:
-    """Estimates for the plans of one view. Each operator is looked at once, though joins ask at every level."""
+    """Estimates for the plans of one view. It visits each operator once, though joins ask at every level."""
 
     def __init__(self, table_rows: TableRows = no_table_rows) -> None:
         self._table_rows = table_rows
         self._known: dict[int, tuple[StreamPlan, int]] = {}  # by id(), of plans that are kept alive here
 
     def of(self, plan: StreamPlan) -> int:
-        """About the most rows that `plan` gives. Filters and groups are taken to keep every row."""
+        """About the most rows that `plan` gives. It takes filters and groups to keep every row."""
         known = self._known.get(id(plan))
         if known is None:
             known = self._known[id(plan)] = plan, _estimated(plan, self.of, self._table_rows)

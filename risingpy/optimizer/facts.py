@@ -1,4 +1,4 @@
-"""What is certain of a logical plan's rows, whatever the tables hold: columns without NULLs, one row at most."""
+"""Facts about a logical plan's rows that hold for any contents of the tables: columns without NULLs, unique keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from risingpy.plan.logical import (
 
 _ONE_SIDED = (JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI)
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "like", "ilike", "not_like", "not_ilike"})
-# NULL if any argument is, and only then.
+# These functions return NULL if any argument is NULL, and only then.
 _STRICT = _COMPARISONS | {"add", "subtract", "multiply", "negate", "lower", "upper", "length", "concat_op", "abs"}
 
 
@@ -89,7 +89,7 @@ def _not_null_of_join(plan: Join | Apply) -> frozenset[int]:
 
 
 def is_not_null(expr: Expr, columns: frozenset[int]) -> bool:
-    """Whether the value is never NULL, over an input in which `columns` are not."""
+    """Whether the value is never NULL, given that the input's `columns` are not."""
     match expr:
         case InputRef():
             return expr.index in columns
@@ -108,7 +108,7 @@ def is_not_null(expr: Expr, columns: frozenset[int]) -> bool:
 
 
 def rejected_nulls(predicate: Expr) -> frozenset[int]:
-    """Columns that cannot be NULL where the condition is true."""
+    """The columns that cannot be NULL in a row for which the condition is true."""
     match predicate:
         case Call("and", (left, right)):
             return rejected_nulls(left) | rejected_nulls(right)
@@ -139,7 +139,7 @@ def strict_columns(expr: Expr) -> frozenset[int]:
 
 @OncePerOperator
 def unique_keys(plan: LogicalPlan) -> frozenset[frozenset[int]]:
-    """Sets of output columns of which no two rows agree on all. The empty set: there is one row at most."""
+    """Sets of output columns in which no two rows are equal. The empty set means that there is at most one row."""
     if at_most_one_row(plan):
         return frozenset({frozenset()})
     match plan:

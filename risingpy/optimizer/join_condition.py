@@ -1,10 +1,10 @@
-"""Takes a join condition apart: the equalities between the two sides, and what else must be true.
+"""Splits a join condition into the equalities between the two sides, and the rest.
 
     a.x = b.y AND a.s || '!' = b.t AND a.n > b.n  =>  keys (a.x, b.y), (a.s || '!', b.t); rest a.n > b.n
 
-A key is an equality, or IS NOT DISTINCT FROM, of an expression over the left side with one over the right. Both are
-brought to one type first, so that equal values have equal bytes; where no type holds both, the equality stays in
-the rest. So does one of a column that is a key already.
+A key is an equality, or IS NOT DISTINCT FROM, of an expression over the left side with one over the right. Both sides
+are cast to one type, so that equal values have equal bytes. If no type holds the values of both, the equality stays in
+the rest. So does a second equality of a column that is already a key.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class JoinCondition:
 
 
 def split_condition(condition: Expr | None, left_width: int) -> JoinCondition:
-    """The parts of `condition`, which reads `left_width` left columns, then the right ones."""
+    """Splits `condition`, whose columns are `left_width` left ones, then the right ones."""
     keys: list[EquiKey] = []
     rest: list[Expr] = []
     for part in [] if condition is None else conjuncts(condition):
@@ -57,7 +57,7 @@ def split_condition(condition: Expr | None, left_width: int) -> JoinCondition:
 
 
 def equi_key(part: Expr, left_width: int) -> EquiKey | None:
-    """The key that a conjunct is; None if it is none."""
+    """The conjunct as a key; None if it is not an equality of the two sides."""
     match part:
         case Call(function, (first, second)) if function in _KEYS:
             sides = [_side(operand, left_width) for operand in (first, second)]
@@ -88,7 +88,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def inequality(part: Expr, left_width: int) -> Inequality | None:
-    """The comparison of the two sides by order that a conjunct is; None if it is none."""
+    """The conjunct as an inequality of the two sides; None if it is not one."""
     match part:
         case Call(function, (first, second)) if function in _COMPARISONS:
             comparison = _COMPARISONS[function]
@@ -112,7 +112,7 @@ def _side(expr: Expr, left_width: int) -> int | None:
 
 
 def _common_type(left: SqlType, right: SqlType) -> SqlType | None:
-    """A type that holds every value of both, of which equal values have equal keys."""
+    """A type that holds all values of both and gives equal values equal keys; None if there is none."""
     if left.arrow == right.arrow:
         return left if _has_key(left.arrow) else None
     if left.kind is right.kind is TypeKind.NUMERIC:

@@ -1,10 +1,10 @@
-"""What a plan may know of expressions of now(): how they move as time goes on.
+"""How expressions of now() change as time goes on.
 
     now() - interval '1 hour', date_trunc('hour', now()), current_date     FORWARD: they never fall
-    now() - interval '1 month', now() AT TIME ZONE 'Europe/Berlin'         they fall at times: on March 29, 30 and 31
-                                                                           the first is in the last day of February;
-                                                                           but never within a quarter of an hour
-    extract(hour from now()), 2 * now()                                    nothing that is known
+    now() - interval '1 month', now() AT TIME ZONE 'Europe/Berlin'         BY_QUARTERS: they fall at times (the first
+                                                                           is February 28 on March 28 to 31), but
+                                                                           never within a quarter of an hour
+    extract(hour from now()), 2 * now()                                    None: nothing is known
 
 Time zones change their offset, and local days begin, at a quarter of an hour of UTC.
 """
@@ -21,7 +21,7 @@ from risingpy.plan.operators import Now, Project, StreamPlan
 from risingpy.types import INTERVAL, TIMESTAMPTZ, VARCHAR, TypeKind
 
 NOW = Call("now", (), TIMESTAMPTZ)
-TIME_WORDS = frozenset({"now", "today", "tomorrow", "yesterday"})  # times as texts that mean another one each time
+TIME_WORDS = frozenset({"now", "today", "tomorrow", "yesterday"})  # texts whose value as a time changes
 QUARTER_MILLISECONDS = 15 * 60 * 1000
 
 _MOMENTS = frozenset({TypeKind.DATE, TypeKind.TIMESTAMP, TypeKind.TIMESTAMPTZ})
@@ -32,7 +32,7 @@ _UTC = "UTC"
 
 
 class Motion(Enum):
-    """How an expression of now() moves."""
+    """How an expression of now() changes as time goes on."""
 
     FORWARD = "forward"  # it never falls
     BY_QUARTERS = "by quarters"  # it may fall where a quarter of an hour of UTC begins, and only there
@@ -44,7 +44,7 @@ def reads_now(expr: Expr) -> bool:
 
 
 def is_time_word(expr: Expr) -> bool:
-    """Whether the expression is a text like 'today' as a time."""
+    """Whether the expression casts a text like 'today' to a time."""
     match expr:
         case Cast(Literal(str(text)), target):
             moments = target.kind in _MOMENTS or target.kind is TypeKind.TIME
@@ -54,7 +54,7 @@ def is_time_word(expr: Expr) -> bool:
 
 
 def motion(expr: Expr) -> Motion | None:
-    """How an expression over now(), or over a column that has it, and constants moves; None if that is not known."""
+    """The motion of an expression over constants and now(), or a column that has it; None if it is not known."""
     match expr:
         case InputRef() | Call("now"):
             return Motion.FORWARD
@@ -79,11 +79,11 @@ def motion(expr: Expr) -> Motion | None:
 
 
 def now_alone(comparison: Expr) -> Expr:
-    """A comparison of a difference with a constant interval, with now() alone on its side: ts > now() - i.
+    """Rewrites a comparison of a difference with a constant interval, so that a column stands alone on one side.
 
         now() - ts < interval '1 hour'  =>  now() - interval '1 hour' < ts
 
-    Intervals are compared by days of 24 hours and months of 30 days, so `i` is as many days.
+    A comparison takes days as 24 hours and months as 30 days, so the interval becomes as many days.
     """
     match comparison:
         case Call(function, (Call("difference", (later, earlier)), Literal(pa.MonthDayNano() as length))):
@@ -102,7 +102,7 @@ def _back(moment: Expr, length: pa.MonthDayNano) -> Expr:
 
 
 def _shifted(moment: Expr, amount: Literal, zone: list[Expr]) -> Motion | None:
-    """A moment and an interval: days and months are counted in the zone's calendar."""
+    """The motion of a moment plus or minus an interval; days and months are those of the zone's calendar."""
     if not isinstance(amount.value, pa.MonthDayNano):
         return None
     months, days, _ = amount.value
@@ -122,7 +122,7 @@ def _is_utc(zone: Expr) -> bool:
 
 
 def _begins_quarters(moment: Expr) -> bool:
-    """Whether a quarter of an hour begins for the expression just when one of UTC does."""
+    """Whether the expression's quarters of an hour begin exactly when those of UTC do."""
     match moment:
         case InputRef() | Call("now"):
             return True

@@ -1,7 +1,7 @@
-"""What is found out about an operator's whole input is found out once: a plan is immutable.
+"""Caches what is derived from an operator and all below it. A plan is immutable, so the result stays true.
 
-Rules ask the same of a plan at each of its levels. Computed anew each time, that would take time in proportion to the
-square of a plan's depth, and exponential time where an input stands twice in it.
+Rules ask the same question at each level of a plan. Without the cache that takes time in proportion to the square of
+the plan's depth, and exponential time where an input occurs twice.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ T = TypeVar("T")
 class OncePerOperator(Generic[T]):
     """A function of a plan whose results are kept as long as the operator lives; use it as a decorator.
 
-    Operators are told apart by identity: comparing plans costs as much as what is saved. Threads may compute
-    one result twice, but never get another operator's.
+    The cache identifies operators by id(): comparing plans would cost as much as the cache saves. Two threads may
+    compute the same result, but never get another operator's.
     """
 
     def __init__(self, compute: Callable[[LogicalPlan], T]) -> None:
@@ -33,7 +33,7 @@ class OncePerOperator(Generic[T]):
         if kept is not None and kept[0]() is plan:
             return kept[1]
         result = self._compute(plan)
-        # A late callback finds another operator's entry under a reused id, and leaves it.
+        # The id may already belong to a new operator when the callback runs: its entry stays.
         self._kept[key] = weakref.ref(plan, lambda gone: self._forget(key, gone)), result
         return result
 

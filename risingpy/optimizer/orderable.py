@@ -1,6 +1,6 @@
 """Refuses to order, group or key by types whose values have no order here: jsonb and maps.
 
-PostgreSQL orders jsonb, by a rule that nobody wants; RisingWave refuses it in keys, as this does.
+PostgreSQL orders jsonb, by a rule that few queries want; RisingWave refuses it in keys, as this does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from risingpy.plan.logical import Aggregate, LogicalPlan, Sort
 
 
 def check_order(plan: LogicalPlan) -> None:
-    """Looks at every GROUP BY, DISTINCT and ORDER BY of a query."""
+    """Checks every GROUP BY, DISTINCT and ORDER BY of a query. Raises FeatureNotSupported for such a type."""
     schema = plan.schema
     match plan:
         case Aggregate():

@@ -1,4 +1,4 @@
-"""Takes the outermost ORDER BY off a query, for those who keep its order in another way."""
+"""Removes the outermost ORDER BY from a query, for callers that keep the order in another way."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from risingpy.plan.logical import Field, SortKey
 class OrderedQuery:
     """A query without its outermost ORDER BY, whose `keys` are positions in the query's output.
 
-    Only the first `width` columns are the query's own: those behind are there for the ORDER BY.
+    Only the first `width` columns are the query's own. Those after them are there for the ORDER BY.
     """
 
     query: logical.LogicalPlan
     width: int
     keys: tuple[SortKey, ...] = ()
-    decides_rows: bool = False  # the ORDER BY, through a LIMIT
+    decides_rows: bool = False  # a LIMIT makes the ORDER BY decide which rows there are
 
 
 def split_order(query: logical.LogicalPlan) -> OrderedQuery:
-    """Takes the outermost Sort off, also from under the Project that drops its hidden sort columns.
+    """Removes the outermost Sort, also one below the Project that drops its hidden sort columns.
 
-    Under a LIMIT it stays, and orders the storage too.
+    Under a LIMIT the Sort stays, and its keys are returned, too.
     """
     width = len(query.schema)
     match query:

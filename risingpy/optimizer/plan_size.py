@@ -1,8 +1,8 @@
-"""How large a query may be: what is larger is refused before rules and planner take time and memory for it.
+"""Limits the size of a query, before the rules and the planner take time and memory for it.
 
-A part that is read from several places (a common table expression) counts at each of them, for the rules rewrite it at
-each. So `WITH a AS (…), b AS (… a … a), c AS (… b … b) …`, which doubles at every step, is refused as soon as it is
-bound, and a hundred joins are not.
+A part that several places read (a common table expression) counts at each of them, because the rules rewrite it at
+each. So `WITH a AS (…), b AS (… a … a), c AS (… b … b) …`, which doubles at every step, is refused right after it is
+bound, while a hundred joins are allowed.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from risingpy.optimizer.once_per_operator import OncePerOperator
 from risingpy.optimizer.rewrite import plan_inputs, subqueries_of
 from risingpy.plan.logical import Apply, Join, LogicalPlan, OverWindow, Union
 
-MAX_OPERATORS = 5_000  # of a query, with all that its views read
-# A subquery becomes a join. What one of these costs grows with those below it: a view keeps the columns of each join,
-# and the key of a UNION has one column more than its inputs'.
+MAX_OPERATORS = 5_000  # of a query, with those of the views that it reads
+# Each join or UNION costs more the more of them are below it: a view keeps the columns of each join, and the key of a
+# UNION has one column more than its inputs' keys. A subquery becomes a join.
 MAX_JOINS = 150
 MAX_UNIONS = 300
-MAX_UNNESTED_OPERATORS = 20_000  # once subqueries are joins; two seconds of work
-MAX_WINDOWS = 150  # of different PARTITION BY or ORDER BY: each is an operator that hands on the results of those below
+MAX_UNNESTED_OPERATORS = 20_000  # after subqueries have become joins; two seconds of work
+MAX_WINDOWS = 150  # each different PARTITION BY or ORDER BY is an operator, which passes on the results of those below
 _HINT = "What a WITH item or a view reads counts wherever that is read. Make materialized views of its parts."
 
 
@@ -36,11 +36,11 @@ def check_size(plan: LogicalPlan) -> None:
 
 
 def check_joins(plan: LogicalPlan) -> None:
-    """Raises StatementTooComplex if there are too many joins, now that subqueries are joins: some became two.
+    """Raises StatementTooComplex if there are too many joins after subqueries have become joins, some of them two.
 
-    A join that several parts read counts once. The values for which a subquery is computed are read of all that stands
-    before it, so by occurrence such joins double with each subquery; a view makes each of them once. Rules rewrite them
-    at each occurrence, though, so these count against the limit of operators.
+    Here a join that several parts read counts once. The domain of each subquery reads all that is before it, so that
+    occurrences of joins double with each subquery; but a view makes each join only once. The rules rewrite every
+    occurrence, so all of them count against the limit of operators.
     """
     seen: set[int] = set()
     joins = 0

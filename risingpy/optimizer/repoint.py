@@ -1,8 +1,8 @@
-"""What reads an altered table goes on reading the columns that it always read, at their new positions.
+"""Adapts jobs and views to an altered table: they read the same columns as before, at their new positions.
 
     TableScan(t(a, b, c), columns=(0, 2))  =>  TableScan(t(a, c), columns=(0, 1))        after DROP COLUMN b
 
-Nothing above a scan changes, and no state: a scan's output is what it was.
+The scan's output stays the same, so nothing above it changes, and no state does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OPERATORS = cast("tuple[type[Any], ...]", get_args(StreamPlan))
 
 
 def repointed_job(job: Job, after: TableSchema) -> Job:
-    """A job whose scans of the table read it in its new form. The columns that they read must all be there."""
+    """The job with scans of the table in its new form. All columns that they read must still exist."""
     if not any(after.table_id in fragment.upstream_tables for fragment in job.fragments):
         return job
     roots = (_rewritten(fragment.root, lambda node: _repointed(node, after)) for fragment in job.fragments)
@@ -35,7 +35,7 @@ def repointed_job(job: Job, after: TableSchema) -> Job:
 
 
 def repointed_view(plan: LogicalPlan, after: CreatedRelation, positions: Mapping[int, int]) -> LogicalPlan:
-    """A view's query over the table in its new form; `positions`: where each column of before stands now."""
+    """A view's query over the table in its new form; `positions` maps old column positions to new ones."""
 
     def change(node: LogicalPlan) -> LogicalPlan:
         if not isinstance(node, logical.Scan) or node.relation_id != after.relation_id:
@@ -121,7 +121,7 @@ def _parameters(node: StreamPlan) -> Iterator[tuple[str, Any]]:
 
 
 def _rewritten(node: StreamPlan, change: Callable[[StreamPlan], StreamPlan]) -> StreamPlan:
-    """Rewrites bottom-up, whatever operators there are; a plan in which nothing changes stays the same object."""
+    """Rewrites any plan bottom-up; a plan in which nothing changes stays the same object."""
     changed: dict[str, Any] = {}
     for name, value in _parameters(node):
         new = tuple(_rewritten(v, change) for v in value) if isinstance(value, tuple) else _rewritten(value, change)

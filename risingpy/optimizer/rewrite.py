@@ -1,4 +1,4 @@
-"""Tools on expressions and logical plans: look inside, rebuild, move to another input."""
+"""Functions that look into expressions and logical plans, rebuild them, or move them to another input."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def column_references(plan: LogicalPlan) -> list[InputRef]:
 
 
 def is_volatile(expr: Expr) -> bool:
-    """Whether the expression may have another value each time."""
+    """Whether the expression may have a different value each time that it is evaluated."""
     return any(isinstance(part, Call) and part.function in VOLATILE | NON_DETERMINISTIC for part in walk(expr))
 
 
@@ -93,7 +93,7 @@ def rewrite_plan(plan: LogicalPlan, change: Callable[[LogicalPlan], LogicalPlan]
 
 
 def map_expressions(plan: LogicalPlan, change: Callable[[Expr], Expr]) -> LogicalPlan:
-    """One operator with each of its own expressions changed; the columns' types must stay."""
+    """One operator with `change` applied to each of its own expressions; the columns' types must stay the same."""
     match plan:
         case Values():
             return replace(plan, rows=tuple(tuple(change(e) for e in row) for row in plan.rows))

@@ -1,7 +1,7 @@
 """ALTER TABLE as functions from one table to the next; the stored rows stay as they are.
 
-Column ids are never used twice: an added column has a new one, and so has a column whose type changes, with a
-`ColumnHistory` that says what the rows of before have in it. The hidden `_row_id` stays last.
+Column ids are never used twice. An added column gets a new id, and so does a column whose type changes; its
+`ColumnHistory` says what it is in rows that were stored before. The hidden `_row_id` stays last.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from risingpy.types import SqlType
 
 
 def with_column(relation: Table, column: ColumnDesc, missing: object) -> Table:
-    """The table with one more column, whose id is given here. Rows written before have `missing` (None: NULL) in it."""
+    """The table with one more column, which gets its id here. In earlier rows it is `missing` (None: NULL)."""
     fresh = _next_id(relation)
     history = None if missing is None else ColumnHistory(null_id=fresh + 1, missing=missing)
     added = replace(column, column_id=fresh, history=history)
@@ -32,7 +32,7 @@ def without_column(relation: Table, index: int) -> Table:
 
 
 def with_type(relation: Table, index: int, type_: SqlType, cast: Expr) -> Table:
-    """The table with a column of another type; `cast` gives it from the one before, its only input column."""
+    """The table with a column of another type. `cast` computes it; its only input column is the old column."""
     fresh = _next_id(relation)
     old = relation.columns[index]
     earlier = TableColumn(old.column_id, old.name, old.type, old.history)
@@ -47,7 +47,7 @@ def with_changed(relation: Table, index: int, column: ColumnDesc) -> Table:
 
 
 def column_positions(before: JobRelation, after: JobRelation) -> dict[int, int]:
-    """Where each column of `before` stands in `after`; those that are not there any more are left out."""
+    """Maps the positions of columns in `before` to those in `after`, without columns that no longer exist."""
     places = {column.column_id: i for i, column in enumerate(after.columns)}
     return {i: places[c.column_id] for i, c in enumerate(before.columns) if c.column_id in places}
 

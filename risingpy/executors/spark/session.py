@@ -162,7 +162,7 @@ def new_socket_directory() -> Path:
 
 @cache
 def socket_directory() -> Path:
-    """The directory of this process's Unix sockets: their paths may have 108 bytes, and a data directory is long."""
+    """The directory of this process's Unix sockets. A path may have 108 bytes, so a data directory may be too deep."""
     directory = Path(tempfile.mkdtemp(prefix="risingpy-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory

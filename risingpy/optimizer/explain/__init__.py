@@ -1,9 +1,9 @@
-"""EXPLAIN: a plan in, its lines out.
+"""EXPLAIN. In: a plan. Out: the lines that describe it.
 
 query                           queries: the logical plan, and the batch plan
-stream, fragments               jobs: the stream plan, and what is cut of it
-analyze                         a running job, with what its operators do
-trace                           what the rules do
+stream, fragments               jobs: the stream plan, and its fragments
+analyze                         a running job, with what its operators have done
+trace                           the plan after each rule
 tree, windows, expression_text  the layout, and its parts
 """
 

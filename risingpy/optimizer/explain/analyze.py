@@ -1,4 +1,4 @@
-"""EXPLAIN ANALYZE of a running job: its plan, an operator a line, with what each has done and what it keeps."""
+"""EXPLAIN ANALYZE of a running job: one line per operator, with its rows, its time and its state."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AnalyzedOperator:
 def explain_analyze(
     job: Job, work: Mapping[OperatorPosition, OperatorWork], tables: Mapping[int, TableStatistics]
 ) -> list[AnalyzedOperator]:
-    """The job's operators from the one that clients read down to the tables, an exchange above what feeds it."""
+    """The job's operators, from the one whose output clients read down to the tables."""
     fragments = {fragment.fragment_id: fragment for fragment in job.fragments}
     root = _tree(job.fragments[-1], fragments, work, tables, set())
     identities = render(_shown(root), ExplainFormat.TEXT)
@@ -53,7 +53,7 @@ def _tree(
     tables: Mapping[int, TableStatistics],
     shared: set[int],
 ) -> _Node:
-    """A fragment's operators, and behind each exchange the fragment that it reads; a shared one at its first reader."""
+    """A fragment's operators, and below each exchange the fragment that it reads; a shared one at its first reader."""
     numbers, sources = _counted(), iter(fragment.inputs)
 
     def node(plan: StreamPlan, reader: StreamPlan | None) -> _Node:

@@ -76,7 +76,7 @@ def expression_text(expression: Expr, columns: Sequence[str]) -> str:
 
 
 def _number_of_key(expression: Expr) -> Expr:
-    """A constant that numbers are compared with by their keys as the number."""
+    """A constant numeric key as the number that it stands for."""
     match expression:
         case Literal(bytes(key)):
             return Literal(of_key(key), NUMERIC)

@@ -45,7 +45,7 @@ from risingpy.plan.logical import (
     Values,
 )
 
-# Of each scan, left to right: the conditions on the leading key columns, if it reads a part of its table only.
+# For each scan, left to right: the conditions on the leading key columns, if it reads only a part of its table.
 ScanRanges: TypeAlias = Sequence[list[str]]
 
 
@@ -66,7 +66,7 @@ def explain_batch(
 
 @OncePerOperator
 def _names(plan: LogicalPlan) -> list[str]:
-    """A name for every output column that says where it comes from: a relation's column, or how it is computed."""
+    """A name for every output column, which shows its origin: a relation's column, or an expression."""
     match plan:
         case Scan() | SystemScan() | Values() | Recursion() | RecursiveScan():
             return column_names(plan.schema)

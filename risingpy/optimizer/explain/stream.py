@@ -1,4 +1,4 @@
-"""EXPLAIN of stream plans, in the manner of RisingWave: the tree, and with VERBOSE what was derived for each operator.
+"""EXPLAIN of stream plans, in the style of RisingWave: the tree, and with VERBOSE each operator's derived properties.
 
 VERBOSE adds per operator: stream key, distribution, append-only, the stage and fragment that runs it, and its state
 tables, each as `id kind: key columns in order → value columns`. DISTSQL prints the plan fragment by fragment.
@@ -57,7 +57,7 @@ def explain_stream(
     job: Job | None = None,
     explain_format: ExplainFormat = ExplainFormat.TEXT,
 ) -> list[str]:
-    """The lines of EXPLAIN CREATE MATERIALIZED VIEW or CREATE TABLE. With `job`, VERBOSE tells stages and fragments."""
+    """The lines of EXPLAIN CREATE MATERIALIZED VIEW or CREATE TABLE. VERBOSE shows stages and fragments, given `job`."""
     fragments = {id(fragment.root): fragment for fragment in job.fragments} if job is not None else {}
     return render(_Explainer(verbose, fragments).tree(root, None), explain_format)
 
@@ -80,7 +80,7 @@ class _Explainer:
         self._fragments = fragments
         self._only = only
         self._inputs = iter(only.inputs if only is not None else ())
-        self._shared: set[int] = set()  # what is below is shown once
+        self._shared: set[int] = set()  # the numbers of shared parts that have been shown
 
     def tree(self, plan: StreamPlan, fragment: Fragment | None) -> ExplainNode:
         fragment = self._fragments.get(id(plan), fragment)
@@ -221,7 +221,7 @@ def _described_agg(plan: LocalAgg | HashAgg | SimpleAgg) -> tuple[str, dict[str,
     if isinstance(plan, LocalAgg) or not plan.from_partials:
         columns = _input_names(plan)
         aggs = [call_text(call, columns) for call in plan.calls]
-    else:  # the calls of the first phase name what this one adds up
+    else:  # the second phase merges the first phase's calls, and has their names
         first = 0 if isinstance(plan, SimpleAgg) else len(plan.group_key)
         aggs = [f"merge({field.name})" for field in plan.properties.schema[first:]]
     fields: dict[str, FieldValue] = {"aggs": aggs}

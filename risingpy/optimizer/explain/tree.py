@@ -5,7 +5,7 @@
       │   stream key: [v1], distribution: HashShard(v1)
       └─…
 
-The lines behind `│` are an operator's details, which EXPLAIN (VERBOSE) adds.
+The lines after a `│` are an operator's details, which EXPLAIN (VERBOSE) adds.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from risingpy.functions.python.definition import definition_of
 from risingpy.plan.logical import AggCall, Schema
 
 FieldValue = str | list[str]
-# Of a column's name: a computed column is named as its expression reads, and that has the names of the columns it
-# reads, as often as it reads them. Twice at each of 30 levels would be gigabytes.
+# The longest name of a column. A computed column's name is its expression's text, with the names of the columns that it
+# reads, as often as it reads them. An expression that reads one twice, at each of 30 levels, would fill gigabytes.
 MAX_NAME = 1_000
 
 
 class ExplainFormat(Enum):
-    """The value is the name in EXPLAIN (FORMAT …)."""
+    """The format of a plan; the value is its name in EXPLAIN (FORMAT …)."""
 
     TEXT = "text"
     JSON = "json"
@@ -105,7 +105,7 @@ def column_names(schema: Schema) -> list[str]:
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """`names`, cut where they are very long, those that are equal with their position."""
+    """`names`, cut if they are very long; equal ones get their position added."""
     short = [name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…" for name in names]
     counts = Counter(short)
     return [name if counts[name] == 1 else f"{name}#{i}" for i, name in enumerate(short)]

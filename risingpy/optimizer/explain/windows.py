@@ -22,7 +22,7 @@ def window_fields(
 
 
 def window_call_text(call: WindowCall, columns: Sequence[str]) -> str:
-    """`sum(price) rows between 1 preceding and current row`; the default frame is not told."""
+    """`sum(price) rows between 1 preceding and current row`; the default frame is not shown."""
     arguments = ", ".join(expression_text(arg, columns) for arg in call.args)
     text = f"{call.function}({arguments})"
     if call.filter is not None:

@@ -1,9 +1,9 @@
 """The rules that every query goes through, in order; each is one file and one function from plan to plan.
 
-A view's query goes through those of `STREAM_PIPELINE` besides, which make what only a stream plan has.
+A view's query then goes through those of `STREAM_PIPELINE`, whose results only a stream plan can run.
 
-In: a bound logical plan. Out: one that means the same, with the same output columns. Called by the session's
-statements before a plan is run, explained or streamed.
+In: a bound logical plan. Out: an equivalent one with the same output columns. Called by the session's statements before
+a plan is run, explained or streamed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ STREAM_PIPELINE: tuple[Rule, ...] = (temporal_filter, single_row_join, distinct_
 
 
 def optimize(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
-    """The plan after all rules; `check` is asked before each. Raises StatementTooComplex for what is too large."""
+    """The plan after all rules; `check` is called before each. Raises StatementTooComplex if the plan is too large."""
     check_size(plan)
     plan = _after(UNNESTING, plan, check)
     check_joins(plan)
@@ -70,7 +70,7 @@ def optimize(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
 
 
 def optimize_for_stream(plan: LogicalPlan, check: Check = unchecked) -> LogicalPlan:
-    """An optimized plan after the rules for views. Raises FeatureNotSupported for what no view can do with now()."""
+    """An optimized plan after the rules for views. Raises FeatureNotSupported for a now() that no view can have."""
     return _after(STREAM_PIPELINE, plan, check)
 
 
@@ -82,7 +82,7 @@ def _after(rules: Sequence[Rule], plan: LogicalPlan, check: Check) -> LogicalPla
 
 
 def steps(plan: LogicalPlan, *, for_stream: bool) -> Iterator[tuple[str, LogicalPlan]]:
-    """(the rule's name, the plan after it) for each rule that changes something; `for_stream`: those for views too."""
+    """(rule's name, plan after it) for each rule that changes something; with `for_stream`, also the rules for views."""
     check_size(plan)
     for rule in (*PIPELINE, *(STREAM_PIPELINE if for_stream else ())):
         before, plan = plan, rule(plan)

@@ -1,16 +1,16 @@
-"""`x op ANY (q)` with its NULLs: true if true of any row, else NULL if NULL of any, else false.
+"""`x op ANY (q)` with its NULLs: true if it is true for any row, else NULL if it is NULL for any row, else false.
 
 In WHERE, `NOT (x = ANY (q))` must be false for all rows of q:
 
     x <> y of all rows  =>  NOT EXISTS(Filter(x = y; q)), and no y is NULL, and x is not NULL unless q is empty
 
-and where neither side can be NULL, the first part says it all. As a value:
+If neither side can be NULL, the first part is enough. As a value:
 
     x = ANY (y of q)  =>  matches > 0, else NULL if there are rows and x or any y is NULL, else false
     x < ANY (y of q)  =>  x < max(y), else NULL if any y is NULL, else false
-    any other         =>  the comparison is computed for each row, and counted
+    any other         =>  the comparison is computed for each row, and its results are counted
 
-so that an equality stays a join by equality and an order needs one row of aggregates.
+So an equality is still a join by equality, and an order needs only one row of aggregates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from risingpy.plan.expressions import Call, Case, CorrelatedRef, Expr, Literal, 
 from risingpy.plan.logical import AggCall, Field, Filter, LogicalPlan, Project
 from risingpy.types import BIGINT, BOOLEAN
 
-# Applies an aggregate without GROUP BY of a subquery's plan: the calls' results as columns.
+# Adds the results of an aggregate without GROUP BY over a subquery's plan as columns.
 Aggregated = Callable[[LogicalPlan, tuple[Expr, ...], Sequence[AggCall]], tuple[Expr, ...]]
 
 _COUNT = AggCall("count", (), BIGINT)
@@ -36,7 +36,7 @@ _SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def failing(subquery: Subquery) -> Subquery:
-    """Whether a row makes `NOT subquery` not true; of an equality, only rows that are equal: see `nulls_matter`."""
+    """Whether a row makes `NOT subquery` not true; for an equality, only equal rows count (see `nulls_matter`)."""
     plan, comparison = query_of(subquery), subquery.comparison
     assert comparison is not None
     sides = _sides(comparison)
@@ -46,7 +46,7 @@ def failing(subquery: Subquery) -> Subquery:
 
 
 def nulls_matter(subquery: Subquery, known: frozenset[int]) -> bool:
-    """Whether NULLs can leave an equality unknown, around which the columns `known` are not NULL."""
+    """Whether NULLs can make an equality NULL, given that the outer columns `known` are not NULL."""
     assert subquery.comparison is not None
     sides = _sides(subquery.comparison)
     if sides is None or sides[0] != "eq":
@@ -56,7 +56,7 @@ def nulls_matter(subquery: Subquery, known: frozenset[int]) -> bool:
 
 
 def no_nulls(subquery: Subquery, aggregated: Aggregated) -> Expr:
-    """That no NULL leaves an equality unknown: there are no rows, or no y among them and not x is NULL."""
+    """The condition that no NULL makes an equality NULL: there are no rows, or neither x nor any y is NULL."""
     assert subquery.comparison is not None
     sides = _sides(subquery.comparison)
     assert sides is not None
@@ -68,14 +68,14 @@ def no_nulls(subquery: Subquery, aggregated: Aggregated) -> Expr:
 
 
 def _rows_and_known(plan: LogicalPlan, args: tuple[Expr, ...], y: Expr, aggregated: Aggregated) -> tuple[Expr, Expr]:
-    """How many rows there are, and in how many y is not NULL."""
+    """The number of rows, and the number of those in which y is not NULL."""
     values = Project(plan, (y,), (Field("value", y.type),))
     rows, known = aggregated(values, args, (_COUNT, AggCall("count", (0,), BIGINT)))
     return rows, known
 
 
 def any_value(subquery: Subquery, known: frozenset[int], aggregated: Aggregated) -> Expr:
-    """The value of an ANY; `args` are over the plan that `aggregated` grows, whose columns `known` are not NULL."""
+    """The value of an ANY; `args` read the plan to which `aggregated` adds columns, whose `known` are not NULL."""
     plan, args, comparison = query_of(subquery), subquery.args, subquery.comparison
     assert comparison is not None
     sides = _sides(comparison)
@@ -119,7 +119,7 @@ def _positive(count: Expr) -> Expr:
 
 
 def _sides(comparison: Expr) -> tuple[str, Expr, Expr] | None:
-    """(operator, x, y) of a comparison of a value from around, x, with one of the subquery's, y."""
+    """(operator, x, y) of a comparison of an outer value, x, with one of the subquery, y."""
     match comparison:
         case Call(function, (x, y)) if function == "eq" or function in _EXTREME:
             if _is_outside(x) and not _reads_outside(y):
@@ -138,5 +138,5 @@ def _reads_outside(expr: Expr) -> bool:
 
 
 def _outside(x: Expr, args: tuple[Expr, ...]) -> Expr:
-    """The value over the row that the subquery stands in."""
+    """The value as an expression over the outer row."""
     return transform(x, lambda e: args[e.index] if isinstance(e, CorrelatedRef) else None)

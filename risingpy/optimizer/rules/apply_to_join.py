@@ -1,12 +1,18 @@
-"""Makes joins of all dependent joins, innermost first.
+"""Decorrelation: makes joins of all dependent joins (Apply), innermost first.
 
     Apply(semi; t, Filter(a = outer$0; u))          =>  Join(semi, a = t.x; t, u)
     Apply(left; t, sum(b) of Filter(a = outer$0; u))=>  Join(left, k = t.x; t, Aggregate(key a AS k, sum(b); u))
     Apply(kind; t, anything else)                   =>  Join(kind, t.x IS NOT DISTINCT FROM d; t, anything for all d)
 
-In order: what reads nothing of the row is a join as it is; a computed column goes above; comparisons become the join's
-condition (`pull_up_correlation`), an aggregation's equalities its group keys; the rest is answered for the domain
-(`push_down_domain`).
+An Apply computes its right side anew for each left row. No stream operator can do that: when a row of `u` changes, it
+would have to find all left rows whose subquery reads it. A join finds them by its key. So every Apply becomes a join,
+in the first of these ways that works, which is the cheapest:
+
+1. A right side that reads nothing of the left row is already the right side of a join.
+2. A computed column goes above the join. An aggregate without GROUP BY takes the equalities as its group key.
+3. Comparisons with the left row move up to the join's condition (`pull_up_correlation`).
+4. Anything else is computed for all values that the left side can ask for, its domain, and joined by these
+   (`push_down_domain`).
 """
 
 from __future__ import annotations
@@ -41,7 +47,7 @@ def apply_to_join(plan: LogicalPlan) -> LogicalPlan:
 
 
 def _without_applies(plan: LogicalPlan, keeping: Joins) -> LogicalPlan:
-    """`keeping` gets the inner joins made here that give every row of their left side once."""
+    """Adds to `keeping` the inner joins made here that give every row of their left side once."""
     plan = with_inputs(plan, [_without_applies(each, keeping) for each in plan_inputs(plan)])
     return _unnested(plan, keeping) if isinstance(plan, Apply) else plan
 
@@ -66,20 +72,20 @@ def _unnested(apply: Apply, keeping: Joins) -> LogicalPlan:
 
 
 def _is_plain(apply: Apply) -> bool:
-    """Whether all rows of the right side count."""
+    """Whether each row of the right side comes out: no condition selects among them."""
     is_true = apply.condition is None or apply.condition == Literal(True, BOOLEAN)
     return is_true and apply.kind in (JoinKind.CROSS, JoinKind.INNER, JoinKind.LEFT)
 
 
 def _rows_only(plan: LogicalPlan) -> LogicalPlan:
-    """The plan without what changes only columns, order or copies: for EXISTS."""
+    """The plan without operators that only change columns, order or duplicates, for EXISTS."""
     while isinstance(plan, Project | Sort) or (isinstance(plan, Aggregate) and plan.group_key):
         plan = plan.input
     return plan
 
 
 def _outside(expr: Expr, args: Sequence[Expr]) -> Expr:
-    """The expression with the values that the row around gives."""
+    """The expression with the outer row's values in place of its references to them."""
     return transform(expr, lambda e: args[e.index] if isinstance(e, CorrelatedRef) else None)
 
 
@@ -102,12 +108,12 @@ def _joined_on(apply: Apply, right: LogicalPlan, pulled: PulledUp) -> LogicalPla
 
 
 def _over_both(predicate: Expr, split: int, args: Sequence[Expr]) -> Expr:
-    """A subquery's condition over the row around it, then its own columns."""
+    """A subquery's condition over the outer row's columns, then its own."""
     return _outside(shifted(predicate, split), args)
 
 
 def _project_above(apply: Apply, right: Project, keeping: Joins) -> LogicalPlan:
-    """Apply(t, Project(e; q)) => Project(t.*, e; Apply(t, q)): as many rows, so that no NULLs have to be made."""
+    """Apply(t, Project(e; q)) => Project(t.*, e; Apply(t, q)). Both have the same rows, so no NULLs are needed."""
     split = len(apply.left.schema)
     below = Apply(apply.left, right.input, JoinKind.CROSS, apply.args, None, apply.left.schema + right.input.schema)
     own = tuple(InputRef(i, field.type) for i, field in enumerate(apply.left.schema))
@@ -116,7 +122,10 @@ def _project_above(apply: Apply, right: Project, keeping: Joins) -> LogicalPlan:
 
 
 def _scalar_aggregate(apply: Apply, right: LogicalPlan) -> LogicalPlan | None:
-    """An aggregate without GROUP BY, and what is computed of it: grouped by what it is asked for, outer-joined."""
+    """Rewrites an aggregate without GROUP BY, and expressions over it, as an outer join with a grouped aggregate.
+
+    It has a result even for a left row without a group: NULL, but 0 for a count (`over_nothing`).
+    """
     expressions: list[Expr] = [InputRef(i, field.type) for i, field in enumerate(right.schema)]
     while isinstance(right, Project):
         expressions = [substituted(e, right.expressions) for e in expressions]
@@ -155,10 +164,10 @@ def _over_domain(apply: Apply, right: LogicalPlan, keeping: Joins) -> LogicalPla
 
 
 def _source_of(args: tuple[Expr, ...], plan: LogicalPlan, keeping: Joins) -> tuple[LogicalPlan, tuple[Expr, ...]]:
-    """The lowest part of the plan that has all the arguments' values, and no others; the arguments over that part.
+    """The lowest part of the plan with the same values of the arguments, and the arguments over that part.
 
-    The subqueries of one SELECT are joined one after the other, and each join keeps the rows around. So their domains
-    come from the tables alone: taken from the whole left side, each would double the plan.
+    The subqueries of one SELECT are joined one after the other, and each join keeps all outer rows. So the domain can
+    be read below these joins: read from the whole left side, each domain would double the plan.
     """
     while True:
         read = set[int]().union(*map(columns_read, args))
@@ -172,7 +181,7 @@ def _source_of(args: tuple[Expr, ...], plan: LogicalPlan, keeping: Joins) -> tup
 
 
 def _keeps_left(join: Join, keeping: Joins) -> bool:
-    """Whether each row of the left side is in the output, once or more often."""
+    """Whether each row of the left side is in the output at least once."""
     if join.kind is JoinKind.CROSS:
         return exactly_one_row(join.right)
     return join.kind is JoinKind.LEFT or id(join) in keeping

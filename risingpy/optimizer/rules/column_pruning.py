@@ -1,4 +1,4 @@
-"""Reads and computes only the columns that someone needs.
+"""Removes columns that no operator above reads, so that they are neither read nor computed.
 
     Project(a; Filter(b > 1; Scan t(a, b, c)))  =>  Project(a; Filter(b > 1; Scan t(a, b)))
 
@@ -103,7 +103,7 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
 
 
 def _prune_expand(plan: Expand, needed: Needed) -> LogicalPlan:
-    number = len(plan.schema) - 1  # which copy it is
+    number = len(plan.schema) - 1  # the column with the number of the copy
     kept = tuple(i for i in needed if i != number)
     pruned = replace(plan, input=_prune(plan.input, kept), schema=_pick(plan.schema, (*kept, number)))
     return _exactly(pruned, (*kept, number), needed)
@@ -150,7 +150,7 @@ def _read_by_window(call: WindowCall) -> set[int]:
 
 
 def _prune_project_set(plan: ProjectSet, needed: Needed) -> LogicalPlan:
-    """All lists stay: the longest says how many rows there are."""
+    """Keeps all lists: the longest determines the number of rows."""
     width = len(plan.input.schema)
     read = set().union(*(columns_read(e) for e in plan.lists))
     below = _sorted({*read, *(i for i in needed if i < width)})
@@ -175,7 +175,7 @@ def _prune_limit(plan: Limit, needed: Needed) -> LogicalPlan:
 
 
 def _prune_aggregate(plan: Aggregate, needed: Needed) -> LogicalPlan:
-    """The group key stays whole: it decides which rows there are."""
+    """Keeps the whole group key: it determines the rows."""
     keys = len(plan.group_key)
     calls = [i for i in range(len(plan.calls)) if keys + i in needed]
     read = set(plan.group_key)
@@ -190,7 +190,7 @@ def _prune_aggregate(plan: Aggregate, needed: Needed) -> LogicalPlan:
         tuple(plan.calls[i].moved(positions) for i in calls),
         _pick(plan.schema, kept),
     )
-    if not kept:  # a global aggregate of which nothing is read is still one row
+    if not kept:  # a global aggregate is one row, even if none of its results is read
         return Values(((),), ())
     return _exactly(pruned, kept, needed)
 
@@ -211,7 +211,7 @@ def _prune_join(plan: Join, needed: Needed) -> LogicalPlan:
 
 
 def _exactly(plan: LogicalPlan, have: Needed, needed: Needed) -> LogicalPlan:
-    """Drops the columns that only the operator itself read."""
+    """Drops the columns that only the operator itself reads."""
     if have == needed:
         return plan
     positions = [have.index(i) for i in needed]

@@ -1,8 +1,8 @@
-"""Takes out of an OR what all its branches ask for.
+"""Moves conditions that all branches of an OR have in common out of it.
 
     (a.x = b.x AND a.y = 1) OR (a.x = b.x AND b.z = 2)  =>  a.x = b.x AND (a.y = 1 OR b.z = 2)
 
-So the equality can be a join's key.
+The equality can then be a join's key.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Computes what constants alone decide: logic, tests for NULL, comparisons, CASE, sums of integers.
+"""Computes expressions of constants: logic, tests for NULL, comparisons, CASE, sums of integers.
 
     Filter(a = 1 + 1 AND true; t)  =>  Filter(a = 2; t)
     Filter(true; t)                =>  t
 
-What could fail, or depends on the evaluator's text forms, is left to the evaluator: an error must not come from a
-row that no one reads.
+An expression that can fail, or that depends on the evaluator's text forms, is left to the evaluator: a row that nobody
+reads must not raise an error.
 """
 
 from __future__ import annotations

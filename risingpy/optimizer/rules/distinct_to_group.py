@@ -1,8 +1,8 @@
-"""Counts and sums distinct values in two steps, where there is no GROUP BY. For views only.
+"""Counts and sums distinct values in two steps, for aggregates without GROUP BY. For views only.
 
     Agg(count(DISTINCT a), sum(DISTINCT a); t)  =>  Agg(count(a), sum(a); Agg(group a; t))
 
-The values are then found on all shards, and only those that come or go reach the one shard that counts them.
+All shards then take part in finding the distinct values. Only values that come or go reach the one shard that counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Drops a join with the one row of no columns that a query without FROM reads.
+"""Drops a join with the single row without columns that a query without FROM reads.
 
 Cross(t, Values(()))  =>  t
 """

@@ -1,4 +1,4 @@
-"""Columns that must be equal, also by way of others: a = b and b = c make one class of a, b and c."""
+"""Classes of columns that must be equal, directly or by way of others: a = b and b = c make one class of a, b, c."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EqualColumns:
         return equal
 
     def add(self, equality: Expr) -> None:
-        """Takes in `a = b`."""
+        """Merges the classes of a and b, given the equality `a = b`."""
         match equality:
             case Call("eq", (InputRef(a), InputRef(b))):
                 merged = tuple(sorted({*self.members(a), *self.members(b)}))
@@ -35,12 +35,12 @@ class EqualColumns:
         return self._class_of.get(column, (column,))
 
     def classes(self) -> list[tuple[int, ...]]:
-        """The classes of several columns, by their first."""
+        """The classes with several columns, in the order of their first columns."""
         return sorted(set(self._class_of.values()))
 
 
 def is_column_equality(condition: Expr) -> bool:
-    """Whether it says that two columns of one type are equal."""
+    """Whether the condition is an equality of two columns of one type."""
     match condition:
         case Call("eq", (InputRef() as a, InputRef() as b)):
             return a.type == b.type and a.index != b.index

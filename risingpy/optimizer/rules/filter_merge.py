@@ -1,4 +1,4 @@
-"""Makes one filter of two.
+"""Merges two filters into one.
 
 Filter(p; Filter(q; t))  =>  Filter(q AND p; t)
 """

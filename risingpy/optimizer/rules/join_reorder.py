@@ -1,13 +1,14 @@
-"""Orders inner joins: no products where a condition connects, joins that add no rows first, then the flattest tree.
+"""Orders inner joins: avoids products, does joins that add no rows first, and then makes the tree flat.
 
     Inner(a.x = c.x AND b.y = c.y; Cross(a, b), c)  =>  Project(a, b, c; Inner(c.y = b.y; Inner(a.x = c.x; a, c), b))
 
-Two parts of the tree are joined at a time. First come pairs with an equality, of those the ones where one side has at
-most one row per key, so that nothing multiplies; then the pair that gives the lowest tree, for its height is the number
-of exchanges that a change goes through; then the order of FROM. The same query thus always gives the same plan.
+The rule joins two parts of the tree at a time. It takes pairs with an equality first, and among them those in which one
+side has at most one row per key, because such a join does not multiply rows. Then it takes the pair that gives the
+lowest tree: the height is the number of exchanges that a change passes. The order of FROM decides last, so the same
+query always gets the same plan.
 
-Columns that must be equal, also by way of third ones, form a class: any two parts that have a column of it can be
-joined by it, and an equality that follows from others is not tested again.
+Columns that must be equal, directly or by way of others, form a class. Two parts that both have a column of a class can
+be joined by it, and an equality that follows from others is not tested again.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from risingpy.plan.logical import Field, Filter, Join, JoinKind, LogicalPlan, Pr
 from risingpy.types import BOOLEAN
 
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
-_FEWEST = 3  # of two inputs there is nothing to choose
+_FEWEST = 3  # two inputs leave no choice
 _EQUALITIES = frozenset({"eq", "is_not_distinct_from"})
 _Rank = tuple[bool, bool, bool, int, int, int]
 
 
 def join_reorder(plan: LogicalPlan) -> LogicalPlan:
-    # Counted before: `flatten` orders what is below, and to order that again at each level would double the work.
+    # Counted first: `flatten` also orders the joins below, and doing that again at each level would double the work.
     if isinstance(plan, Join) and _count_inputs(plan) >= _FEWEST:
         group = _JoinGroup()
         outputs = group.flatten(plan)
@@ -43,7 +44,7 @@ def join_reorder(plan: LogicalPlan) -> LogicalPlan:
 
 
 def _count_inputs(plan: LogicalPlan) -> int:
-    """How many inputs the inner joins have that `plan` begins with; as `_JoinGroup.flatten` finds them."""
+    """The number of inputs that `_JoinGroup.flatten` would find below `plan`."""
     match plan:
         case Join() if plan.kind in _INNER:
             return _count_inputs(plan.left) + _count_inputs(plan.right)
@@ -54,10 +55,10 @@ def _count_inputs(plan: LogicalPlan) -> int:
 
 @dataclass(slots=True)
 class _Part:
-    """A part of the tree. Columns are numbered over all inputs of the group: `columns` are its output's.
+    """A part of the tree. Columns are numbered over all inputs of the group; `columns` are those of the part's output.
 
-    `order` is the place of its first input in FROM; `keys` are sets of columns that tell its rows apart. `classes`:
-    of every class of equal columns that it has, the place of its first column among the class's members.
+    `order` is the position of its first input in FROM. `keys` are sets of columns without duplicates. `classes` has,
+    for every class of equal columns in the part, the position of its first column among the class's members.
     """
 
     plan: LogicalPlan
@@ -75,7 +76,7 @@ class _Part:
 
 @dataclass(slots=True)
 class _JoinGroup:
-    """Inner joins below one another, as their inputs and all their conditions."""
+    """A group of nested inner joins, as the list of their inputs and that of their conditions."""
 
     parts: list[_Part] = field(default_factory=list)
     fields: list[Field] = field(default_factory=list)
@@ -85,7 +86,7 @@ class _JoinGroup:
     classes: list[list[int]] = field(default_factory=list)
 
     def flatten(self, plan: LogicalPlan) -> list[int]:
-        """Takes in the inputs and conditions below `plan`; returns the group's column for each of its columns."""
+        """Adds the inputs and conditions below `plan`; returns the group's column for each of its columns."""
         match plan:
             case Join() if plan.kind in _INNER:
                 columns = self.flatten(plan.left) + self.flatten(plan.right)
@@ -160,7 +161,7 @@ class _JoinGroup:
         return InputRef(column, self.fields[column].type)
 
     def _rank(self, left: _Part, right: _Part) -> _Rank:
-        """How late two parts are joined: those that rank lowest come first."""
+        """The rank of a pair: pairs with the lowest rank are joined first."""
         pairs = self._equal_pairs(left, right)
         spanning = self._spanning(left, right)
         has_equality = bool(pairs) or any(isinstance(e, Call) and e.function in _EQUALITIES for e in spanning)
@@ -168,12 +169,12 @@ class _JoinGroup:
         return not has_equality, not spanning, multiplies, max(left.height, right.height), left.order, right.order
 
     def _equal_pairs(self, left: _Part, right: _Part) -> list[tuple[int, int]]:
-        """A column of each side for every class that both have."""
+        """A column of each side for every class that both sides have."""
         both = sorted(left.classes.keys() & right.classes.keys())
         return [(self.classes[k][left.classes[k]], self.classes[k][right.classes[k]]) for k in both]
 
     def _spanning(self, left: _Part, right: _Part) -> list[Expr]:
-        """The other conditions that can be tested as soon as the two are joined."""
+        """The other conditions that can be tested once the two parts are joined."""
         return [
             condition
             for condition, read in zip(self.conditions, self.reads, strict=True)

@@ -1,4 +1,4 @@
-"""Makes one constant of the items of a long IN list: where parameters were, they are constants by now.
+"""Makes one array constant of the items of a long IN list. Parameters in it have become constants before this rule.
 
 Filter(x IN (1, 2, …, 1000); a)  =>  Filter(in_list(x, ARRAY[1, 2, …, 1000]); a)
 """

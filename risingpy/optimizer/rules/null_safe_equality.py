@@ -1,4 +1,4 @@
-"""Compares by `=` where NULLs cannot be equal, one side having none.
+"""Replaces IS NOT DISTINCT FROM by `=` if one side is never NULL.
 
 Join(a.x IS NOT DISTINCT FROM b.y; a, b)  =>  Join(a.x = b.y; a, b)    where a.x, or b.y, is never NULL
 """

@@ -80,17 +80,17 @@ def numeric_keys(plan: LogicalPlan) -> LogicalPlan:
 
 
 def is_keyed(type_: SqlType) -> bool:
-    """Whether there are wide numerics in values of the type."""
+    """Whether values of the type contain wide numerics."""
     return type_.is_wide or any(map(is_keyed, type_.items))
 
 
 def key_type(type_: SqlType) -> SqlType:
-    """The type of its values' keys."""
+    """The type of the keys of the type's values."""
     return BYTEA if type_.is_wide else replace(type_, items=tuple(map(key_type, type_.items)))
 
 
 def key_of_expression(expr: Expr) -> Expr:
-    """What the expression's value is compared by."""
+    """The expression of the key by which the expression's values are compared."""
     if not is_keyed(expr.type):
         return expr
     if isinstance(expr, Literal) and expr.type.is_wide:
@@ -111,7 +111,7 @@ def _compared_by_keys(expr: Expr) -> Expr:
         changed = [key_of_expression(part) for part in changed]
     if not all(new is old for new, old in zip(changed, parts, strict=True)):
         expr = with_operands(expr, changed)
-    # Of numbers by themselves `wide_least` and its kind take care.
+    # `wide_least` and `wide_greatest` handle plain numbers.
     if isinstance(expr, Call) and is_keyed(expr.type) and not expr.type.is_wide:
         if expr.function == "nullif":
             return Case(((_comparison("eq", *expr.args), Literal(None, expr.type)),), expr.args[0], expr.type)
@@ -125,7 +125,7 @@ def _comparison(function: str, left: Expr, right: Expr) -> Expr:
 
 
 def _extreme(call: Call, not_beaten: str) -> Expr:
-    """The first of the arguments that no other beats, NULLs aside; NULL if all are."""
+    """The first argument that no other beats, without regard to NULLs; NULL if all are NULL."""
     branches = []
     for place, arg in enumerate(call.args):
         condition: Expr = Call("is_not_null", (arg,), BOOLEAN)
@@ -139,13 +139,13 @@ def _extreme(call: Call, not_beaten: str) -> Expr:
 
 @dataclass(slots=True)
 class _Keyed:
-    """An input, and the columns to put behind its own: keys of some of them, and what else is computed."""
+    """An input, and the columns to add after its own: keys of some of them, and other computed columns."""
 
     input: LogicalPlan
     extra: list[Expr] = field(default_factory=list)
 
     def column(self, expr: Expr) -> int:
-        """Where a computed column stands."""
+        """The position of a computed column."""
         if isinstance(expr, InputRef):
             return expr.index
         if expr not in self.extra:
@@ -163,7 +163,7 @@ class _Keyed:
         return tuple(replace(key, index=self.key(key.index)) for key in keys)
 
     def plan(self) -> LogicalPlan:
-        """The input with the columns."""
+        """The input with the added columns."""
         if not self.extra:
             return self.input
         schema = (*self.input.schema, *(Field("key", expr.type, hidden=True) for expr in self.extra))
@@ -195,7 +195,7 @@ def _ordered(plan: Sort | TopN | OverWindow) -> LogicalPlan:
 
 
 def _windowed(plan: OverWindow, keyed: _Keyed) -> LogicalPlan:
-    """A frame of values around the row's needs the number itself: such calls have a window of their own."""
+    """Orders windows by keys. A frame in RANGE needs the number itself, so such calls have their own window."""
     partition = tuple(keyed.key(index) for index in plan.partition_by)
     order = keyed.sort_keys(plan.order_by)
     calls = [_extreme_over(call, keyed) for call in plan.calls]
@@ -219,7 +219,7 @@ def _is_by_value(call: WindowCall) -> bool:
 
 
 def _extreme_over(call: WindowCall, keyed: _Keyed) -> WindowCall:
-    """A least or greatest array or row is that of the least or greatest key."""
+    """min or max of arrays or rows as the value with the least or greatest key."""
     if call.function not in _ARG_EXTREMES or not is_keyed(call.type) or call.type.is_wide:
         return call
     key = key_of_expression(call.args[0])
@@ -246,13 +246,13 @@ def _grouped(plan: Aggregate) -> LogicalPlan:
 
 @dataclass(slots=True)
 class _Calls:
-    """The calls of an aggregation by keys; what shows the query's results is made when their places are known."""
+    """The calls of an aggregation by keys. Each result is a function, called once the calls' positions are known."""
 
     made: list[AggCall] = field(default_factory=list)
     first: int = 0
 
     def group(self, column: InputRef, place: int, *, is_same: bool) -> Callable[[], Expr]:
-        """A group column as the query shows it."""
+        """The expression of a group column's original value."""
         if is_same:
             return lambda: InputRef(place, column.type)
         key = InputRef(place, key_type(column.type))
@@ -262,8 +262,8 @@ class _Calls:
         return lambda: Call("wide_of_key", (key, bits()), NUMERIC)
 
     def result(self, call: AggCall, keyed: _Keyed) -> Callable[[], Expr]:
-        """A call as the query shows it."""
-        # What is DISTINCT is ordered by its arguments, as they are: array_agg tells 1.0 from 1.00.
+        """The expression of a call's result."""
+        # A DISTINCT call is ordered by its arguments themselves: array_agg tells 1.0 from 1.00.
         if not call.distinct or call.function in _ORDERED_BY_LAST:
             call = replace(call, order_by=keyed.sort_keys(call.order_by))
         if call.function in _ORDERED_BY_LAST:
@@ -308,7 +308,7 @@ class _Calls:
         return average
 
     def _mode(self, call: AggCall, keyed: _Keyed) -> Callable[[], Expr]:
-        """The most frequent key, and what it is the key of."""
+        """The most frequent key, and a value that has it."""
         (arg,) = call.args
         key = keyed.key(arg)
         most = self._add(replace(call, args=(key,), type=key_type(call.type)))

@@ -1,4 +1,4 @@
-"""Makes inner joins of outer joins whose NULL-extended rows something above drops.
+"""Makes inner joins of outer joins whose NULL-extended rows an operator above drops.
 
 Filter(b.x > 1; Left(a, b))            =>  Filter(b.x > 1; Inner(a, b))
 Inner(b.x = c.x; Left(a, b), c)        =>  Inner(b.x = c.x; Inner(a, b), c)
@@ -15,7 +15,7 @@ from risingpy.plan.logical import Aggregate, Filter, Join, JoinKind, LogicalPlan
 
 Columns = frozenset[int]
 _NOTHING: Columns = frozenset()
-# What is left of a join when rows without a left side are dropped, and when those without a right side are.
+# The kind of a join after rows without a left side are dropped, and after rows without a right side are.
 _WITH_LEFT = {JoinKind.RIGHT: JoinKind.INNER, JoinKind.FULL: JoinKind.LEFT}
 _WITH_RIGHT = {JoinKind.LEFT: JoinKind.INNER, JoinKind.FULL: JoinKind.RIGHT}
 _INNER = (JoinKind.INNER, JoinKind.CROSS)
@@ -54,7 +54,7 @@ def _join(plan: Join, dropped: Columns) -> LogicalPlan:
     if any(i >= split for i in dropped):
         kind = _WITH_RIGHT.get(kind, kind)
     matched = _NOTHING if plan.condition is None else rejected_nulls(plan.condition)
-    # Of a side whose rows do not come without a match, the condition drops rows too.
+    # If a side's rows never come out without a match, the join's own condition drops rows of it, too.
     left = matched if kind in (*_INNER, JoinKind.RIGHT, JoinKind.LEFT_SEMI) else _NOTHING
     right = _NOTHING if kind in (JoinKind.RIGHT, JoinKind.FULL) else matched
     if kind not in (JoinKind.RIGHT, JoinKind.FULL):

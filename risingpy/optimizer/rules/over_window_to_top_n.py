@@ -1,11 +1,11 @@
-"""Keeps only the first rows of each partition where a filter asks for no others.
+"""Keeps only the first rows of each partition if a filter on row numbers drops all others.
 
     Filter(row_number() <= 3; OverWindow(t))        =>  OverWindow(TopN(3; t))
     Filter(rank() <= 3 AND p; OverWindow(t))        =>  Filter(p; OverWindow(TopN(3 with ties; t)))
     Filter(row_number() = 2; OverWindow(t))         =>  Filter(row_number() >= 2; OverWindow(TopN(2; t)))
 
-The number of a row depends on the rows before it alone, so it is the same over the first ones; where no one reads it,
-pruning drops the OverWindow. Not where another call of the same window looks at rows behind.
+The number of a row depends only on the rows before it, so it is the same over the first rows alone. If nobody reads it,
+pruning drops the OverWindow. The rule does not apply if another call of the same window looks at rows after its own.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _rewritten(plan: LogicalPlan) -> LogicalPlan:
 
 
 def _looks_back(call: WindowCall) -> bool:
-    """Whether the call's result depends on the row and those before it only."""
+    """Whether the call's result depends only on the row and those before it."""
     if call.function in _LOOKS_BACK:
         return True
     if call.function == "lag":
@@ -64,7 +64,7 @@ def _looks_back(call: WindowCall) -> bool:
 
 
 def _bound(part: Expr, window: OverWindow, width: int) -> tuple[WindowCall, int, Expr | None] | None:
-    """The numbering call that a condition bounds above, by which number, and what the condition says besides."""
+    """The numbering call that a condition bounds from above, the bound, and the rest of the condition."""
     comparison: str
     match part:
         case Call("lt" | "le" | "eq" as written, (InputRef(column), Literal(int(number)))):

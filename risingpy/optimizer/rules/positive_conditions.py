@@ -1,4 +1,4 @@
-"""Moves NOT inwards, as far as it goes without changing where a condition is true, false and NULL.
+"""Moves NOT inwards, as far as the condition stays true, false and NULL for the same rows.
 
 NOT (a > 1 OR b <= 2)  =>  a <= 1 AND b > 2
 """

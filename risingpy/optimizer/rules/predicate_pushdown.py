@@ -8,9 +8,9 @@
     Filter(p; Union(a, b))                            =>  Union(Filter(p; a), Filter(p; b))
     Filter(k = 1; TopN(per k))                        =>  TopN(per k; Filter(k = 1; …)), and OverWindow likewise
 
-Not below a LIMIT, nor to the null-supplying side of an outer join (it would drop rows that must become NULLs), nor
-below a global aggregate (which gives a row even over nothing), nor below what computes a value that is another each
-time, nor where the expressions below are long and it would repeat them.
+A filter does not move below a LIMIT, nor to the null-supplying side of an outer join (it would drop rows that must
+become NULLs), nor below a global aggregate (which gives a row even without input), nor below a volatile expression that
+it reads, nor below a projection whose long expressions it would repeat.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def predicate_pushdown(plan: LogicalPlan) -> LogicalPlan:
 
 
 def _push(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
-    """`plan` with the rows filtered by `predicates`, which read its output."""
+    """`plan` filtered by `predicates`, which read its output."""
     match plan:
         case Filter():
             own = conjuncts(plan.predicate)
@@ -80,15 +80,15 @@ def _filtered(plan: LogicalPlan, predicates: Sequence[Expr]) -> LogicalPlan:
     return plan if condition is None else Filter(plan, condition)
 
 
-# Of a filter that is moved below a projection. Each time it reads a column, it gets the column's whole expression:
+# The largest filter that is moved below a projection. Each column that it reads becomes the column's whole expression:
 # `SELECT v + v AS v FROM (SELECT v + v AS v FROM …)` would double it at every level.
 _MAX_NODES = 1_000
 
 
 def _push_into_projection(plan: Project, predicates: Sequence[Expr]) -> LogicalPlan:
-    """What would become too long, or has another value each time, stays above."""
+    """Predicates that would become too long, or that read a volatile expression, stay above."""
     if all(isinstance(column, InputRef) and column.index == i for i, column in enumerate(plan.expressions)):
-        return replace(plan, input=_push(plan.input, predicates))  # as `SELECT id, v FROM`: the columns stay in place
+        return replace(plan, input=_push(plan.input, predicates))  # the columns keep their positions
     above: list[Expr] = []
     below: list[Expr] = []
     for predicate in predicates:
@@ -106,7 +106,7 @@ def _is_long(expressions: Sequence[Expr]) -> bool:
 
 
 def _push_into_copies(plan: Expand, predicates: Sequence[Expr]) -> LogicalPlan:
-    """What does not read the number of the copy goes below."""
+    """Predicates that do not read the number of the copy go below."""
     number = len(plan.schema) - 1
     below = [predicate for predicate in predicates if number not in columns_read(predicate)]
     above = [predicate for predicate in predicates if number in columns_read(predicate)]
@@ -126,7 +126,7 @@ def _push_into_aggregate(plan: Aggregate, predicates: Sequence[Expr]) -> Logical
 
 
 def _push_into_groups(plan: TopN | OverWindow, group_key: Sequence[int], predicates: Sequence[Expr]) -> LogicalPlan:
-    """What reads the group key alone keeps or drops whole groups."""
+    """Predicates that read only the group key keep or drop whole groups, so they go below."""
     groups = set(group_key)
     below = [p for p in predicates if columns_read(p) and columns_read(p) <= groups]
     above = [p for p in predicates if p not in below]
@@ -134,7 +134,7 @@ def _push_into_groups(plan: TopN | OverWindow, group_key: Sequence[int], predica
 
 
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
-# Of which kinds of joins a filter above may move to a side, and of which a part of the condition may.
+# The kinds of joins for which a filter above may move to a side, and those for which part of the condition may.
 _FILTERS_LEFT = frozenset(JoinKind) - {JoinKind.RIGHT, JoinKind.FULL}
 _FILTERS_RIGHT = frozenset({JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT})
 _CONDITION_LEFT = frozenset(

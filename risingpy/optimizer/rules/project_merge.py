@@ -3,7 +3,7 @@
     Project(x + 1; Project(a * 2 AS x; t))  =>  Project(a * 2 + 1; t)
     Project(a, b; t(a, b))                  =>  t(a, b)
 
-Not where the inner one computes something that the outer one reads more than once: it would be computed twice.
+Two stay if the inner one computes a value that the outer one reads more than once: it would be computed twice.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Prunes the columns of parts that occur several times together, so that they stay equal, and can run once.
+"""Prunes all occurrences of a common part to the same columns, so that they stay equal and the part runs once.
 
     Join(Project(k, n; g), Project(k, m; g))        where g = Aggregate(k; count AS n, sum AS m, max AS x; t)
     =>  Join(Project(k, n; h), Project(k, m; h))    where h = Aggregate(k; count AS n, sum AS m; t)
 
-All else is left to column_pruning, which this calls.
+The rule leaves all other operators to column_pruning.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def prune_common_subplans(plan: LogicalPlan) -> LogicalPlan:
 
 
 def _with_places(plan: LogicalPlan, common: Mapping[int, int], parts: dict[int, LogicalPlan]) -> LogicalPlan:
-    """The plan with a scan of a relation that there is not, -number, in place of every common part."""
+    """The plan with a placeholder for every common part: a scan of the relation with the id −number."""
     number = common.get(id(plan))
     if number is not None and plan.schema:
         parts[number] = plan

@@ -1,11 +1,11 @@
-"""Pulls what a subquery compares with the row around it up to its top, where it becomes a join's condition.
+"""Moves a subquery's comparisons with the outer row up to its top, where they become a join's condition.
 
     Project(y; Filter(a = outer$0 AND b > 1; u))   =>  Project(y, a; Filter(b > 1; u))  with a = outer$0
     Aggregate(key y, sum; Filter(a = outer$0; u))  =>  Aggregate(key y, a, sum; u)      with a = outer$0
 
-Past an aggregation only comparisons that are constant within its groups can go: of its keys, and equalities, whose
-inner side becomes a key. Past the rest of what may stand in a subquery (a computed column that reads the row around,
-LIMIT, UNION, the null-supplying side of an outer join) nothing can be pulled: then `push_down_domain` is the way.
+Only comparisons that are constant within a group can pass an aggregation: those of its keys, and equalities, whose
+inner side becomes a key. No comparison can pass a computed column that reads the outer row, a LIMIT, a UNION, or the
+null-supplying side of an outer join. `push_down_domain` handles these.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _EQUAL = ("eq", "is_not_distinct_from")
 
 @dataclass(frozen=True, slots=True)
 class PulledUp:
-    """`plan` reads nothing of the row around. Its columns: the original's, then those that `predicates` need."""
+    """`plan` reads nothing of the outer row. Its columns are the original's, then those that `predicates` need."""
 
     plan: LogicalPlan
     predicates: tuple[Expr, ...]
 
 
 def pull_up(plan: LogicalPlan, *, duplicates_matter: bool) -> PulledUp | None:
-    """None where it cannot be done. Without `duplicates_matter` only which rows there are must be right."""
+    """The plan pulled up; None if that is impossible. Without `duplicates_matter`, rows may come more or less often."""
     if not correlated_refs(plan):
         return PulledUp(plan, ())
     match plan:
@@ -68,7 +68,7 @@ def pull_up(plan: LogicalPlan, *, duplicates_matter: bool) -> PulledUp | None:
 
 
 def grouped(plan: Aggregate) -> PulledUp | None:
-    """An Aggregate with what its input compares as group keys; output: its columns, then the keys of the equalities."""
+    """An Aggregate with its input's equalities as group keys. Output: its columns, then the keys of the equalities."""
     inner = pull_up(plan.input, duplicates_matter=True)
     if inner is None:
         return None
@@ -96,7 +96,7 @@ def grouped(plan: Aggregate) -> PulledUp | None:
 
 
 def _top_n(plan: TopN) -> PulledUp | None:
-    """The first rows for each of the values that equalities ask for."""
+    """A TopN that gives the first rows for each value of the equalities' inner sides."""
     inner = pull_up(plan.input, duplicates_matter=True)
     if inner is None:
         return None
@@ -115,7 +115,7 @@ def _top_n(plan: TopN) -> PulledUp | None:
 
 
 def _with_columns(plan: LogicalPlan, expressions: Sequence[Expr]) -> Project:
-    """The plan's columns, and behind them further ones."""
+    """The plan with `expressions` as further columns after its own."""
     columns = tuple(InputRef(i, f.type) for i, f in enumerate(plan.schema))
     added = tuple(Field(f"key{i}", e.type) for i, e in enumerate(expressions))
     return Project(plan, (*columns, *expressions), plan.schema + added)
@@ -186,7 +186,7 @@ def _joined(plan: Join, left: PulledUp, right: PulledUp, parts: Sequence[Expr]) 
 
 
 def _equality(predicate: Expr) -> tuple[Expr, Expr] | None:
-    """(inside, outside) of `inside = outside`, whose sides read only the subquery, and only the row around it."""
+    """(inside, outside) of `inside = outside`: one side reads only the subquery, the other only the outer row."""
     match predicate:
         case Call(function, (a, b)) if function in _EQUAL:
             for inside, outside in ((a, b), (b, a)):

@@ -1,10 +1,12 @@
-"""Answers a subquery for all values that it can be asked for at once: its domain.
+"""Computes a correlated subquery once for all outer values that it can read: its domain.
 
     Apply(t, q(t.a))  =>  t JOIN q' ON t.a IS NOT DISTINCT FROM d, where d = DISTINCT t.a and q' has (d, q(d)) for all d
 
-`pushed` builds q': the domain's columns, then the subquery's, by joining the domain to the scans that the subquery
-begins with and carrying its columns up. An aggregation groups by them, a join compares them, a limit counts for each
-of them. (Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015.)
+`pushed` builds q', whose columns are the domain's, then the subquery's. It joins the domain to the lowest parts of the
+subquery that read no outer value, and carries its columns up: an aggregation also groups by them, a join also compares
+them, a limit counts per value. This works for any subquery. The domain has each value once, so q' is computed once per
+value, however many outer rows ask for it. NULL is a value, too, hence IS NOT DISTINCT FROM.
+(Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015.)
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ _ZERO_OVER_NOTHING = frozenset({"count", "approx_count_distinct", "regr_count"})
 
 
 def _recursive_names(plan: LogicalPlan) -> Iterator[str]:
-    """The recursive queries whose last rows a plan reads."""
+    """The names of the recursive queries whose latest rows a plan reads."""
     if isinstance(plan, RecursiveScan):
         yield plan.name
     for each in plan_inputs(plan):
@@ -58,20 +60,20 @@ def _recursive_names(plan: LogicalPlan) -> Iterator[str]:
 
 
 def same_values(left: int, right: int, schema: Schema) -> list[Expr]:
-    """That as many columns from `left` on, as `schema` has, are those from `right` on, NULLs being equal."""
+    """Null-safe equalities of two runs of columns, which begin at `left` and `right` and are as long as `schema`."""
     pairs = [(InputRef(left + i, f.type), InputRef(right + i, f.type)) for i, f in enumerate(schema)]
     return [Call("is_not_distinct_from", pair, BOOLEAN) for pair in pairs]
 
 
 def over_nothing(call: AggCall, value: Expr) -> Expr:
-    """An aggregate's value where an outer join found no group: NULL, but 0 for counts."""
+    """An aggregate's value if the outer join finds no group: NULL, but 0 for counts."""
     if call.function not in _ZERO_OVER_NOTHING:
         return value
     return Call("coalesce", (value, Literal(0, BIGINT)), call.type)
 
 
 def top_n(limit: Limit) -> TopN | LogicalPlan:
-    """A LIMIT that is to be one of every group. The numbers must be constants."""
+    """A LIMIT as a TopN, to which a group key can be added. Raises FeatureNotSupported if a number is not constant."""
     input, keys = (limit.input.input, limit.input.keys) if isinstance(limit.input, Sort) else (limit.input, ())
     rows, skipped = _constant(limit.limit), _constant(limit.offset) or 0
     if rows is None and not skipped:
@@ -90,9 +92,9 @@ def _constant(expr: Expr | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Distinct values in `plan`; `places` has the column of `plan` for each index of a CorrelatedRef that is read.
+    """`plan` has the distinct values; `places` maps the index of each CorrelatedRef that is read to a column of `plan`.
 
-    `recursive` are the names of recursive queries around whose rows begin with the values already.
+    `recursive` are the names of enclosing recursive queries whose rows already begin with the domain's columns.
     """
 
     plan: LogicalPlan
@@ -146,14 +148,14 @@ class Domain:
                 assert_never(plan)
 
     def _reads(self, plan: LogicalPlan) -> bool:
-        """Whether rows of the plan are those of one value of the domain."""
+        """Whether the plan's rows depend on the domain's value."""
         return bool(correlated_refs(plan)) or any(name in self.recursive for name in _recursive_names(plan))
 
     def _recursion(self, plan: Recursion) -> LogicalPlan:
-        """Each value has a recursion of its own; they go on together, and a row carries its value from step to step.
+        """Runs the recursions of all values together. A row carries its value from step to step.
 
-        So the step reads the value from the row that it continues, and a row is new if no row of the same value is
-        like it.
+        So the step reads the value from the row that it continues, and a row is new if no row of the same value equals
+        it.
         """
         inside = replace(self, recursive=self.recursive | {plan.name})
         keys = tuple(self._moved(key, self.width) for key in plan.keys)
@@ -166,11 +168,11 @@ class Domain:
         )
 
     def _own(self, first: int) -> tuple[Expr, ...]:
-        """The domain's columns where they begin at `first`."""
+        """References to the domain's columns, which begin at `first`."""
         return tuple(InputRef(first + i, field.type) for i, field in enumerate(self.plan.schema))
 
     def _moved(self, expr: Expr, offset: int, domain: int = 0) -> Expr:
-        """An expression of the subquery, whose columns now begin at `offset`, and the domain's at `domain`."""
+        """An expression of the subquery, whose own columns now begin at `offset`, and the domain's at `domain`."""
 
         def changed(part: Expr) -> Expr | None:
             match part:
@@ -183,7 +185,7 @@ class Domain:
         return transform(expr, changed)
 
     def _aggregate(self, plan: Aggregate) -> LogicalPlan:
-        """Groups by the domain, too; without GROUP BY, values without a group get one of nothing."""
+        """Groups by the domain, too. Without GROUP BY, a value without rows gets the aggregate over no rows."""
         width, schema = self.width, self.plan.schema + plan.schema
         keys = (*range(width), *(key + width for key in plan.group_key))
         places = {i: i + width for i in range(len(plan.input.schema))}
@@ -203,7 +205,7 @@ class Domain:
         return replace(plan, input=self.pushed(plan.input), group_key=group_key, keys=keys)
 
     def _over_window(self, plan: OverWindow) -> LogicalPlan:
-        """Each value of the domain has partitions of its own."""
+        """Partitions by the domain, too."""
         width = self.width
         places = {i: i + width for i in range(len(plan.input.schema))}
         return OverWindow(
@@ -221,7 +223,7 @@ class Domain:
         return projects[0] if len(projects) == 1 else Union(projects, schema)
 
     def _join(self, plan: Join) -> LogicalPlan:
-        """The domain goes to the side that reads it; to both, which then must have the same value."""
+        """Pushes the domain to the side that reads it, or to both sides, which then must have the same value."""
         left_reads, right_reads = self._reads(plan.left), self._reads(plan.right)
         width, split = self.width, len(plan.left.schema)
         inner = plan.kind in (JoinKind.INNER, JoinKind.CROSS)
@@ -246,7 +248,7 @@ class Domain:
         return self._without_second(joined, split)
 
     def _across(self, condition: Expr, split: int) -> Expr:
-        """A join's condition where both sides begin with the domain's columns."""
+        """A join's condition if both sides begin with the domain's columns."""
         width = self.width
 
         def changed(part: Expr) -> Expr | None:
@@ -260,7 +262,7 @@ class Domain:
         return transform(condition, changed)
 
     def _without_second(self, joined: Join, split: int) -> LogicalPlan:
-        """One domain of the two: whichever is there, in a full or right join."""
+        """Drops the second of the two domains; in a full or right join, keeps the one that is not NULL."""
         width = self.width
         own = self._own(0)
         if joined.kind in (JoinKind.RIGHT, JoinKind.FULL):
@@ -272,7 +274,7 @@ class Domain:
         return Project(joined, (*own, *refs), schema)
 
     def _join_right(self, plan: Join) -> LogicalPlan:
-        """Only the right side reads the domain: the columns are put in order afterwards."""
+        """Pushes the domain to the right side only, and then puts the columns in order."""
         split, width = len(plan.left.schema), self.width
         right = self.pushed(plan.right)
         condition = None

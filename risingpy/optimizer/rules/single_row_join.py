@@ -1,8 +1,8 @@
-"""Asks whether there is a match in a single row, where nothing else of that row is read. For views only.
+"""Makes a semi join of a join with a single row of which no column is read above. For views only.
 
     Project(a.x; Inner(a.v > b.m; a, b of at most one row))  =>  Project(a.x; LeftSemi(a.v > b.m; a, b))
 
-The comparison with a subquery of one row is such a join; as a semi join it may become a dynamic filter.
+A comparison with a scalar subquery is such a join. As a semi join it may become a dynamic filter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Takes subqueries out of expressions, into Apply nodes below.
+"""Moves subqueries from expressions into Apply nodes below.
 
     Filter(EXISTS(q); t)                 =>  Apply(semi; t, q)
     Filter(x IN (y of q); t)             =>  Apply(semi; t, Filter(x = y; q))
@@ -6,9 +6,9 @@
     Project(a + (q); t)                  =>  Project(a + v; Apply(left; t, q AS v))
     Project(EXISTS(q); t)                =>  Project(n > 0; Apply(left; t, Aggregate(count(*) AS n; q)))
 
-A scalar subquery that might give several rows becomes `only_row(min(value), count(*))`: with one row, min is its value;
-with more, `only_row` is the error 21000. As any expression's error, that one comes only for rows that are asked for,
-and is a NULL in a view. ANY where its value matters, NULLs and all: `any_value.py`.
+A scalar subquery that may give several rows becomes `only_row(min(value), count(*))`. With one row, min is its value;
+with more, `only_row` raises the error 21000. Like any expression's error, it occurs only for rows that are read, and
+gives NULL in a view. `any_value.py` handles an ANY whose value matters, with its NULLs.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _has_subquery(expr: Expr) -> bool:
 
 
 def _filter(plan: Filter) -> LogicalPlan:
-    """Conditions without subqueries first: fewer rows to answer subqueries for."""
+    """Filters by conditions without subqueries first, so that subqueries are computed for fewer rows."""
     parts = conjuncts(plan.predicate)
     plain = conjunction([part for part in parts if not _has_subquery(part)])
     result = plan.input if plain is None else Filter(plan.input, plain)
@@ -94,7 +94,7 @@ def _filtered(plan: LogicalPlan, condition: Expr) -> LogicalPlan:
 
 
 def _not_any(plan: LogicalPlan, subquery: Subquery) -> LogicalPlan:
-    """No row matches; and none leaves it unknown, which takes a look at the NULLs where there may be some."""
+    """NOT ANY: no row matches, and no NULL makes the comparison NULL, which is tested if there may be NULLs."""
     plan = _semi(plan, failing(subquery), JoinKind.LEFT_ANTI)
     if not nulls_matter(subquery, not_null_columns(plan)):
         return plan
@@ -105,7 +105,7 @@ def _not_any(plan: LogicalPlan, subquery: Subquery) -> LogicalPlan:
 
 
 def _is_order(subquery: Subquery) -> bool:
-    """Whether the comparison is answered best by the least or greatest value."""
+    """Whether the least or greatest value is enough to decide the comparison."""
     comparison = subquery.comparison
     return isinstance(comparison, Call) and comparison.function in ("lt", "le", "gt", "ge")
 
@@ -130,7 +130,7 @@ def _project(plan: Project) -> LogicalPlan:
 
 
 def _join(plan: Join | Apply) -> LogicalPlan:
-    """A condition with subqueries: above an inner join, else computed on the side whose columns it reads."""
+    """Moves a condition with subqueries above an inner join; else computes it on the side whose columns it reads."""
     assert plan.condition is not None
     if plan.kind in (JoinKind.INNER, JoinKind.CROSS):
         return _filter(Filter(replace(plan, kind=JoinKind.CROSS, condition=None), plan.condition))
@@ -158,13 +158,13 @@ def _join(plan: Join | Apply) -> LogicalPlan:
 
 
 def _of_both(expr: Expr, split: int) -> bool:
-    """Whether it is a subquery that reads columns of both sides."""
+    """Whether the expression is a subquery that reads columns of both sides."""
     read = columns_read(expr) if isinstance(expr, Subquery) else set()
     return any(i < split for i in read) and any(i >= split for i in read)
 
 
 def _row_by_row(plan: Join) -> LogicalPlan:
-    """An outer join as for each row of the side that stays those of the other that meet the condition.
+    """An outer join as an Apply: for each row of the preserved side, the rows of the other that meet the condition.
 
     Left(EXISTS(q of l.x, r.y); l, r)  =>  Apply(left; l, Filter(EXISTS(q of $x, r.y); r))
     """
@@ -198,7 +198,7 @@ def _row_by_row(plan: Join) -> LogicalPlan:
 
 
 def _on_side(plan: Join | Apply, subquery: Subquery, left: _Below, right: _Below) -> tuple[bool, Expr]:
-    """Whether the subquery is answered on the left, and its value over that side."""
+    """Whether the subquery is computed on the left side, and its value as an expression over its side."""
     read, split = columns_read(subquery), len(plan.left.schema)
     if all(i < split for i in read) and (read or plan.kind is not JoinKind.LEFT or isinstance(plan, Apply)):
         return True, left.lowered(subquery)
@@ -208,7 +208,7 @@ def _on_side(plan: Join | Apply, subquery: Subquery, left: _Below, right: _Below
 
 
 def _first_columns(plan: LogicalPlan, schema: Schema) -> LogicalPlan:
-    """Drops the columns that were only added below."""
+    """Drops the columns that were added below."""
     if len(plan.schema) == len(schema):
         return plan
     return Project(plan, tuple(InputRef(i, field.type) for i, field in enumerate(schema)), schema)
@@ -219,12 +219,12 @@ def _first_columns(plan: LogicalPlan, schema: Schema) -> LogicalPlan:
 
 @dataclass(slots=True)
 class _Below:
-    """A plan that grows columns on its right, one or more for each subquery."""
+    """A plan to which columns are added on the right, one or more for each subquery."""
 
     plan: LogicalPlan
 
     def lowered(self, expr: Expr) -> Expr:
-        """The expression over the grown plan, without subqueries."""
+        """The expression without subqueries, over the plan with the added columns."""
         return transform(expr, self._value)
 
     def _value(self, expr: Expr) -> Expr | None:
@@ -254,7 +254,7 @@ class _Below:
         return self._applied(Aggregate(plan, (), tuple(calls), fields), args)
 
     def _applied(self, plan: LogicalPlan, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """Grows by the columns of `plan`, whose rows are one at most; NULL where there is none."""
+        """Adds the columns of `plan`, which gives at most one row; they are NULL if it gives none."""
         right = subqueries_to_apply(plan)
         first = len(self.plan.schema)
         kind = JoinKind.CROSS if exactly_one_row(right) else JoinKind.LEFT

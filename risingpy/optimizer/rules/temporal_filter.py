@@ -1,13 +1,16 @@
-"""Makes joins with the time of conditions on now(). For views only: a SELECT asks for the time once.
+"""Makes joins with the time of conditions on now(). For views only: in a SELECT, now() is a constant.
 
     Filter(ts > now() - i AND p; t)  =>  LeftSemi(ts > b; Filter(p; t), Values(now() - i AS b))
     Filter(ts > now() OR p; t)       =>  Union(Filter(p; t), LeftSemi(ts > b; Filter(p IS NOT TRUE; t), Values(…)))
     Filter(a < now() OR b > now())   =>  Union(a < now(), a >= now() AND b > now(), a IS NULL AND b > now())
     Inner(ts > now() AND p; t, u)    =>  LeftSemi(ts > b; Inner(p; t, u), Values(now() AS b))
 
-A comparison must have columns on one side, and now() with constants on the other; `now() - ts < i` is turned round
-(`now_alone`). An equality is two comparisons, both true, an inequality two of which one is.
-What has now() in another way is refused here, or where it is planned.
+A row may have to leave the view although it does not change, only because time passes. In a dynamic filter the time is
+a row like any other: when it changes, the stored rows between the old bound and the new one come or go.
+
+A comparison must have columns on one side, and now() with constants on the other; `now() - ts < i` is rewritten so
+(`now_alone`). An equality becomes two comparisons that must both be true, and `<>` two of which one must be. This rule
+or the planner refuses any other use of now().
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from risingpy.types import BOOLEAN
 _INNER = frozenset({JoinKind.INNER, JoinKind.CROSS})
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
 _OTHERWISE = {"lt": ("ge",), "le": ("gt",), "gt": ("le",), "ge": ("lt",), "eq": ("lt", "gt")}
-MOST_BRANCHES = 32  # each is an operator with a state of its own
+MOST_BRANCHES = 32  # each is an operator with its own state
 _HINT = (
     "Compare columns by <, <=, >, >= or BETWEEN with now() and constants: WHERE ts > now() - interval '1 hour', "
     "or WHERE ts + interval '5 minutes' < now(). Conditions may be joined by AND, OR and NOT, but not be inside CASE."
@@ -62,11 +65,11 @@ def _filtered(input: LogicalPlan, parts: Sequence[Expr]) -> LogicalPlan:
     timeless = conjunction([part for part in parts if not reads_now(part)])
     plan = input if timeless is None else Filter(input, timeless)
     temporal = [part for part in parts if reads_now(part)]
-    for part in sorted(temporal, key=_is_disjunction):  # what doubles the plan stands on top
+    for part in sorted(temporal, key=_is_disjunction):  # disjunctions repeat the plan below them, so they come last
         match part:
             case Call("or"):
                 plan = _either(plan, disjuncts(part))
-            case Call("ne"):  # of its sides one is true at most
+            case Call("ne"):  # at most one of its two sides is true
                 plan = Union(tuple(_compared(plan, side) for side in _alternatives(part)), plan.schema)
             case _:
                 plan = _compared(plan, part)
@@ -78,7 +81,7 @@ def _is_disjunction(part: Expr) -> bool:
 
 
 def _alternatives(part: Expr) -> list[Expr]:
-    """The sides of a disjunction; of `a <> b` they exclude each other."""
+    """The sides of a disjunction; those of `a <> b` exclude each other."""
     match part:
         case Call("ne", sides):
             return [Call("lt", sides, BOOLEAN), Call("gt", sides, BOOLEAN)]
@@ -87,7 +90,10 @@ def _alternatives(part: Expr) -> list[Expr]:
 
 
 def _either(input: LogicalPlan, parts: Sequence[Expr]) -> LogicalPlan:
-    """The rows for which one of `parts` is true: by a timeless one, else by the first, else by the second, …"""
+    """The rows for which one of `parts` is true, as a union without duplicates.
+
+    It has the rows for which a part without now() is true, then the rest for which the first part is, and so on.
+    """
     branches: list[LogicalPlan] = []
     rest: list[LogicalPlan] = [input]
     timeless = disjunction([part for part in parts if not reads_now(part)])
@@ -108,7 +114,7 @@ def _either(input: LogicalPlan, parts: Sequence[Expr]) -> LogicalPlan:
 
 
 def _without(input: LogicalPlan, parts: Sequence[Expr]) -> list[LogicalPlan]:
-    """The rows for which not all `parts` are true, in plans of which no two have a row in common."""
+    """The rows for which not all `parts` are true, in plans that have no row in common."""
     first, *others = parts
     if not others:
         return _without_one(input, first)
@@ -136,7 +142,7 @@ def _compared(input: LogicalPlan, part: Expr) -> LogicalPlan:
 
 
 def _comparison(part: Expr) -> tuple[str, Expr, Expr]:
-    """The comparison, its columns, and its time. Raises FeatureNotSupported for what is none."""
+    """The comparison's operator, its side with columns, its side with now(). Else raises FeatureNotSupported."""
     match now_alone(part):
         case Call(function, (left, right)) if function in _MIRRORED:
             if reads_now(left) and not reads_now(right):

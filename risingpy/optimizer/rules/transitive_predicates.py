@@ -1,9 +1,9 @@
-"""What a filter on one column says of the columns that a join makes equal to it. A part of predicate pushdown.
+"""Copies filters on one column to the columns that a join makes equal to it. A part of predicate pushdown.
 
     Filter(a.x = 1; Inner(a.x = b.x; a, Inner(b.x = c.x; b, c)))  =>  also b.x = 1 and c.x = 1
 
-Only comparisons with constants and what AND, OR and NOT make of them: the other column has rows that the join drops,
-and for those nothing may fail.
+Only comparisons with constants, and AND, OR and NOT of them, are copied: they cannot fail. The other column has rows
+that the join drops, and a filter must not raise an error for these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SAFE = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "is_n
 
 
 def transitive_predicates(plan: Join, predicates: Sequence[Expr]) -> list[Expr]:
-    """What follows from `predicates`, which read the output of `plan`, an inner join; nothing of other joins."""
+    """Conditions that follow from `predicates` over the output of `plan`; none unless `plan` is an inner join."""
     if plan.kind not in _INNER:
         return []
     known = [*predicates, *_conditions(plan)]
@@ -39,7 +39,7 @@ def transitive_predicates(plan: Join, predicates: Sequence[Expr]) -> list[Expr]:
 
 
 def _conditions(plan: LogicalPlan) -> Iterator[Expr]:
-    """Everything that holds for the output of inner joins and filters below one another."""
+    """All conditions that hold for the output of nested inner joins and filters."""
     match plan:
         case Join() if plan.kind in _INNER:
             if plan.condition is not None:

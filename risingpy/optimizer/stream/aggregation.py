@@ -2,11 +2,12 @@
 
     Aggregate(input)  =>  Project(HashAgg(Exchange(LocalAgg(input))))
 
-* avg becomes sum and count, and a division in the Project; equal calls are computed once; a count(*) is added, so that
-  an empty group is noticed. Where the Project would change nothing, there is none.
-* LocalAgg sums each epoch's delta up before the exchange; only where every call keeps a value state. No exchange at
-  all where a group's rows are together already.
-* Without GROUP BY, a SimpleAgg on one shard instead of the HashAgg.
+* avg becomes sum and count, and a division in the Project. Equal calls are computed once. A count(*) is added: it tells
+  when a group becomes empty. If the Project would change nothing, there is none.
+* Two phases: LocalAgg merges each epoch's delta per group before the exchange, so that a group crosses it once per
+  shard and epoch, however many rows it has. This needs states that can be merged: every call must keep a value state.
+* If a group's rows are already on one shard, there is no exchange, and no LocalAgg.
+* Without GROUP BY, a SimpleAgg on one shard replaces the HashAgg.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTERVAL, SqlType, TypeKind
 
 _VALUE_STATE = SPREADS | REGRESSIONS | {"count", "sum", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"}
 _VALUE_STATE |= {"scale_bits"}
-_EXTREME = frozenset({"min", "max"})  # value state too where the input only grows
+_EXTREME = frozenset({"min", "max"})  # these have a value state only if the input only grows
 _MATERIALIZED = frozenset(
     {"string_agg", "array_agg", "first_value", "last_value", "mode", "percentile_cont", "percentile_disc"}
     | {PYTHON_AGGREGATE}
 )
-# DISTINCT changes nothing for these.
+# DISTINCT does not change the results of these.
 _BLIND_TO_DUPLICATES = frozenset({"min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "scale_bits"})
 COUNT_ROWS = AggCall("count", (), BIGINT)
 
@@ -72,9 +73,9 @@ def plan_aggregate(
 
 @dataclass(slots=True)
 class _StreamCalls:
-    """The calls to compute for the query's calls, and how each of the query's results comes from theirs.
+    """The calls that the operator computes, and how the results of the query's calls are made of theirs.
 
-    `results[i]`, given the number of group columns in front, is the expression of the query's i-th call.
+    `results[i]`, called with the number of group columns before the calls, is the expression of the query's i-th call.
     """
 
     input: StreamPlan
@@ -96,7 +97,7 @@ class _StreamCalls:
         return calls
 
     def _position(self, call: AggCall) -> int:
-        """Where the call is computed; equal calls share."""
+        """The position of the call among those that are computed; equal calls share one."""
         if call not in self.physical:
             self.physical.append(call)
         return self.physical.index(call)
@@ -113,7 +114,7 @@ class _StreamCalls:
 
 
 def _sum_type(input: StreamPlan, call: AggCall) -> SqlType:
-    """What PostgreSQL's sum gives, so that a query's own sum is shared; but reals are summed up as double here."""
+    """The type of PostgreSQL's sum, so that the query's own sum is the same call; but a sum of reals is double here."""
     argument = input.properties.schema[call.args[0]].type
     match argument.kind:
         case TypeKind.SMALLINT | TypeKind.INTEGER:
@@ -173,16 +174,16 @@ class _Aggregation:
 
     def _keeps_value(self, call: AggCall) -> bool:
         append_only = self.input.properties.append_only
-        if call.function == PYTHON_AGGREGATE:  # in an order, rows must be found again
+        if call.function == PYTHON_AGGREGATE:  # with an ORDER BY the rows must be stored, to be read in order
             return not call.order_by and (append_only or definition_of(call.definition).retracts)
         return call.function in _VALUE_STATE or (call.function in _EXTREME and append_only)
 
     def _adds_up(self, call: AggCall) -> bool:
-        """Whether parts of the call's result can be computed before the exchange."""
+        """Whether the call can be computed in two phases."""
         return self._keeps_value(call) and not call.distinct and call.function != PYTHON_AGGREGATE
 
     def _two_phase(self) -> HashAgg | SimpleAgg:
-        """Sums each shard's delta up before the exchange."""
+        """Merges each shard's delta per group before the exchange."""
         types = [field.type for field in self.input.properties.schema]
         fields = [self.input.properties.schema[i] for i in self.group_key]
         calls = []
@@ -219,7 +220,7 @@ class _Aggregation:
         results = [Field(n, c.type) for n, c in zip(self._call_names(), self.calls, strict=True)]
         properties = underived((*group, *results))
         row_count = self.calls.index(COUNT_ROWS)
-        # The states' key starts with the group key, so the output's distribution is theirs.
+        # The states' key begins with the group key, so their distribution is that of the output.
         probe = HashAgg(input, group_key, calls, (), row_count, from_partials, properties)
         distribution = derived(probe).properties.distribution.columns
         states = self._states(input, group_key, calls, distribution)
@@ -275,6 +276,6 @@ class _Aggregation:
 
 
 def exchange(input: StreamPlan, columns: tuple[ColumnIndex, ...]) -> Exchange:
-    """Moves rows that agree on `columns` together; to one shard if there are none."""
+    """Moves rows with equal `columns` to the same shard; without columns, all rows to one shard."""
     properties = replace(input.properties, distribution=hash_by(columns) if columns else SINGLE)
     return derived(Exchange(input, properties))

@@ -1,10 +1,10 @@
-"""Keeps a column by which a view closes its windows, where its query selects none.
+"""Keeps a column by which a view closes its windows, if its query selects none.
 
     SELECT id FROM t WHERE v > 0 EMIT ON WINDOW CLOSE
     Project(id; Filter(v > 0; t))  =>  Project(id, ts (hidden); Filter(v > 0; t))
 
-Before the rules, which drop the columns that nobody reads. The column is the first with a watermark of those that the
-operators below give; what closes windows by itself, as a GROUP BY, needs none.
+This happens before the rules, which drop the columns that nobody reads. The column is the first with a watermark among
+those of the operators below. An operator that itself closes windows, as a GROUP BY does, needs none.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _SEMI = frozenset({JoinKind.LEFT_SEMI, JoinKind.LEFT_ANTI})
 def optimize_view(
     query: LogicalPlan, catalog: Catalog, *, emit_on_window_close: bool, check: Check = unchecked
 ) -> LogicalPlan:
-    """The query of a materialized view after the rules, with a column that closes its windows behind its own.
+    """The query of a materialized view after the rules, with a column that closes its windows after its own columns.
 
-    A query that no column closes has none, and is refused where it is planned.
+    If no column can close the windows, none is added, and the planner refuses the query.
     """
     optimized = optimize(query, check)
     if not emit_on_window_close or any(field.hidden for field in query.schema):
@@ -55,7 +55,7 @@ def _planned(query: LogicalPlan, catalog: Catalog) -> StreamPlan:
 
 
 def _with_all_columns(plan: LogicalPlan) -> LogicalPlan:
-    """The plan with the columns that it drops behind its own."""
+    """The plan with the columns that it would drop added after its own."""
     match plan:
         case Filter() | Sort():
             return replace(plan, input=_with_all_columns(plan.input))

@@ -2,7 +2,7 @@
 
     Dedup(key; input)  =>  Dedup(Exchange(key; input))
 
-A row that has been seen never goes, so no count of its duplicates is kept, and the output only grows.
+No row is ever retracted, so the state needs no count of duplicates, and the output only grows.
 """
 
 from __future__ import annotations

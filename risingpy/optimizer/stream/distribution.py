@@ -1,4 +1,4 @@
-"""Where every operator's rows are, which decides where the plan needs exchanges."""
+"""Derives on which shard each of an operator's rows is. This decides where the plan needs exchanges."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ SOME_SHARD = Distribution(DistributionKind.SOME_SHARD)
 
 
 def hash_by(columns: tuple[ColumnIndex, ...]) -> Distribution:
-    """By the vnode of `columns`; by no columns means that everything is together."""
+    """The distribution by the vnode of `columns`; without columns, all rows are on one shard."""
     return Distribution(DistributionKind.HASH, columns) if columns else SINGLE
 
 
 def brings_together(distribution: Distribution, columns: Collection[ColumnIndex]) -> bool:
-    """True if rows that agree on `columns` are on one shard."""
+    """True if all rows with equal `columns` are on one shard."""
     match distribution.kind:
         case DistributionKind.SINGLE | DistributionKind.BROADCAST:
             return True
@@ -76,9 +76,9 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.input.properties.distribution
         case AsOfJoin():
             return plan.left.properties.distribution
-        case HashJoin():  # by the side whose rows are all there, and not on every shard; of a full join there is none
+        case HashJoin():  # that of a side without NULL-extended rows and not on every shard; a full join has none
             return _joined(plan)
-        case Union():  # rows stay where they are: usable if they are spread in the same way
+        case Union():  # rows stay where they are: the inputs' common distribution, if they have one
             first, *others = (each.properties.distribution for each in plan.inputs)
             return first if all(other == first for other in others) else SOME_SHARD
         case _:
@@ -86,7 +86,7 @@ def distribution(plan: StreamPlan) -> Distribution:
 
 
 def moved(given: Distribution, positions: dict[ColumnIndex, ColumnIndex]) -> Distribution:
-    """The distribution after columns have moved to `positions`; of no use once one of its columns is gone."""
+    """The distribution after columns have moved to `positions`; unknown if one of its columns is no longer there."""
     if not all(column in positions for column in given.columns):
         return SOME_SHARD
     return Distribution(given.kind, tuple(positions[column] for column in given.columns))

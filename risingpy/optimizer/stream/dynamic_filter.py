@@ -1,10 +1,10 @@
-"""Plans filters by a bound that changes: by the one row of a subquery, or by the time.
+"""Plans filters by a bound that changes: a subquery's one row, or the time.
 
     LeftSemi(l.v > r.m; l, r of one row)      =>  DynamicFilter(v > m; l, Exchange(everywhere; r))
     LeftSemi(l.ts > r.b; l, Values(now() - i)) =>  DynamicFilter(ts > b; l, Project(now - i; Now))
 
-The left rows stay where they are, and only the rows between the old bound and the new one are looked at when it
-changes. A time needs no exchange: every shard knows it.
+The left rows stay on their shards. When the bound changes, only the rows between the old bound and the new one are
+read. A time needs no exchange: every shard knows it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _over_now(expr: Expr) -> Expr:
 def plan_dynamic_filter(
     join: logical.Join, left: StreamPlan, right: StreamPlan, job: str, allocate: Callable[[], int]
 ) -> StreamPlan | None:
-    """The stream plan of `join`; None if it is none by one inequality with at most one row."""
+    """The stream plan of `join`; None unless it is a join by one inequality with at most one row."""
     width = len(join.left.schema)
     condition = split_condition(join.condition, width)
     if join.kind is not JoinKind.LEFT_SEMI or condition.keys or condition.rest is None or right.properties.stream_key:
@@ -87,7 +87,7 @@ def plan_dynamic_filter(
 
 
 def _kept(planned: DynamicFilter, columns: int) -> Sequence[int]:
-    """The left columns, without the one that was computed to be compared."""
+    """The left columns, without one that was only computed for the comparison."""
     kept = list(range(columns))
     needed = (*planned.properties.stream_key, *planned.properties.distribution.columns)
     return kept + [i for i in dict.fromkeys(needed) if i not in kept]

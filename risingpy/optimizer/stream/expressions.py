@@ -1,4 +1,4 @@
-"""Which expressions a view may have: those whose value changes only with their row."""
+"""Checks the expressions of a view: a value may change only when its row does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from risingpy.plan.expressions import Call, Expr, Parameter
 
 
 def check_expressions(expressions: Sequence[Expr]) -> None:
-    """Raises FeatureNotSupported for what gives another value later, InvalidTableDefinition for a parameter."""
+    """Raises FeatureNotSupported for an expression that changes with time, InvalidTableDefinition for a parameter."""
     for expression in expressions:
         for part in walk(expression):
             if part == NOW:

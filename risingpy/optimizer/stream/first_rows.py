@@ -1,9 +1,10 @@
-"""A view of the first row of each group of an append-only input: its own rows are all the state that it needs.
+"""Plans a view of the first row of each group of an append-only input. The view's own rows are its only state.
 
     Materialize(Project(columns; TopN(group, order, limit 1; input)))
     =>  Materialize(first by order; Project(columns, order's columns; input))    the key is the group
 
-Every new row is compared with the one that the view has, as TopN would with the one in its table: half the writes.
+Materialize compares every new row with the stored one, as TopN would with the one in its own table. That saves half
+the writes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from risingpy.plan.watermark_use import cleaning_watermark
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """Of `input`, which only grows, a view keeps the first row in `order` of each value of `key`."""
+    """A view keeps, for each value of `key`, the first row of `input` in `order`; `input` only grows."""
 
     input: StreamPlan
     key: tuple[ColumnIndex, ...]
@@ -29,11 +30,11 @@ class FirstRows:
 
 
 def first_rows_of(plan: StreamPlan) -> FirstRows | None:
-    """What a view of `plan`'s rows keeps, if it can do so itself; the columns are `plan`'s and others behind them."""
+    """`plan` as first rows, if it has that form; otherwise None. Their columns are `plan`'s, then further ones."""
     top, shown = _shown_columns(plan)
     if not isinstance(top, TopN) or not top.keeps_one_row or not set(top.group_key) <= set(shown) or not top.group_key:
         return None
-    if cleaning_watermark(top) is not None:  # the view keeps what is too old to change, the operator does not
+    if cleaning_watermark(top) is not None:  # a TopN would delete rows too old to change, the view must keep them
         return None
     order = (*top.order, *(SortKey(i) for i in top.input.properties.stream_key))
     columns = list(dict.fromkeys((*shown, *(key.index for key in order))))
@@ -45,7 +46,7 @@ def first_rows_of(plan: StreamPlan) -> FirstRows | None:
 
 
 def _shown_columns(plan: StreamPlan) -> tuple[StreamPlan, list[ColumnIndex]]:
-    """The operator below, and which of its columns are shown; none if something is computed or shown twice."""
+    """The operator below, and its columns that are shown; no columns if one is computed or shown twice."""
     if not isinstance(plan, Project):
         return plan, list(range(len(plan.properties.schema)))
     positions = [e.index for e in plan.expressions if isinstance(e, InputRef)]

@@ -1,9 +1,9 @@
 """Cuts a stream plan at its exchanges into fragments, and numbers their stages.
 
-A fragment runs when its inputs are there: its stage is 0, or one more than the highest stage that feeds it through an
-exchange, and never before the fragment that materializes a table which it scans. The `Exchange` nodes stay in the
-fragment's plan as its leaves; what is below one belongs to the fragment that it reads. So do `Share` nodes, but for the
-stage: rows do not move.
+A fragment runs after its inputs. So its stage is 0, or one more than the highest stage that feeds it through an
+exchange; and it is no lower than the stage of a fragment that materializes a table which it scans. `Exchange` nodes
+stay in the fragment's plan as leaves; what is below one belongs to the fragment that it reads. `Share` nodes are leaves
+as well, but do not raise the stage: their rows stay on their shard.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Cutter:
         return fragment
 
     def _feeding(self, leaf: Exchange | Share) -> Fragment:
-        """The fragment that an Exchange or a Share reads; of a shared part there is one."""
+        """The fragment that an Exchange or a Share reads; all readers of a shared part have the same one."""
         share = leaf.input if isinstance(leaf, Exchange) else leaf
         if not isinstance(share, Share):
             return self.cut(leaf.input)

@@ -1,10 +1,10 @@
-"""The job of an index: the rows of a table or view once more, in another order.
+"""Plans the job of an index, which stores the rows of a table or view again, in another order.
 
     CREATE INDEX i ON t (a DESC, lower(b))
         =>  Materialize(Exchange by a (Project(a, lower(b), …, key of t; TableScan(t))))
 
-A stored column of the relation has its id and history in the index too, so ALTER TABLE changes an index as it changes
-the table: no stored row is touched.
+A column has the same id and history in the index as in the relation, so ALTER TABLE changes an index as it changes the
+table: no stored row is rewritten.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from risingpy.plan.operators import ConflictBehavior, Exchange, Materialize
 from risingpy.plan.state_tables import relation_table
 from risingpy.storage.codec.table_schema import KeyColumn
 
-# Ids of key columns that are expressions: they stand in the key only, so their size does not matter.
+# Ids of key columns that are expressions. They are stored in the key only, so a large id costs nothing.
 FIRST_EXPRESSION_ID = 1 << 31
 
 
 def plan_index(
     relation: IndexedRelation, definition: IndexDefinition, *, table_id: int, name: str, allocate: Callable[[], int]
 ) -> StreamJobPlan:
-    """The index's job. `allocate` is asked for one id, that of the backfill's progress."""
+    """The index's job. It takes one id from `allocate`, that of the backfill's progress."""
     places = {column.column_id: i for i, column in enumerate(relation.columns)}
     outputs: dict[Expr, ColumnDesc] = {}
     key: list[KeyColumn] = []

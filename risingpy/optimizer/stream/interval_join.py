@@ -1,8 +1,9 @@
-"""Interval joins: what a condition and the watermarks of both sides say of rows that match nothing more.
+"""Interval joins: derives from the condition and the watermarks which rows can match nothing more.
 
     l.ts >= r.ts - '5 min', r.ts with watermark W   =>   left rows below W - '5 min' match no right row to come
 
-A row is kept until it cannot be taken back either: its own side only grows, or has a watermark that has passed it, too.
+Such a row may still be retracted, and the join then needs it. So it is deleted only if its own side never retracts, or
+has a watermark that has passed the row, too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from risingpy.plan.operators import StreamPlan
 def with_passed_rows(
     sides: tuple[JoinSide, JoinSide], condition: Expr | None, left: StreamPlan, right: StreamPlan
 ) -> tuple[JoinSide, JoinSide]:
-    """The join's sides, with what the `condition` over left columns, then right columns, says of each."""
+    """The join's sides, each with its passed rows; `condition` reads the left columns, then the right ones."""
     passed: list[PassedRows | None] = [None, None]
     for part in [] if condition is None else conjuncts(condition):
         compared = inequality(part, len(left.properties.schema))
@@ -34,7 +35,7 @@ def with_passed_rows(
 
 
 def _passed(larger: Expr, own: StreamPlan, smaller: Expr, other: StreamPlan) -> PassedRows | None:
-    """Of rows that match where `larger`, over `own`, is not below `smaller`, over `other`."""
+    """The passed rows of `own`, for a condition `larger >= smaller` of expressions over `own` and over `other`."""
     coming, going = expression_bounds(smaller, other), expression_bounds(larger, own)
     if not coming or not (going or own.properties.append_only):
         return None

@@ -1,8 +1,7 @@
-"""The jobs of relations: a query's answer, or a table's log, and its materialization.
+"""Plans the jobs of relations: a query or a table's log, and its materialization.
 
-`planner.py` plans the operators of the query; here are the columns that are stored, and their order and key.
-
-The first id that is asked of `allocate` is the relation's own table id.
+`planner.py` plans the operators of the query; this module decides which columns are stored, in what order, by what key.
+The first id that it takes from `allocate` is the relation's own table id.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from risingpy.storage.codec.table_schema import KeyColumn, TableSchema
 
 @dataclass(frozen=True, slots=True)
 class StreamJobPlan:
-    """What CREATE TABLE or CREATE MATERIALIZED VIEW runs and stores.
+    """The plan of a table or a materialized view.
 
     `columns` are the relation's, hidden ones included, in storage order; `stream_key` are positions in them.
     `notices` are for the client.
@@ -50,7 +49,7 @@ class StreamJobPlan:
 
     @property
     def watermarks(self) -> tuple[WatermarkColumn, ...]:
-        """Those of the relation's columns."""
+        """The watermarks of the relation's columns."""
         return self.root.properties.watermarks
 
 
@@ -67,9 +66,9 @@ def plan_table(
 ) -> StreamJobPlan:
     """The job of a table: its log, materialized. Without a primary key, the last column is the generated row id.
 
-    By default the later write of a key wins, also in an append-only table with a primary key, whose changes are
-    therefore not append-only: only what has a generated key, or ignores conflicts, is never taken back.
-    `version_column` is a column's id. The id of the table's watermark is the table's own.
+    By default the later write of a key wins, also in an append-only table with a primary key. The changes of such a
+    table are therefore not append-only; they are only if the key is generated, or if conflicts are ignored.
+    `version_column` is a column's id. The id of the table's watermark is that of the table.
     """
     key = tuple(primary_key) or (len(columns) - 1,)
     schema = tuple(Field(column.name, column.type, column.hidden) for column in columns)
@@ -96,16 +95,16 @@ def plan_materialized_view(
 ) -> StreamJobPlan:
     """The job of a materialized view of `query`.
 
-    `output_names` are the names of the columns that are not hidden. With `emit_on_window_close` the view has only what
-    is final by the watermarks below. `table_rows` tells large relations from small ones, `check` is asked all along.
-    Raises FeatureNotSupported, naming the construct, where the query cannot be streamed, and DuplicateColumn where two
+    `output_names` are the names of the columns that are not hidden. With `emit_on_window_close` the view has only rows
+    that are final by the watermarks below. `table_rows` tells large relations from small ones; `check` is called often.
+    Raises FeatureNotSupported, which names the construct, if the query cannot be streamed, and DuplicateColumn if two
     names are equal.
     """
     _check_names(output_names)
     table_id = allocate()
     ordered = split_order(query)
     query = optimize_for_stream(ordered.query, check)
-    # What closes windows is planned by the operators below it: no parts have readers of their own there.
+    # Which operator closes windows depends on all operators below it, so parts are not shared there.
     common = {} if emit_on_window_close else common_subplans(query)
     planner = StreamPlanner(catalog, allocate, name, RowEstimates(table_rows), emit_on_window_close, common, check)
     streamed = planner.stream(query)
@@ -141,9 +140,9 @@ def _notices(ordered: OrderedQuery) -> tuple[str, ...]:
 def _stored_columns(
     streamed: StreamPlan, ordered: OrderedQuery, visible: int
 ) -> tuple[StreamPlan, tuple[SortKey, ...]]:
-    """Keeps the `visible` columns that the view shows, then what its storage key needs besides.
+    """Keeps the `visible` columns, then those that only the storage key needs.
 
-    A query that names its hidden columns (`SELECT _row_id`) shows them.
+    A hidden column that the query names (`SELECT _row_id`) is visible.
     """
     schema = ordered.query.schema
     keys = [key for i, key in enumerate(ordered.keys) if key.index not in {k.index for k in ordered.keys[:i]}]
@@ -154,7 +153,7 @@ def _stored_columns(
 
 
 def _column_descs(schema: Schema, output_names: Sequence[str]) -> tuple[ColumnDesc, ...]:
-    """Names the columns: the given names, then the hidden columns' own, numbered where they are taken."""
+    """Names the columns: the given names, then the hidden columns' own names, numbered if they are already used."""
     names = list(output_names)
     for added in schema[len(names) :]:
         name, number = added.name, 0

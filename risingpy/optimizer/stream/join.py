@@ -2,12 +2,13 @@
 
     Inner(a.x = b.y AND a.n > b.n; a, b)  =>  HashJoin(a.x = b.y; a.n > b.n; Exchange(x; a), Exchange(y; b))
 
-* Equalities between the two sides are the join key (`join_condition.py`); a key that must be computed becomes a hidden
-  column below. Both inputs go to the shards of the join key, unless their rows lie so already.
-* Without an equality every row meets all of the other side, which the client is told: `nested_loop_join.py`.
-* A semi or anti join that asks for equality only needs no more of its right side than the distinct keys, so it gets
-  those: a row more of a key that is there then changes nothing. One that asks for any row at all gets one such row.
-* A degree table only where the join must know whether a row has a match, and there can be several.
+* Equalities between the two sides are the join key (`join_condition.py`). A key that must be computed becomes a hidden
+  column below. Both inputs are exchanged by the join key, unless their rows are already distributed so.
+* Without an equality, every row must be compared with all of the other side (`nested_loop_join.py`); a notice says so.
+* A semi or anti join by equality alone reads only the distinct keys of its right side: another row of the same key then
+  changes nothing. One that only asks whether there is any row reads one row.
+* A side has a degree table, with the number of matches of each row, only if the join must know whether a row has a
+  match, and the row can have several. With one at most, the arrival or departure of that match tells it.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def plan_join(
     condition = split_condition(join.condition, widths[0])
     keys = condition.keys
     any_row = join.kind in _SEMI and not keys and condition.rest is None
-    if any_row:  # one row if there is any
+    if any_row:  # the right side becomes one row, if it has any
         right, widths = projected(right, [Literal(1, INTEGER), *references(right)]), (widths[0], 1)
         right, _ = _distinct(join, right, (0,), job, allocate)
     left_keys, right_keys = key_expressions(keys)
@@ -129,7 +130,7 @@ def _plan_as_of(
 def _watermarks_first(
     left: StreamPlan, left_key: Sequence[ColumnIndex], right: StreamPlan, right_key: Sequence[ColumnIndex]
 ) -> list[int]:
-    """The positions in the join key, the first with a watermark on both sides in front: it cleans the state."""
+    """The positions in the join key; the first one with a watermark on both sides leads, since it cleans the state."""
     pairs = zip(left_key, right_key, strict=True)
     have = [left.properties.watermark_of(a) and right.properties.watermark_of(b) for a, b in pairs]
     first = next((i for i, both in enumerate(have) if both), 0)
@@ -141,7 +142,7 @@ def _ordered(items: tuple[T, ...], order: Sequence[int]) -> tuple[T, ...]:
 
 
 def _is_unique(input: StreamPlan, key: Sequence[ColumnIndex]) -> bool:
-    """Whether no two rows agree on `key`."""
+    """Whether no two rows have the same `key`."""
     schema = input.properties.schema
     return all(i in key and not has_other_forms(schema[i].type) for i in input.properties.stream_key)
 
@@ -158,7 +159,7 @@ def _distinct(
 def _brought_together(
     left: StreamPlan, left_key: tuple[ColumnIndex, ...], right: StreamPlan, right_key: tuple[ColumnIndex, ...]
 ) -> tuple[StreamPlan, StreamPlan]:
-    """Both inputs on the shards of the join key."""
+    """Both inputs, distributed by the join key."""
     for one, key in ((left, left_key), (right, right_key)):
         spread = _spread(one, key)
         if spread is not None:
@@ -169,7 +170,7 @@ def _brought_together(
 
 
 def _spread(input: StreamPlan, key: Sequence[ColumnIndex]) -> tuple[int, ...] | None:
-    """The positions in `key` by which the rows are spread; None if it is not by these alone."""
+    """The positions in `key` by which the rows are distributed; None if other columns take part."""
     given = input.properties.distribution
     if given.kind is not DistributionKind.HASH or not set(given.columns) <= set(key):
         return None
@@ -182,7 +183,7 @@ def _sent(input: StreamPlan, key: tuple[ColumnIndex, ...], spread: tuple[int, ..
 
 
 def _moved(rest: Expr, left: StreamPlan, widths: tuple[int, int]) -> Expr:
-    """The condition over the physical columns: hidden ones have come between the left columns and the right."""
+    """The condition over the physical columns: the left side's hidden columns come before the right columns."""
     first = len(left.properties.schema)
     positions = {i: i for i in range(widths[0])}
     positions |= {widths[0] + i: first + i for i in range(widths[1])}

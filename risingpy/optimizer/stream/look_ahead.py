@@ -1,6 +1,6 @@
-"""How far window functions look at what comes behind their row, in the order of the window.
+"""How far window functions look ahead: at rows after their own, in the order of the window.
 
-lag(v), sum(v) over (… rows 3 preceding)        nothing: a row's result stands once its peers are there
+lag(v), sum(v) over (… rows 3 preceding)        not at all: a row's result is final once its peers are there
 lead(v, 2), … AND 2 FOLLOWING in ROWS           rows of the partition
 … AND 2 FOLLOWING in GROUPS                     groups of peers
 … AND '1 hour' FOLLOWING in RANGE               a distance of the ordering column
@@ -24,7 +24,7 @@ _UTC = Literal("UTC", VARCHAR)
 
 @dataclass(frozen=True, slots=True)
 class LookAhead:
-    """A row's result is final when so many rows, and groups of peers, are behind it, and time is `distance` on."""
+    """A row's result is final when so many rows and groups of peers have come after it, and `distance` has passed."""
 
     rows: int = 0
     groups: int = 0
@@ -32,7 +32,7 @@ class LookAhead:
 
 
 def look_ahead(call: WindowCall) -> LookAhead | None:
-    """How far the call looks; its offsets are constants. None: as far as its partition goes, or not known."""
+    """How far the call looks ahead, given constant offsets. None: to the end of its partition, or not known."""
     if call.function in _LOOK_BACK:
         return LookAhead()
     if call.function in ("lag", "lead"):
@@ -70,7 +70,7 @@ def _of_frame(units: FrameUnits, offset: Literal) -> LookAhead | None:
 def set_back(bound: Expr, distance: Literal, type_: SqlType) -> Expr | None:
     """`bound - distance` in the type of a column, or somewhat less; None if there is no such number or time.
 
-    Of months, which differ in length, each is 31 days: a difference that always rises with `bound`.
+    Each month counts as 31 days, so that the difference always rises with `bound`.
     """
     if isinstance(distance.value, int) and type_.is_integer:
         return _cast(Call("subtract", (_cast(bound, BIGINT), distance), BIGINT), type_)

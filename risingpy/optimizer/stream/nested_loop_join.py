@@ -1,10 +1,10 @@
-"""Where the rows of a join without an equality meet: one side on every shard, the other spread over them.
+"""Distributes the inputs of a join without an equality: one side on every shard, the other spread over the shards.
 
     Inner(a.n > b.n; a, b)  =>  NestedLoopJoin(a.n > b.n; a, Exchange(everywhere; b))
 
-The smaller side goes to every shard: a subquery's one row rather than a table, else the one with fewer rows now. But a
-row of it cannot know on one shard alone whether it has a match on another: so never a side whose rows show that. And
-not if it is the larger one: then, and for full joins, all rows of both sides go to one shard.
+The smaller side goes to every shard: a subquery's one row, else the side with fewer rows now. But one shard cannot know
+whether a row of that side has a match on another shard. So it must not be a side whose rows come out by themselves.
+If that leaves only the larger side, and for full joins, all rows of both sides go to one shard.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from risingpy.plan.operators import Exchange, StreamPlan
 from risingpy.plan.properties import DistributionKind
 
 _LEFT, _RIGHT = 0, 1
-_MAY_BE_EVERYWHERE = {  # the first one if both have as many rows
+_MAY_BE_EVERYWHERE = {  # if both sides have the same number of rows, the first one
     JoinKind.INNER: (_RIGHT, _LEFT),
     JoinKind.CROSS: (_RIGHT, _LEFT),
     JoinKind.LEFT: (_RIGHT,),
@@ -35,7 +35,7 @@ _MAY_BE_EVERYWHERE = {  # the first one if both have as many rows
 def met_without_key(
     kind: JoinKind, left: StreamPlan, right: StreamPlan, estimates: RowEstimates
 ) -> tuple[StreamPlan, StreamPlan]:
-    """Both inputs, where their rows meet."""
+    """Both inputs, distributed so that each pair of rows is together on exactly one shard."""
     sides = [left, right]
     chosen = _everywhere(kind, sides, estimates)
     if chosen is None:
@@ -46,7 +46,7 @@ def met_without_key(
 
 
 def _spread(input: StreamPlan) -> StreamPlan:
-    """The rows over the shards, wherever they are now; a single row stays."""
+    """The rows spread over the shards, wherever they are now; a single row stays."""
     given, key = input.properties.distribution, input.properties.stream_key
     spread = given.kind is DistributionKind.HASH and brings_together(given, key)
     return input if spread or (not key and _is_together(input)) else exchange(input, key)
@@ -65,7 +65,7 @@ def exchanged(input: StreamPlan) -> StreamPlan:
 
 
 def side_that_is_everywhere(join: HashJoin) -> int | None:
-    """0 for the left one, 1 for the right one; None if there is none."""
+    """The side of which every shard has all rows: 0 for left, 1 for right, None if there is none."""
     for number, input in enumerate((join.left, join.right)):
         if input.properties.distribution.kind is DistributionKind.BROADCAST:
             return number
@@ -73,7 +73,7 @@ def side_that_is_everywhere(join: HashJoin) -> int | None:
 
 
 def notices_of(join: HashJoin) -> tuple[str, ...]:
-    """For the client: a join that compares all rows with all, and where. With a single row it need not be told."""
+    """Tells the client that the join compares all rows with all, and where; not if one side is a single row."""
     if join.left_side.key or any(not each.properties.stream_key for each in (join.left, join.right)):
         return ()
     what = "a cross join" if join.condition is None else "a join without an equality between its sides"
@@ -86,7 +86,7 @@ def notices_of(join: HashJoin) -> tuple[str, ...]:
 
 
 def _everywhere(kind: JoinKind, sides: list[StreamPlan], estimates: RowEstimates) -> int | None:
-    """The side that goes to every shard; None if both go to one."""
+    """The side that goes to every shard; None if both go to one shard."""
     if sides[_RIGHT].properties.distribution.kind is DistributionKind.BROADCAST:  # the time is there already
         return _RIGHT
     if all(_is_together(side) for side in sides):

@@ -3,7 +3,7 @@
     OverWindow(partition, order; input)  =>  OverWindow(Exchange(partition; input))
 
 With EMIT ON WINDOW CLOSE a row comes once, when its results are final (`window_close.py`).
-No exchange where a partition's rows are together already; without PARTITION BY everything goes to one shard.
+If a partition's rows are already on one shard, there is no exchange. Without PARTITION BY all rows go to one shard.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def plan_over_window(
     *,
     emit_on_window_close: bool = False,
 ) -> StreamPlan:
-    """The operator that keeps the results of `query`'s calls over `input`."""
+    """The operator that computes `query`'s calls over `input`."""
     calls = tuple(map_window_call(call, _constant) for call in query.calls)
     for call in calls:
         check_window_call(call)
@@ -60,10 +60,10 @@ def plan_over_window(
 
 
 def _final_results(query: logical.OverWindow, input: StreamPlan, job: str, allocate: Callable[[], int]) -> StreamPlan:
-    """Each row once, when its results are final.
+    """Gives each row once, when its results are final.
 
-    First the calls that look ahead by a distance of time, whose results change as long as the watermark is not so far
-    on; then all others, over rows that come in order.
+    An OverWindow below the sort computes the calls that look ahead by a distance of time: their results change until
+    the watermark is so far ahead. Another one, above the sort, computes all other calls over rows that come in order.
     """
     names = column_names(input.properties.schema)
     time = check_window_order(input, query.order_by, names)
@@ -73,7 +73,7 @@ def _final_results(query: logical.OverWindow, input: StreamPlan, job: str, alloc
     distant = [i for i, text in enumerate(texts) if looks_by_distance(query.calls[i], text)]
     others = [i for i in range(len(texts)) if i not in distant]
     if distant:
-        known = Call("is_not_null", (InputRef(time, type_),), BOOLEAN)  # what has no time is never final
+        known = Call("is_not_null", (InputRef(time, type_),), BOOLEAN)  # a row without a time is never final
         input = derived(Filter(input, known, underived(input.properties.schema)))
         query = replace(query, order_by=(SortKey(time),))
         input = _operator(query, [query.calls[i] for i in distant], input, job, allocate)

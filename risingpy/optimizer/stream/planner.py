@@ -1,8 +1,8 @@
-"""Plans the operators that keep a query's answer, an arm per logical node; the larger ones have files of their own.
+"""Plans the stream operators of a query, an arm per logical node; the larger ones have their own files.
 
-Every operator's output begins with the logical node's columns, in their order; after them come the hidden columns that
-the stream key needs. Properties (`properties.py`) are derived as the plan grows, and an Exchange goes in only
-where an operator needs rows together that are not. What does not stream is refused by name.
+Every operator's output begins with the logical node's columns, in their order. Hidden columns follow that the stream
+key needs. The planner derives properties (`properties.py`) as the plan grows, and adds an Exchange only where an
+operator needs rows on one shard that are not. It refuses constructs that cannot be streamed, and names them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def plan_query(
     *,
     emit_on_window_close: bool = False,
 ) -> StreamPlan:
-    """The operators that keep a query's answer, for the job called `name`; nothing stores it.
+    """The stream operators of a query, for the job called `name`, without a Materialize.
 
-    Tables count as small: for queries without joins, and for what is asked of a plan that never runs.
+    Tables count as empty. This is for queries without joins, and for plans that never run.
     """
     return StreamPlanner(catalog, allocate, name, RowEstimates(), emit_on_window_close).stream(
         optimize_for_stream(query)
@@ -54,10 +54,10 @@ def plan_query(
 
 @dataclass(frozen=True, slots=True)
 class StreamPlanner:
-    """Plans the operators of one job, bottom-up; `notices` are what the client should know of the plan.
+    """Plans the operators of one job, bottom-up; `notices` are for the client.
 
     `common`: the parts of the query that have several readers, as `common_subplans` gives them; each is planned once.
-    `estimates` tells large inputs from small ones; `check` is asked before each operator is planned.
+    `estimates` tells large inputs from small ones; `check` is called before each operator is planned.
     """
 
     catalog: Catalog
@@ -71,7 +71,7 @@ class StreamPlanner:
     notices: list[str] = field(default_factory=list)
 
     def stream(self, query: logical.LogicalPlan) -> StreamPlan:
-        """The operators that keep `query`'s answer."""
+        """The stream plan of `query`."""
         self.check()
         number = self.common.get(id(query))
         if number is None:
@@ -105,7 +105,7 @@ class StreamPlanner:
                 return self._change_log(query)
             case logical.Expand():
                 return self._expand(query)
-            case logical.Sort():  # below the top the order of rows means nothing
+            case logical.Sort():  # the order of rows only matters at the top
                 return self.stream(query.input)
             case logical.Join():
                 return self._join(query)
@@ -153,11 +153,11 @@ class StreamPlanner:
         input = self.stream(query.input)
         if query.group_key and not query.calls and input.properties.append_only:
             return plan_distinct(input, query.group_key, self.job, self.allocate)
-        eowc = self.emit_on_window_close and bool(query.calls)  # a value that is there, once seen, is final
+        eowc = self.emit_on_window_close and bool(query.calls)  # a DISTINCT has no calls: its rows are final at once
         return plan_aggregate(query, input, self.job, self.allocate, emit_on_window_close=eowc)
 
     def _limit(self, limit: logical.Limit) -> StreamPlan:
-        """The first rows in the order of the Sort below, also of one whose columns are projected; else in any order."""
+        """The first rows in the order of the Sort below, directly or under a Project; without one, in any order."""
         match limit.input:
             case logical.Sort(input, keys):
                 pass

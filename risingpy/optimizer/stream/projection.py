@@ -1,6 +1,6 @@
-"""Projections of a stream plan: columns computed, picked, added; none stacked upon another without need.
+"""Projections of a stream plan: they compute, select or add columns. Two projections become one where possible.
 
-A column is called as the column that it passes on, or as its expression reads: EXPLAIN shows where things come from.
+A column has the name of the column that it passes on, or the text of its expression, so that EXPLAIN shows its origin.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def references(plan: StreamPlan) -> list[InputRef]:
 
 
 def projected(input: StreamPlan, expressions: Sequence[Expr]) -> StreamPlan:
-    """`Project(expressions)` over `input`; only `input` where it has just these columns.
+    """`Project(expressions)` over `input`; only `input` if it already has exactly these columns.
 
-    Where `input` is a Project and nothing is computed from something computed, the two become one.
+    If `input` is a Project and no expression reads a computed column, the two become one.
     """
     if list(expressions) == references(input):
         return input
@@ -45,7 +45,7 @@ def select_columns(input: StreamPlan, positions: Sequence[ColumnIndex]) -> Strea
 
 
 def with_columns(input: StreamPlan, expressions: Sequence[Expr]) -> tuple[StreamPlan, tuple[ColumnIndex, ...]]:
-    """`input` with columns that hold `expressions`, and where they are."""
+    """`input` with columns for `expressions`, and the positions of these columns."""
     columns: list[Expr] = list(references(input))
     key = []
     for expression in expressions:
@@ -59,7 +59,7 @@ def with_columns(input: StreamPlan, expressions: Sequence[Expr]) -> tuple[Stream
 
 
 def _can_merge(inner: Sequence[Expr], outer: Sequence[Expr]) -> bool:
-    """True unless something would be computed twice, or an error inside would reach further than it did."""
+    """True unless an expression would be computed twice, or an inner error would make more values NULL than before."""
     uses = Counter(part.index for expression in outer for part in walk(expression) if isinstance(part, InputRef))
     once = all(count == 1 or isinstance(inner[i], InputRef | Literal) for i, count in uses.items())
     plain = all(

@@ -76,21 +76,21 @@ def derived(plan: Operator) -> Operator:
 
 
 def append_only(plan: StreamPlan) -> bool:
-    """True if the output never takes back a row."""
+    """True if the output never retracts a row."""
     match plan:
-        case TableScan() | Dml() | Source():  # the relation's
+        case TableScan() | Dml() | Source():  # given by the relation
             return plan.properties.append_only
         case Values():
             return True
-        case Now():  # the last epoch's time goes
+        case Now():  # each epoch retracts the time of the one before
             return False
         case DynamicFilter():  # a bound that only rises lets rows in by < and <=, and never takes one out
             return plan.only_forward and plan.comparison in ("<", "<=") and plan.left.properties.append_only
         case LocalTopN() | Filter() | WatermarkFilter() | Project() | ProjectSet() | Expand() | Exchange() | Share():
             return plan.input.properties.append_only
-        case HashAgg(emit_on_window_close=True):  # a result comes when it is final
+        case HashAgg(emit_on_window_close=True):  # a result comes out when it is final
             return True
-        case LocalAgg() | HashAgg() | SimpleAgg():  # a result that changes replaces the last one
+        case LocalAgg() | HashAgg() | SimpleAgg():  # a changed result replaces the old one
             return False
         case EowcSort() | Dedup() | ChangeLog():
             return True
@@ -98,11 +98,11 @@ def append_only(plan: StreamPlan) -> bool:
             return plan.emit_on_window_close
         case TopN():  # a row that comes pushes another one out
             return False
-        case TemporalJoin():  # what has come stays, whatever becomes of the table
+        case TemporalJoin():  # changes of the table do not change earlier results
             return plan.input.properties.append_only
         case AsOfJoin():  # a nearer row may come
             return False
-        case HashJoin():  # a row of an outer join goes when it finds its match
+        case HashJoin():  # an outer join retracts a NULL-extended row when its first match comes
             inner = plan.kind in (JoinKind.INNER, JoinKind.CROSS)
             return inner and plan.left.properties.append_only and plan.right.properties.append_only
         case Union():

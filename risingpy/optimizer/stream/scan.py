@@ -1,8 +1,8 @@
-"""Plans what brings the rows of tables, views, indexes and sources into a job, and the watermarks over them.
+"""Plans the scans of tables, views, indexes and sources, and the watermark filters over them.
 
     Scan(t: a, key k)  =>  TableScan(t: a, hidden k)
 
-A scan reads more than its own columns: the storage key, in whose order it backfills, and the stream key.
+A scan also reads columns that the query does not: the stream key, and the storage key, in whose order it backfills.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def _table_scan(scan: Scan, relation: Table | MaterializedView | Index, progress
     table = relation.table
     storage_key = [column.index for column in table.key]
     if scan.counts_only and storage_key:
-        # Any column counts; one of the key is read anyway, and can never be dropped from under the view.
+        # Any column will do. A key column is read anyway, and cannot be dropped while the view exists.
         key = relation.columns[storage_key[0]]
         scan = replace(scan, columns=(storage_key[0],), schema=(Field(key.name, key.type, key.hidden),))
-    # A row of an index moves to another shard with its first key, and is another row there.
+    # If the first key of an index row changes, the row moves to another shard, and is a new row there.
     stream_key = tuple(dict.fromkeys((*relation.stream_key, *table.distribution)))
     columns = tuple(dict.fromkeys((*scan.columns, *storage_key, *stream_key)))
     watermarks = (replace(w, column=columns.index(w.column)) for w in relation.watermarks if w.column in columns)

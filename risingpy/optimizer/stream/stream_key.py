@@ -1,8 +1,8 @@
-"""The stream key of every operator's output: the columns by which its changes are told apart.
+"""Derives the stream key of every operator's output: the columns that identify a row in its changes.
 
-For one value of the stream key the changes alternate: an insert, then a delete of just that row, and so on. A view
-is stored by its stream key, so every operator must have one; `jobs.py` adds the hidden columns that a key
-needs and the query does not select. (The article in `seeds/` on the computational model; reference/risingwave.md, 2.1.)
+For one value of the stream key, insertions and retractions alternate, and each retraction is of exactly the row that
+was inserted. A view is stored by its stream key, so every operator must have one; `jobs.py` adds the hidden columns
+that a key needs and the query does not select. (Source: the article in `seeds/` on the computational model.)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from risingpy.plan.properties import ColumnIndex
 def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
     """Output positions of the stream key; `plan`'s inputs have their properties, `plan` itself need not."""
     match plan:
-        case TableScan() | Dml() | Source():  # the relation's own, which the catalog knows
+        case TableScan() | Dml() | Source():  # given by the catalog
             return plan.properties.stream_key
         case Values():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)
@@ -48,18 +48,18 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return ()
         case DynamicFilter():  # the same rows
             return plan.left.properties.stream_key
-        case Materialize(first_by=tuple()):  # one row of each key
+        case Materialize(first_by=tuple()):  # one row per key
             return tuple(column.index for column in plan.table.key)
         case Filter() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Materialize():  # the same rows
             return plan.input.properties.stream_key
-        case LocalTopN():  # some of them
+        case LocalTopN():  # some of the input's rows
             return plan.input.properties.stream_key
-        case ChangeLog():  # the input's, what happened to it, and when
+        case ChangeLog():  # the input's, the kind of the change, and the epoch
             width = len(plan.properties.schema)
             return (*plan.input.properties.stream_key, width - 2, width - 1)
-        case Expand():  # the input's, and which copy it is
+        case Expand():  # the input's, and the number of the copy
             return (*plan.input.properties.stream_key, len(plan.properties.schema) - 1)
-        case Project():  # the input's, which must have been selected
+        case Project():  # the input's, which the projection must keep
             return _positions(plan.expressions, plan.input.properties.stream_key)
         case ProjectSet():  # the input's, and the element's number
             return (*plan.input.properties.stream_key, len(plan.input.properties.schema))
@@ -67,23 +67,23 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return _group_key(plan)
         case SimpleAgg():  # one row
             return ()
-        case LocalAgg():  # differences, not changes: they have no key
+        case LocalAgg():  # partial changes of states are not rows: they have no key
             return ()
         case TopN(group_key=group, limit=1, with_ties=False):  # one row per group
             return group
-        case TopN():  # the input's; the group key tells where a row is
+        case TopN():  # the input's, and the group key, by which the rows are distributed
             return tuple(dict.fromkeys((*plan.group_key, *plan.input.properties.stream_key)))
-        case TemporalJoin():  # several rows of the table per left row differ in the rest of its key
+        case TemporalJoin():  # a left row's matches differ in the rest of the table's key
             return _temporal_key(plan)
-        case AsOfJoin():  # at most one row per left row; the join key spreads them
+        case AsOfJoin():  # the left input's, and the join key, by which the rows are distributed
             return tuple(dict.fromkeys((*plan.left.properties.stream_key, *plan.left_side.key)))
-        case HashJoin():  # both inputs', less what the join key makes equal, and the join key
+        case HashJoin():  # both inputs', without what the join key makes equal, and the join key
             return _join_key(plan)
         case Dedup():  # one row per value
             return plan.key
-        case OverWindow():  # the same rows; the partition tells where a row is
+        case OverWindow():  # the input's, and the partition, by which the rows are distributed
             return tuple(dict.fromkeys((*plan.partition_by, *plan.input.properties.stream_key)))
-        case Union():  # whatever tells rows apart within an input, and which input it is
+        case Union():  # the key columns of all inputs, and the input's number
             keys = {index for each in plan.inputs for index in each.properties.stream_key}
             return (*sorted(keys), len(plan.properties.schema) - 1)
         case _:
@@ -91,9 +91,10 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
 
 
 def _group_key(plan: HashAgg) -> tuple[ColumnIndex, ...]:
-    """The group key, or the part of it that is the input's stream key: that decides all other columns.
+    """The group key, or the part of it that is the input's stream key, which determines all other columns.
 
-    Not on window close: a row that comes again, in another window, does not take back what is final.
+    On window close it is always the whole group key: a row that comes again, in another window, is another result and
+    does not retract the first, which is final.
     """
     schema, key = plan.input.properties.schema, plan.input.properties.stream_key
     is_within = all(i in plan.group_key and not has_other_forms(schema[i].type) for i in key)
@@ -103,7 +104,7 @@ def _group_key(plan: HashAgg) -> tuple[ColumnIndex, ...]:
 
 
 def _positions(expressions: tuple[Expr, ...], key: tuple[ColumnIndex, ...]) -> tuple[ColumnIndex, ...]:
-    """Where a projection puts the input's columns `key`; of a column that it has twice, the first place."""
+    """The positions at which a projection has the input's columns `key`; the first one, if it has a column twice."""
     places: dict[ColumnIndex, ColumnIndex] = {}
     for position, expression in enumerate(expressions):
         if isinstance(expression, InputRef):
@@ -115,10 +116,10 @@ def _positions(expressions: tuple[Expr, ...], key: tuple[ColumnIndex, ...]) -> t
 
 
 def _join_key(plan: HashJoin) -> tuple[ColumnIndex, ...]:
-    """The kept side's key and join key, and what the other side's key has besides; of a full join, both keys.
+    """The preserved side's key and join key, then the rest of the other side's key; a full join has both keys.
 
-    The join key is among them since the rows are spread by it. Where the null-supplying side has no row, its part of
-    the key is NULL, once per row of the other side.
+    The join key is among them because the rows are distributed by it. If a row has no match, the null-supplying side's
+    part of the key is NULL; there is one such row per row of the preserved side.
     """
     width = len(plan.left.properties.schema)
     left, right = plan.left.properties.stream_key, tuple(width + i for i in plan.right.properties.stream_key)
@@ -136,7 +137,7 @@ def _join_key(plan: HashJoin) -> tuple[ColumnIndex, ...]:
 
 
 def _not_equal_to(key: tuple[ColumnIndex, ...], join_key: tuple[ColumnIndex, ...], plan: HashJoin) -> list[ColumnIndex]:
-    """The columns of `key` that are no join keys, or may be written differently though they are equal."""
+    """The columns of `key` that are not join keys, or whose values may differ in form although they are equal."""
     schema = (*plan.left.properties.schema, *plan.right.properties.schema)
     return [i for i in key if i not in join_key or has_other_forms(schema[i].type)]
 

@@ -2,8 +2,8 @@
 
     TemporalInner(l.k = t.id AND p; l, Scan t)  =>  TemporalJoin(l.k = id; p; Exchange(k; l))
 
-The right side is a table or materialized view, read by the leading columns of its key; they must tell where in the
-store its rows are. Filters on it become part of the condition.
+The right side is a table or materialized view. It is read by the leading columns of its key, which must include its
+distribution columns, so that they determine the shard. Filters on it become part of the condition.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def plan_temporal_join(
 
 
 def _looked_up(right: logical.LogicalPlan, catalog: Catalog) -> tuple[_Lookup, TableSchema]:
-    """The right side and the table that it reads, or FeatureNotSupported."""
+    """The right side and the table that it reads. Raises FeatureNotSupported for any other right side."""
     lookup = _lookup(right)
     relation = None if lookup is None else catalog.relations[lookup.scan.relation_id]
     if lookup is None or not isinstance(relation, JobRelation):
@@ -121,7 +121,7 @@ def _lookup(plan: logical.LogicalPlan) -> _Lookup | None:
 
 
 def _prefix(table: TableSchema, by_column: dict[int, EquiKey]) -> list[int] | None:
-    """The leading key columns that have an equality; None if they do not tell the vnode."""
+    """The leading key columns that have an equality; None if they do not determine the vnode."""
     prefix: list[int] = []
     for key in table.key:
         if key.index not in by_column:
@@ -131,7 +131,7 @@ def _prefix(table: TableSchema, by_column: dict[int, EquiKey]) -> list[int] | No
 
 
 def _of_numbers(key: EquiKey) -> EquiKey:
-    """An equality of the keys of numbers as one of the numbers: a table is read by either."""
+    """An equality of numeric keys as an equality of the numbers: a table can be read by either."""
     match key.left, key.right:
         case Call("numeric_key", (left,)), Call("numeric_key", (InputRef() as right,)):
             return replace(key, left=left, right=right)

@@ -2,8 +2,9 @@
 
     TopN(group, order, limit; input)  =>  TopN(Exchange(group; input))
     TopN(order, limit; append-only)   =>  TopN(Exchange(LocalTopN(input)))
-No exchange where a group's rows are together already. Without ORDER BY the order is the stream key's: any rows
-would do, but they must be the same ones in every epoch and after every recovery.
+
+If a group's rows are already on one shard, there is no exchange. Without ORDER BY the order is that of the stream key:
+any rows would do, but they must be the same ones in every epoch and after every recovery.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from risingpy.plan.properties import ColumnIndex
 from risingpy.plan.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BOOLEAN
 
-LARGEST_LOCAL = 10_000  # rows: sorting out more before the exchange costs more than sending them
-LARGEST_WINDOW = 1 << 62  # more rows than there can be: offset + limit stays a 64-bit number
+LARGEST_LOCAL = 10_000  # rows: selecting more of them before the exchange costs more than sending all
+LARGEST_WINDOW = 1 << 62  # more rows than there can be; offset + limit is still a 64-bit number
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class TopRows:
 
 
 def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[], int]) -> StreamPlan:
-    """The operator that keeps `rows` of `input`; only `input` if they are all rows."""
+    """The operator that gives `rows` of `input`; only `input` if these are all rows."""
     schema = input.properties.schema
     if rows.limit == 0:
         return derived(operators.Filter(input, Literal(False, BOOLEAN), underived(schema)))
@@ -73,7 +74,7 @@ def _locally_first(input: StreamPlan, rows: TopRows, order: tuple[SortKey, ...])
 
 
 def _needed_order(keys: tuple[SortKey, ...], group_key: tuple[ColumnIndex, ...]) -> tuple[SortKey, ...]:
-    """Without the keys that order nothing: a column that came before, or that is the same in a whole group."""
+    """The keys without those that order nothing: repeated columns, and columns of the group key."""
     needed: dict[ColumnIndex, SortKey] = {}
     for key in keys:
         if key.index not in group_key:
@@ -82,7 +83,7 @@ def _needed_order(keys: tuple[SortKey, ...], group_key: tuple[ColumnIndex, ...])
 
 
 def row_count(expression: Expr | None, clause: str) -> int | None:
-    """The number of rows that LIMIT or OFFSET, a constant, says; None for none."""
+    """The number of rows in a LIMIT or OFFSET, which must be constant; None if there is no number."""
     if expression is None:
         return None
     if any(isinstance(part, Parameter) for part in walk(expression)):

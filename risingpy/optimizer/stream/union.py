@@ -1,8 +1,8 @@
-"""Plans UNION ALL: inputs of equal shape, and a key that tells rows apart within and between them.
+"""Plans UNION ALL: inputs with the same columns, and a key that identifies rows within and between inputs.
 
     Union(Scan(t: a, key k), Scan(u: a, key l))  =>  Union(Project(a, k), Project(a, l)) with the hidden ordinal
 
-The inputs' hidden key columns share positions by type; an input that has fewer gets NULLs. Rows stay where they are.
+The inputs' hidden key columns share positions by type; an input with fewer of them gets NULLs. Rows do not move.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _hidden_key(input: StreamPlan, width: int) -> list[int]:
 
 
 def _key_slots(inputs: Sequence[StreamPlan], width: int) -> list[SqlType]:
-    """Types of the hidden columns that hold every input's key: of each type as many as the neediest input has."""
+    """The types of the hidden columns for the inputs' keys: of each type, as many as any input needs."""
     needed: Counter[SqlType] = Counter()
     for each in inputs:
         needed |= Counter(each.properties.schema[i].type for i in _hidden_key(each, width))

@@ -1,13 +1,13 @@
-"""Which columns of an operator's output have a watermark, and what it is good for.
+"""Derives which columns of an operator's output have a watermark.
 
-A watermark says that after an epoch no row with less comes, nor goes. It is known when the epoch begins, the same on
-every shard (docs/decisions/018), so nothing travels with the rows: an operator computes the bound of a column from the
-watermarks of the sources below, by the expression that is derived here.
+A watermark promises: after this epoch no row with a lesser value is inserted or retracted. It is known when the epoch
+begins, the same on every shard (docs/decisions/018), so no messages have to be aligned between inputs and shards. Each
+operator computes the bound of a column from the watermarks of the sources below, by an expression derived here:
 
     WATERMARK FOR ts AS ts - '5 s'; date_bin('1 min', ts) AS w   =>   w has date_bin('1 min', W)
 
-Every operator works its input in before it looks at a bound. So what an operator gives out late, when the bound has
-passed, is still in time for those that read it in the same epoch.
+Every operator applies its input before it uses a bound. So rows that an operator gives when the bound has passed them
+still come in time for its readers in the same epoch.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from risingpy.plan.properties import Bounds, ColumnIndex, WatermarkBound, Waterm
 from risingpy.plan.watermark_use import bounds_of_pair
 from risingpy.types import BIGINT, VARCHAR, TypeKind
 
-# The types that a watermark may have: their values are integers to the meta service.
+# The types that a watermark may have: the meta service stores their values as integers.
 WATERMARK_KINDS = frozenset(
     {
         *(TypeKind.SMALLINT, TypeKind.INTEGER, TypeKind.BIGINT),
@@ -65,7 +65,7 @@ _RISING_CASTS = frozenset(
         *((a, b) for a in _INTEGERS for b in _INTEGERS),
     }
 )
-# Functions of a time, or a number, and a constant step, in this order or the other; of a timestamptz its zone is last.
+# Functions of a time or number and a constant step, in either order; for a timestamptz, the zone is the last argument.
 _STEPS = frozenset(
     {"add", "subtract", "timestamp_plus", "timestamp_minus", "timestamptz_plus", "timestamptz_minus"}
     | {"date_plus_days", "date_minus_days"}
@@ -77,35 +77,35 @@ _UTC = Literal("UTC", VARCHAR)
 def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
     """The columns with a watermark; `plan`'s inputs have their properties, `plan` itself need not."""
     match plan:
-        case TableScan() | Dml() | Source():  # the relation's
+        case TableScan() | Dml() | Source():  # given by the relation
             return plan.properties.watermarks
         case Values() | SimpleAgg() | Now():
             return ()
-        case DynamicFilter():  # a row goes, or comes, when the bound passes it
+        case DynamicFilter():  # a row comes or goes when the bound passes it
             return ()
         case WatermarkFilter():
             type_ = plan.properties.schema[plan.column].type
             return (WatermarkColumn(plan.column, (WatermarkBound(plan.watermark_id, InputRef(0, type_), type_),)),)
         case Filter() | Exchange() | Share() | Expand() | ProjectSet() | ChangeLog() | Dedup() | TemporalJoin():
-            return plan.input.properties.watermarks  # a change is one of the input's
+            return plan.input.properties.watermarks  # each change is one of the input's
         case LocalTopN():
             return plan.input.properties.watermarks
-        case Materialize():  # a write that replaces an old row takes that back
+        case Materialize():  # a write may replace, and so retract, an old row
             unchecked = plan.conflict is ConflictBehavior.NO_CHECK and plan.first_by is None
             kept = unchecked or plan.properties.append_only
             return plan.input.properties.watermarks if kept or _ignores(plan) else ()
         case Project():
             found = ((i, expression_bounds(expression, plan.input)) for i, expression in enumerate(plan.expressions))
             return tuple(WatermarkColumn(i, bounds) for i, bounds in found if bounds)
-        case HashAgg(emit_on_window_close=True):  # the others' rows were held back
+        case HashAgg(emit_on_window_close=True):  # its rows were held: by other columns they come late
             return _moved(plan.input, plan.group_key[:1], range(1))
         case LocalAgg() | HashAgg():
             return _moved(plan.input, plan.group_key, range(len(plan.group_key)))
-        case EowcSort():  # the others' rows were held back
+        case EowcSort():  # its rows were held: by other columns they come late
             return _moved(plan.input, (plan.column,), (plan.column,))
-        case TopN():  # a row that comes changes its group
+        case TopN():  # a new row changes its group
             return _moved(plan.input, plan.group_key, plan.group_key)
-        case OverWindow():  # a row that comes changes its partition, from as far before it as the functions look ahead
+        case OverWindow():  # a new row changes its partition, from as far before it as the functions look ahead
             return _over_window(plan)
         case HashJoin() | AsOfJoin():
             return _joined(plan)
@@ -116,7 +116,7 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
 
 
 def watermarks_first(input: StreamPlan, key: tuple[ColumnIndex, ...]) -> tuple[ColumnIndex, ...]:
-    """The key with its first watermark column in front, where a range of the state can be deleted by it."""
+    """The key with its first watermark column in front, so that a range deletion can clean the state by it."""
     first = next((column for column in key if input.properties.watermark_of(column) is not None), None)
     return key if first is None else (first, *(column for column in key if column != first))
 
@@ -128,7 +128,7 @@ def _ignores(plan: Materialize) -> bool:
 def _moved(
     input: StreamPlan, columns: Iterable[ColumnIndex], positions: Iterable[ColumnIndex]
 ) -> tuple[WatermarkColumn, ...]:
-    """The watermarks of the input's `columns`, which stand at `positions` in the output."""
+    """The watermarks of the input's `columns`, which are at `positions` in the output."""
     found = {}
     for column, position in zip(columns, positions, strict=True):
         watermark = input.properties.watermark_of(column)
@@ -138,7 +138,7 @@ def _moved(
 
 
 def _over_window(plan: OverWindow) -> tuple[WatermarkColumn, ...]:
-    """The partition's columns, and the first one that orders it, less what the functions look ahead."""
+    """The watermarks of the partition's columns, and that of the first ordering column, less the look-ahead."""
     found = {each.column: each for each in _moved(plan.input, plan.partition_by, plan.partition_by)}
     first = plan.order_by[0] if plan.order_by else None
     if first is not None and not (first.descending or first.nulls_first or first.index in found):
@@ -150,7 +150,7 @@ def _over_window(plan: OverWindow) -> tuple[WatermarkColumn, ...]:
 
 
 def _looked_ahead(plan: OverWindow, watermark: WatermarkColumn) -> Bounds | None:
-    """None if a change can reach rows however far before it."""
+    """The bounds less the look-ahead; None if a change can alter rows at any distance before it."""
     bounds: dict[WatermarkBound, None] = dict.fromkeys(watermark.bounds)
     type_ = plan.input.properties.schema[watermark.column].type
     for call in plan.calls:
@@ -167,7 +167,7 @@ def _looked_ahead(plan: OverWindow, watermark: WatermarkColumn) -> Bounds | None
 
 
 def _joined(plan: HashJoin | AsOfJoin) -> tuple[WatermarkColumn, ...]:
-    """Key columns: a row comes or goes because one with its key did, on either side."""
+    """The watermarks of key columns: a pair changes only when a row with its key does, on either side."""
     width = len(plan.left.properties.schema)
     shown = len(plan.properties.schema)
     found: dict[ColumnIndex, WatermarkColumn] = {}
@@ -192,7 +192,7 @@ def _of_all(plan: Union) -> tuple[WatermarkColumn, ...]:
 
 
 def expression_bounds(expression: Expr, input: StreamPlan) -> Bounds:
-    """The bounds of an expression that rises with a watermark column, or stays; none for any other."""
+    """The bounds of an expression that never falls while a watermark column rises; none for any other."""
     match expression:
         case InputRef(index):
             watermark = input.properties.watermark_of(index)
@@ -230,7 +230,7 @@ def _with_operand(expression: Expr, operand: int, value: Expr) -> Expr:
 def _is_step(time: Expr, step: Expr, zone: Sequence[Expr]) -> bool:
     """Whether `step` is a constant by which all values of the type of `time` keep their order.
 
-    A day or a month of a timestamptz is not everywhere as long as another.
+    A timestamptz has no such days or months: their lengths depend on the time zone.
     """
     match step:
         case Literal(pa.MonthDayNano() as length):

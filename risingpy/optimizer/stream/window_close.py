@@ -1,9 +1,9 @@
-"""EMIT ON WINDOW CLOSE: a view of what is final, by the watermarks of its sources.
+"""EMIT ON WINDOW CLOSE: a view of the rows that are final, by the watermarks of its sources.
 
     HashAgg(window_start, …)      =>  HashAgg(eowc)            a group comes when its window is closed
     OverWindow(order by ts)       =>  OverWindow(EowcSort)     rows come in order, once the watermark has passed them
-    … 2 FOLLOWING                 =>  the same, with a call that has a value when the rows behind are there
-    … RANGE '1 hour' FOLLOWING    =>  EowcSort(OverWindow)     its watermark is as much behind
+    … 2 FOLLOWING                 =>  the same, with a call that has a value once the following rows are there
+    … RANGE '1 hour' FOLLOWING    =>  EowcSort(OverWindow)     its watermark is an hour less
     anything else                 =>  EowcSort(anything else)  by the first column that has a watermark
 
 (The rules and messages are RisingWave's; a sort over an input that retracts is ours.)
@@ -30,7 +30,7 @@ from risingpy.types import BIGINT, INTEGER, SqlType
 
 
 def check_window_close(input: StreamPlan, group_key: Sequence[ColumnIndex]) -> None:
-    """Raises FeatureNotSupported where no group is ever closed."""
+    """Raises FeatureNotSupported if no group would ever be closed."""
     if not group_key:
         raise FeatureNotSupported("`EMIT ON WINDOW CLOSE` cannot be used for aggregation without `GROUP BY`")
     found = [input.properties.watermark_of(column) for column in group_key]
@@ -48,7 +48,7 @@ def check_window_close(input: StreamPlan, group_key: Sequence[ColumnIndex]) -> N
 
 
 def closed_rows(input: StreamPlan, job: str, allocate: Callable[[], int]) -> StreamPlan:
-    """`input`, held back until it is final; only `input` if an operator below does so."""
+    """`input` with a sort that holds rows until they are final; only `input` if an operator below does that."""
     if is_closed(input):
         return input
     if not input.properties.watermarks:
@@ -60,7 +60,7 @@ def closed_rows(input: StreamPlan, job: str, allocate: Callable[[], int]) -> Str
 
 
 def sorted_by_watermark(input: StreamPlan, column: ColumnIndex, job: str, allocate: Callable[[], int]) -> StreamPlan:
-    """The rows of `input` once the watermark of `column` has passed them, where a row and its end meet."""
+    """The rows of `input` once the watermark of `column` has passed them, distributed by the stream key."""
     if not brings_together(input.properties.distribution, input.properties.stream_key):
         input = _exchange(input, input.properties.stream_key)
     table = held_rows(allocate(), job, input.properties, column, input.properties.distribution.columns)
@@ -80,10 +80,10 @@ def check_window_order(input: StreamPlan, order_by: Sequence[SortKey], names: Se
 def awaited_calls(
     calls: Sequence[WindowCall], texts: Sequence[str], time: ColumnIndex, type_: SqlType
 ) -> tuple[WindowCall, ...]:
-    """Calls that have a value for a row only when all rows are there at which `calls` look from it, in ROWS or GROUPS.
+    """Further calls, which have a value for a row only once all rows or groups are there to which `calls` look ahead.
 
-    `time` is the column that orders the rows, which come in this order. Raises FeatureNotSupported for a call that
-    looks at the end of its partition.
+    `time` is the column by whose order the rows come. Raises FeatureNotSupported for a call that looks at the end of
+    its partition.
     """
     looks = [_ahead(call, text) for call, text in zip(calls, texts, strict=True)]
     rows, groups = max((each.rows for each in looks), default=0), max((each.groups for each in looks), default=0)
@@ -108,7 +108,7 @@ def _ahead(call: WindowCall, text: str) -> LookAhead:
         raise FeatureNotSupported(
             f"{text} with EMIT ON WINDOW CLOSE is not supported: it may look as far as the end of its partition, "
             "which never comes",
-            hint="Use a frame that ends with the current row or a number of rows behind it, PARTITION BY a window's "
+            hint="Use a frame that ends with the current row or a number of rows after it, PARTITION BY a window's "
             "start or end, or leave EMIT ON WINDOW CLOSE out.",
         )
     return found
