@@ -1,4 +1,4 @@
-"""A statement's `cancelled` event, as what work without threads or clocks is given to ask."""
+"""A statement's `cancelled` event as a function, for code that must not know threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Cancelled = threading.Event | None
 
 
 def check_of(cancelled: Cancelled) -> Check:
-    """Raises QueryCanceled once the event is set."""
+    """A function that raises QueryCanceled once the event is set."""
     if cancelled is None:
         return unchecked
 

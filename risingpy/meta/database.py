@@ -1,11 +1,11 @@
-"""The database as the server opens it, and as sessions find in it what they need.
+"""The database: the server opens it, and sessions use its parts.
 
-Whoever holds a `Database` uses one of its parts; it only opens, holds and closes them.
+`Database` itself only opens, holds and closes the parts:
 
     reads          the newest committed state, and waiting for a later one
     writes         the log, the locks of tables, ids of rows
     ddl            CREATE, ALTER and DROP
-    introspection  what it tells of itself
+    introspection  facts about the running database, for SHOW and system relations
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from risingpy.storage.log.write_ahead_log import log_directory
 
 
 class Database:
-    """One data directory, opened for writing by this process: opens, holds and closes what callers use.
+    """One data directory, which this process has opened for writing.
 
-    Sessions' threads share all of it; `start` and `close` are the server's. `query_engines` are DuckDB's, one per
+    All sessions' threads share it; only the server calls `start` and `close`. `query_engines` are DuckDB's, one per
     session.
     """
 
     def __init__(self, data_dir: Path, *, parallelism: int) -> None:
-        """Recovers the directory: undoes what was not committed, finds the log's pending rows.
+        """Recovers the directory: undoes changes that were not committed, and finds the log's pending rows.
 
         `parallelism` is the number of shards of a new directory; an old one keeps its own.
         Raises DataDirectoryInUse if another server has it, IoError if a file is damaged.
@@ -83,7 +83,7 @@ class Database:
         self.introspection = Introspection(data_dir, self.reads, self._store, self._log, self._committer)
 
     def start(self, runner: EpochRunner, retries: EpochRetries = PATIENT) -> None:
-        """Starts the barrier loop, whose first epoch waits until `runner` has been started too."""
+        """Starts the barrier loop and `runner`. The first epoch waits until the runner has started."""
         self._loop = BarrierLoop(
             data_dir=self.data_dir,
             published=self._published,
@@ -110,7 +110,7 @@ class Database:
         return back_up(target, self.data_dir, change, self._store, self._meta_store, check_of(cancelled))
 
     def close(self) -> None:
-        """Stops after the running epoch and gives the directory free."""
+        """Stops after the running epoch, and releases the directory."""
         if self._loop is not None:
             self._loop.stop()
         self._published.close()

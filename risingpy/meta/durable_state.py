@@ -1,4 +1,8 @@
-"""Keeps a `MetaState` in the meta store: one synced transaction per commit is the database's commit point.
+"""Keeps a `MetaState` in the meta store. One synced transaction per commit is the database's commit point.
+
+The epoch, the log position and the source offsets become durable together, so a recovery never reads a row twice and
+never skips one. The shards commit their own transactions before; if the server dies in between, each shard undoes its
+last epoch from its undo record, and the log from the committed position runs again.
 
 Keys: `relation/<id>`, `function/<id>`, `job/<id>` (plan codec), `schemas`, `counters`, `committed`, `purge` (JSON).
 """
@@ -52,7 +56,7 @@ class DurableState:
                     relations=relations,
                     functions=functions,
                 ),
-                jobs=dict(sorted(jobs.items())),  # upstreams have lower ids, and must run first
+                jobs=dict(sorted(jobs.items())),  # upstreams must run first, and have lower ids
                 shards=counters["shards"],
                 graph_version=counters["graph_version"],
                 committed=CommittedEpoch(
@@ -75,7 +79,7 @@ class DurableState:
             )
 
     def commit(self, old: MetaState, new: MetaState) -> None:
-        """Makes `new` durable; writes what differs from `old`, which must be what was committed last."""
+        """Makes `new` durable. Writes only what differs from `old`, which must be the last committed state."""
         with self._store.transaction() as txn:
             _write_changed(txn, "relation", old.catalog.relations, new.catalog.relations)
             _write_changed(txn, "function", old.catalog.functions, new.catalog.functions)
@@ -112,7 +116,7 @@ class DurableState:
 
 
 class RowIds:
-    """Hands out row ids that are never used twice, also not after a crash.
+    """Hands out row ids. None is used twice, even after a crash.
 
     Ids are reserved in the meta store in blocks, so that only one insert in `BLOCK` rows pays for a commit.
     """
@@ -139,7 +143,7 @@ class RowIds:
 def without_unfinished_jobs(state: MetaState) -> MetaState:
     """`state` without the views that were still being created when the server stopped.
 
-    CREATE MATERIALIZED VIEW had not returned, so nobody was told that they exist.
+    CREATE MATERIALIZED VIEW had not returned, so no client knows that they exist.
     """
     unfinished = [r for r in state.catalog.relations.values() if r.is_being_created]
     for relation in unfinished:
@@ -148,7 +152,7 @@ def without_unfinished_jobs(state: MetaState) -> MetaState:
 
 
 def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
-    """`state` after `relation` is dropped: its job stops, and its rows are left to the purge."""
+    """`state` after `relation` is dropped. Its job stops, and later epochs purge its rows."""
     relations = {k: v for k, v in state.catalog.relations.items() if k != relation.relation_id}
     job = state.jobs.get(relation.relation_id)
     purge = state.purge
@@ -169,7 +173,7 @@ def without_relation(state: MetaState, relation: CreatedRelation) -> MetaState:
 
 
 def without_job(state: MetaState, job_id: int) -> MetaState:
-    """`state` after a job has stopped: its relation's rows stay readable, its other tables are left to the purge."""
+    """`state` after a job has stopped. Its relation's rows stay readable; later epochs purge its other tables."""
     job = state.jobs.get(job_id)
     if job is None:
         return state

@@ -1,4 +1,4 @@
-"""What the database tells of itself: SHOW, EXPLAIN ANALYZE and the relations of rw_catalog. Nothing here changes it."""
+"""Facts about the running database, for SHOW, EXPLAIN ANALYZE and the relations of rw_catalog. Read only."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from risingpy.storage.engine.read_views import StateStore
 
 @dataclass(frozen=True, slots=True)
 class PinnedEpoch:
-    """A committed epoch that somebody reads: how many do, since when, and for how long there has been a newer one.
+    """A committed epoch that has readers: their number, since when, and for how long there has been a newer epoch.
 
-    `outdated_seconds` is 0 for the newest epoch. The server itself is a holder of that.
+    `outdated_seconds` is 0 for the newest epoch, of which the server itself is a reader.
     """
 
     epoch: int
@@ -29,7 +29,7 @@ class PinnedEpoch:
 
 
 class Introspection:
-    """Any thread may ask; nothing blocks."""
+    """Any thread may call these; nothing blocks."""
 
     def __init__(self, data_dir: Path, reads: Reads, store: StateStore, log: DmlLog, committer: Committer) -> None:
         self._data_dir = data_dir
@@ -60,7 +60,7 @@ class Introspection:
         return self._committer.work.totals()
 
     def pinned_epochs(self) -> Sequence[PinnedEpoch]:
-        """The committed epochs that somebody reads, the oldest first."""
+        """The committed epochs that have readers, the oldest first."""
         return [PinnedEpoch(view.epoch, view.holders, view.age, view.outdated) for view in self._store.views()]
 
     def job_errors(self) -> Mapping[int, int]:

@@ -1,4 +1,4 @@
-"""What is read: the newest committed state, and the states that a statement waits for."""
+"""Reads the newest committed state, and waits for later ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Snapshot:
 
 
 class Reads:
-    """Any thread may call these. What blocks takes a `cancelled` event and raises QueryCanceled."""
+    """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled."""
 
     def __init__(self, published: PublishedState, waiters: Waiters, log: DmlLog, sources: SourceOffsets) -> None:
         self._published = published
@@ -32,7 +32,7 @@ class Reads:
         self._log = log
         self._sources = sources
         self._end_of_earlier_runs = log.last_lsn
-        self._catalog: tuple[Catalog, Catalog] | None = None  # the state's, and the same with internal tables
+        self._catalog: tuple[Catalog, Catalog] | None = None  # a state's catalog, and the same with internal tables
 
     @property
     def state(self) -> MetaState:
@@ -48,10 +48,10 @@ class Reads:
 
     @property
     def lsn_of_earlier_runs(self) -> int:
-        """Where the log ended when the server started; 0 once the epochs have it all.
+        """The end of the log when the server started; 0 once epochs have all of it.
 
-        A client that comes back after a crash must find what was acknowledged to it, so a session's reads wait for this
-        as for its own writes.
+        After a crash a client must find the writes that were acknowledged to it. So a session's reads wait for this
+        position, as for its own writes.
         """
         return self._end_of_earlier_runs if self.state.committed.lsn < self._end_of_earlier_runs else 0
 
@@ -73,7 +73,7 @@ class Reads:
         self._waiters.until_lsn(lsn, cancelled)
 
     def flush(self, cancelled: Cancelled = None) -> int:
-        """Waits until everything that was logged, and that the sources had, is in every view; returns the epoch."""
+        """Waits until every view has all that was logged, and all that the sources had; returns the epoch."""
         lsn = self._log.last_lsn
         ends = self._sources.newest(self.state)
         self._waiters.wake()
@@ -81,7 +81,7 @@ class Reads:
 
     def _readable(self, state: MetaState) -> Catalog:
         """The state's catalog with the internal tables in it."""
-        known = self._catalog  # one pair, replaced whole: other threads may do the same at once
+        known = self._catalog  # one pair, replaced as a whole: other threads may do this at the same time
         if known is None or known[0] is not state.catalog:
             known = state.catalog, replace(state.catalog, internal_tables=internal_tables(state))
             self._catalog = known

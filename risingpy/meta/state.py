@@ -1,7 +1,7 @@
-"""Everything the meta service knows, as one immutable value that is replaced at barriers.
+"""The meta service's state, as one immutable value that is replaced between epochs.
 
-`MetaState` is what a commit makes durable: the catalog, the running jobs, the committed epoch with the log
-position and the sources' offsets, the dropped tables whose rows are still to be deleted.
+A commit makes a `MetaState` durable: the catalog, the running jobs, the committed epoch with the log position and the
+sources' offsets, and the dropped tables whose rows are still to be deleted.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from risingpy.plan.catalog import Catalog, ExternalSource
 from risingpy.plan.graph import Job, StreamGraph
 
-FIRST_USER_ID = 16384  # as PostgreSQL: lower ids are the system's own
-OLD_SNAPSHOT_SECONDS = 3 * 3600.0  # what RisingWave allows a pinned version
+FIRST_USER_ID = 16384  # as in PostgreSQL: lower ids are the system's own
+OLD_SNAPSHOT_SECONDS = 3 * 3600.0  # RisingWave's limit for a pinned version
 
 
 @dataclass(frozen=True, slots=True)
 class CommittedEpoch:
-    """The last committed epoch: log records up to `lsn` are in it, and what each job has read of its sources.
+    """The last committed epoch. It has all log records up to `lsn`.
 
-    `offsets`: by job, by source, by split, the position up to which the job has the rows. `watermarks`: by id, what has
-    been reached; the next epoch works with it. Not `settled`: some job holds rows back that this lets go.
+    `offsets`: by job, source and split, the position up to which the job has the rows. `watermarks`: by id, the values
+    that the next epoch works with. If it is not `settled`, the next epoch emits rows that these watermarks release.
     """
 
     epoch: int = 0
@@ -36,10 +36,10 @@ class MetaState:
     """The meta service's state after a commit.
 
     `graph_version` grows with every change of `jobs`. `fresh_jobs` have not run an epoch yet. `purge` are ids of
-    dropped tables with rows left. `compactions`: tables that lost columns which stored rows may still have, with the
-    version at which that was. `errors` counts, per relation, expressions that failed and became NULL.
-    `wanted_shards` is what the next start is to rescale to (0: as it is). `old_snapshot_threshold`: seconds for which
-    an outdated epoch may be read (None: for ever).
+    dropped tables with rows left. `compactions`: tables whose stored rows may still have dropped columns, with the
+    version at which these were dropped. `errors` counts, per relation, expressions that failed and became NULL.
+    `wanted_shards` is the number of shards after the next start (0: unchanged). `old_snapshot_threshold`: seconds for
+    which an outdated epoch may be read (None: for ever).
     """
 
     catalog: Catalog = field(default_factory=Catalog)

@@ -1,4 +1,4 @@
-"""What the state tells of itself, for system relations: rows and bytes of tables, and how far compactions have come.
+"""Statistics for system relations: rows and bytes of tables, and the progress of compactions.
 
 `ReadView.statistics` and `ReadView.compactions` (of a `Snapshot`) give these by table id.
 """

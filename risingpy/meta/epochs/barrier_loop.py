@@ -1,7 +1,7 @@
 """The barrier loop: one epoch after the other, and changes of the graph between them.
 
-One thread owns the `MetaState`. It applies graph changes in the order in which they were submitted, then runs an epoch
-if there is anything to do, commits it, opens the new read view and wakes whoever waits. An idle database sleeps.
+One thread owns the `MetaState`. It applies graph changes in the order in which they were submitted. Then it runs an
+epoch if there is work, commits it, opens the new read view and wakes all waiting statements. An idle database sleeps.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PATIENT = EpochRetries()
 
 
 class BarrierLoop:
-    """The thread. `start` and `stop` are called once each, by who opens and closes the database."""
+    """The loop's thread. `Database` calls `start` and `stop` once each."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class BarrierLoop:
         scheduler = self._scheduler
         scheduler.follow(self._published.state)
         while True:
-            # Reading what the views hold takes a while, so it is done without the lock: who opens a view need not wait.
+            # Reading tables takes some milliseconds, so it is done without the lock: sessions may open views meanwhile.
             if scheduler.is_to_look() and not self._has_work():
                 self._look_at_passing_time()
             with self._changed:
@@ -143,7 +143,7 @@ class BarrierLoop:
             self._apply(*taken)
 
     def _apply(self, change: GraphChange, future: Future[MetaState]) -> None:
-        """Applies a change; whatever it raises is told to who asked for it, and the loop goes on."""
+        """Applies a change. An error goes to the statement that submitted it, and the loop continues."""
         old = self._published.state
         try:
             new = change(old)

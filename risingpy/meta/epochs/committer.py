@@ -1,4 +1,15 @@
-"""From a report to a readable epoch: the new state is made durable, then published."""
+"""Makes a readable epoch of a report: first the new state becomes durable, then it is published.
+
+The order is what recovery depends on:
+
+1. Every shard has committed its own transaction for the epoch, with an undo record. Nobody reads these rows yet.
+2. The meta store's transaction is the commit point: epoch, log position and offsets become durable together.
+3. The read view opens on all shards, and statements that wait for this epoch see it.
+4. The log up to the epoch's position is deleted: no recovery can need it any more.
+
+After a crash before step 2, every shard undoes the epoch, and its part of the log runs again. After step 2, no crash
+loses anything.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +37,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Committer:
-    """Used by the barrier loop's thread, but for `backfilled_rows` and `work`, which any thread may ask."""
+    """For the barrier loop's thread; any thread may read `backfilled_rows` and `work`."""
 
     def __init__(
         self, data_dir: Path, durable: DurableState, published: PublishedState, waiters: Waiters, log: DmlLog
@@ -36,7 +47,7 @@ class Committer:
         self._published = published
         self._waiters = waiters
         self._log = log
-        self._progress: Mapping[int, int] = {}  # replaced whole: other threads read it
+        self._progress: Mapping[int, int] = {}  # replaced as a whole, because other threads read it
         self._graph_writer = GraphWriter()
         self.work = WorkSinceStart()
         self._write_graph(published.state)
@@ -47,7 +58,7 @@ class Committer:
         return self._progress
 
     def commit_epoch(self, epoch: NextEpoch, report: EpochReport) -> None:
-        """Makes the state after the epoch durable, which is its commit point, and lets it be read."""
+        """Makes the state after the epoch durable, which commits the epoch, and publishes it."""
         old = self._published.state
         new = state_after(old, epoch, report)
         self._progress = self._progress_after(old, report)
@@ -57,13 +68,13 @@ class Committer:
         self.publish()
 
     def publish(self) -> None:
-        """Lets the committed epoch be read, if there is one that cannot be yet, and gives its log's space back."""
+        """Publishes the committed epoch if it is not yet published, and deletes the part of the log that it has."""
         published = self._published.publish()
         if published is not None:
             self._log.committed(published.committed.lsn)
 
     def commit_change(self, old: MetaState, new: MetaState) -> None:
-        """Makes another graph or catalog of the same epoch durable, and lets it be seen."""
+        """Makes a changed graph or catalog of the same epoch durable, and publishes it."""
         if new.graph_version != old.graph_version:
             self._write_graph(new)
             self.work.keep_only(new.graph())
@@ -72,7 +83,7 @@ class Committer:
         self._published.replace(new)
 
     def stop_job(self, failure: FragmentFailed) -> None:
-        """Takes a job that cannot go on, and what reads it, out of the graph; the others go on."""
+        """Removes a failed job, and all that read it, from the graph. The other jobs continue."""
         LOG.error("job %d failed: %s", failure.job_id, failure.error)
         old = self._published.state
         new, failures = without_failed(old, failure)
@@ -80,7 +91,7 @@ class Committer:
         self.commit_change(old, new)
 
     def _progress_after(self, old: MetaState, report: EpochReport) -> Mapping[int, int]:
-        """Of the jobs that are not through yet."""
+        """The rows read so far by the jobs that are still being created."""
         going_on = {r.relation_id for r in creating(old) if not report.is_through(r.relation_id)}
         return {job: self._progress.get(job, 0) + report.backfilled_rows(job) for job in going_on}
 

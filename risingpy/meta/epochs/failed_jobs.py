@@ -1,4 +1,4 @@
-"""What becomes of a job that cannot go on, and of those that read it."""
+"""Stops a job that has failed, and those that read it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from risingpy.plan.catalog import CreatedRelation, JobStatus
 
 
 def without_failed(state: MetaState, failure: FragmentFailed) -> tuple[MetaState, Mapping[int, SqlError]]:
-    """`state` after a job failed, and why each relation that was stopped is.
+    """`state` after a job has failed, and the error for each relation that is stopped.
 
-    A relation that was there stays, with its rows, as failed; one that was being created goes.
+    A relation that existed stays, with its rows, marked as failed. One that was being created is removed.
     """
     new = state
     failures: dict[int, SqlError] = {}

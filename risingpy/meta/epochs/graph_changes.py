@@ -15,7 +15,7 @@ GraphChange = Callable[[MetaState], MetaState]
 
 
 class GraphChanges:
-    """In the order in which they came. Statements' threads add them, the barrier loop's thread takes them.
+    """A queue of changes. Statements' threads add them, the barrier loop's thread takes them in their order.
 
     The waiters' `changed` guards the queue.
     """
@@ -30,7 +30,7 @@ class GraphChanges:
     def apply(self, change: GraphChange, cancelled: threading.Event | None = None) -> MetaState:
         """Has `change` applied between two epochs, durably, and returns the state after it.
 
-        QueryCanceled while it still waits for the running epoch: then it is not applied.
+        Raises QueryCanceled if it is cancelled while it waits for the running epoch; it is not applied then.
         """
         future = self.submit(change)
         while not future.done():
@@ -49,7 +49,7 @@ class GraphChanges:
         return future
 
     def _withdraw(self, future: Future[MetaState]) -> bool:
-        """Forgets a change; False if it has been taken."""
+        """Removes a change from the queue; False if the loop has already taken it."""
         with self._changed:
             for entry in self._waiting:
                 if entry[1] is future:
@@ -63,12 +63,12 @@ class GraphChanges:
         return bool(self._waiting)
 
     def take(self) -> tuple[GraphChange, Future[MetaState]] | None:
-        """The next one, which waits no more."""
+        """Removes and returns the next change; None if there is none."""
         with self._changed:
             return self._waiting.popleft() if self._waiting else None
 
     def refuse(self, reason: str) -> None:
-        """There will be no more epochs: all that wait fail with this."""
+        """There will be no more epochs: all waiting changes fail with `reason`."""
         with self._changed:
             while self._waiting:
                 _, future = self._waiting.popleft()

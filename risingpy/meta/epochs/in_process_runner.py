@@ -10,19 +10,19 @@ from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
 
-_TRIES_WITHOUT_MEMORY = 5  # some eight seconds: a statement beside may have taken it
+_TRIES_WITHOUT_MEMORY = 5  # about eight seconds: a statement may hold the memory meanwhile
 
 
 class InProcessRunner:
-    """Runs every stage in the barrier loop's thread, and threads for the other shards."""
+    """Runs every stage, the first shard in the barrier loop's thread, the others in their own threads."""
 
     def __init__(self, data_dir: Path) -> None:
         self._worker = EpochWorker(data_dir)
-        self.shape = EpochShape()  # of no consequence here
+        self.shape = EpochShape()  # has no effect here
         self._without_memory = 0  # how often in a row
 
     def start(self) -> None:
-        """Nothing to warm."""
+        """Does nothing: there is nothing to start."""
 
     @property
     def is_warm(self) -> bool:
@@ -42,7 +42,7 @@ class InProcessRunner:
         return report
 
     def stop(self) -> None:
-        """Nothing runs behind the barrier loop's back."""
+        """Does nothing: epochs run only in the barrier loop's thread."""
 
     def close(self) -> None:
         self._worker.close()

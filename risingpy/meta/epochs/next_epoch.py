@@ -1,4 +1,4 @@
-"""What the next epoch is for: rows of the log and of sources, jobs that begin, tables that go, time that has passed."""
+"""Plans the next epoch: rows of the log and of sources, new jobs, dropped tables, time that has passed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_EPOCH_ROWS = 1 << 20  # bounds a task's memory; a single statement may b
 
 @dataclass(frozen=True, slots=True)
 class NextEpoch:
-    """`rows`: about how many it has. `depth`: the stages of its graph. `offsets`: where the sources stand after it."""
+    """`rows`: about how many it has. `depth`: the stages of its graph. `offsets`: the sources' positions after it."""
 
     descriptor: EpochDescriptor
     rows: int
@@ -27,7 +27,7 @@ class NextEpoch:
 
 
 def creating(state: MetaState) -> list[CreatedRelation]:
-    """The relations that still read what their upstreams had."""
+    """The relations that still read their upstreams' snapshots."""
     return [r for r in state.catalog.relations.values() if r.is_being_created]
 
 
@@ -46,11 +46,11 @@ def plan_epoch(
     idle: bool,
     passed: bool,
 ) -> NextEpoch | None:
-    """The epoch after `state`; None if there is nothing for it.
+    """The epoch after `state`; None if there is no work for it.
 
-    `number` gives its number, which is its time: asked last, so that no row of it is younger.
-    `idle`: nobody wants anything, so there is time to rewrite rows without dropped columns. `passed`: time alone
-    changes a view.
+    `number` gives its number, which is its time. It is called last, so that none of the epoch's rows is later.
+    `idle`: there is no other work, so there is time to rewrite rows without dropped columns. `passed`: a view changes
+    because time has passed.
     """
     lsn, rows = log.next_epoch(LARGEST_EPOCH_ROWS)
     splits, offsets, source_rows = sources.next_ranges(state, LARGEST_EPOCH_ROWS)

@@ -1,12 +1,12 @@
-"""When time alone changes a view next: the moment at which a row comes or goes through a filter on now().
+"""Finds the next time at which a view changes only because time passes: a row passes a filter on now().
 
-A database without such filters, or without rows that wait at one, has no such moment, and sleeps. The moment follows
-from the committed state: of each filter, the row that is nearest to its bound, and the first time at which the bound
-will have passed it. A bound that may fall (`now() - interval '1 month'`) is looked at again every quarter of an hour.
+A database without such filters, or without rows that wait at one, has no such time, and sleeps. The time follows from
+the committed state: in each filter, it is when the bound passes the row that is nearest to it. A bound that may fall
+(`now() - interval '1 month'`) is checked again every quarter of an hour.
 
-To find it takes a look into the table of every filter, some milliseconds each. Epochs that only time asks for are a
-second apart, so nobody needs to know it earlier: the loop looks when nothing has happened for a second, and while
-epochs follow each other it does not look at all (each of them moves the bounds anyway).
+The search reads the table of every filter, which takes some milliseconds each. It runs only when nothing has happened
+for a second: epochs that only time causes are a second apart, so it is never needed earlier. While epochs follow each
+other it does not run at all, since each of them moves the bounds anyway.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from risingpy.plan.traversal import nodes_of_fragment
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
 
-PAUSE_MILLISECONDS = 1000  # at least, between epochs that only time asks for
-_FARTHEST = 1 << 42  # milliseconds, some 139 years: what comes later need not be waited for
-_STEPS = 64  # times that one query tries
+PAUSE_MILLISECONDS = 1000  # at least, between epochs that only time causes
+_FARTHEST = 1 << 42  # milliseconds, about 139 years: later times are not waited for
+_STEPS = 64  # how many times one query tries
 
 Bounds = Callable[[Sequence[int]], list[int | None]]  # of times in milliseconds, in the units of the bound's type
 
 
 class PassingTime:
-    """Knows the next moment after a committed epoch, once it has looked. Used by the barrier loop's thread."""
+    """The next moment after a committed epoch, once `look` has found it. For the barrier loop's thread."""
 
     def __init__(self) -> None:
         self._graph_version: int | None = None
         self._epoch = 0
         self._filters: list[_TimeFilter] = []
-        self._look_at: int | None = None  # when to look; None: it has been done
+        self._look_at: int | None = None  # when to call `look`; None: it has been called
         self.next: int | None = None  # in milliseconds since 1970; None: never, or not known yet
 
     def follow(self, jobs: Mapping[int, Job], graph_version: int, epoch: int, now: int) -> None:
-        """Takes notice of the committed epoch, and of the jobs: what was found for the one before counts no more."""
+        """A new epoch is committed, with these jobs: the moment found for the epoch before is no longer valid."""
         if (self._graph_version, self._epoch) == (graph_version, epoch):
             return
         if self._graph_version != graph_version:
@@ -67,11 +67,11 @@ class PassingTime:
         self._look_at = None
 
     def has_come(self, now: int) -> bool:
-        """Whether the next moment lies at or before `now`."""
+        """Whether the next moment is at or before `now`."""
         return self.next is not None and self.next <= now
 
     def seconds_left(self, now: int) -> float | None:
-        """From `now` to the next moment, or to the look that will find it; None if there is none."""
+        """The time from `now` to the next moment, or to the call of `look` that will find it; None if there is none."""
         waits_for = self.next if self._look_at is None else self._look_at
         return None if waits_for is None else max(0, waits_for - now) / 1000
 
@@ -87,7 +87,7 @@ def _filters_of(job: Job) -> Iterator[_TimeFilter]:
 
 @dataclass(slots=True)
 class _Known:
-    """What was found last: the row's value, and when the bound passes it."""
+    """The last result: the row's value, and when the bound passes it."""
 
     value: int
     moment: int | None
@@ -105,9 +105,9 @@ class _TimeFilter:
         self._known: _Known | None = None
 
     def next_moment(self, view: ReadView, now: int) -> int | None:
-        """The first time after `now`, the view's, at which a row comes or goes, or may do so."""
+        """The first time after `now`, the view's time, at which a row comes or goes, or may do so."""
         table = StorageTable(self._node.table, view)
-        if self._node.only_forward:  # the rows that are kept are those above the bound
+        if self._node.only_forward:  # only rows above the bound are stored
             value = table.first_from(None, beyond=False)
             if value is None or not value.is_valid:
                 return None
@@ -141,13 +141,13 @@ class _TimeFilter:
 
 
 def first_time(bounds: Bounds, value: int, *, at_value: bool, after: int, horizon: int) -> int | None:
-    """The first time in (`after`, `horizon`] at which the bound is beyond `value`, or, `at_value`, reaches it.
+    """The first time in (`after`, `horizon`] at which the bound passes `value`, or, with `at_value`, reaches it.
 
-    `bounds` gives the bound, which does not fall meanwhile, at some times. None if it stays before the value.
+    `bounds` computes the bound, which never falls in that interval, at several times. None if it stays below the value.
     """
     low, high = after, horizon
     (bound,) = bounds([after])
-    # If it moves as the time does, which it mostly does, this is the time.
+    # Most bounds move exactly as the time does. For these, this is the time.
     guess = after if bound is None else after + -(-(value + (not at_value) - bound) // 1000)
     times = sorted({t for t in (guess - 1, guess, *(after + (1 << k) for k in range(48)), high) if low < t <= high})
     while times:

@@ -1,4 +1,4 @@
-"""The newest state that can be read, and the view to read it by."""
+"""The newest state that can be read, with its read view."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from risingpy.storage.fault_points import reach
 
 
 class PublishedState:
-    """Written by the barrier loop's thread, read by all. `changed` guards the state together with its view, and is
-    notified of every new one.
+    """The barrier loop's thread writes it, all threads read it. `changed` guards the pair of state and view, and is
+    notified of every new state.
 
-    An epoch is committed first and published then: only a published one is read. If publishing fails it is tried
-    again, and the epoch stays committed.
+    An epoch is first committed, then published, and can be read only then. If publishing fails, the loop tries it
+    again; the epoch stays committed.
     """
 
     def __init__(self, state: MetaState, store: StateStore) -> None:
@@ -40,21 +40,21 @@ class PublishedState:
 
     @property
     def is_unpublished(self) -> bool:
-        """Whether an epoch is committed that nobody can read yet."""
+        """Whether an epoch is committed but not yet published."""
         return self._unpublished is not None
 
     def replace(self, state: MetaState) -> None:
-        """A state of the same epoch: the graph or the catalog has changed."""
+        """Replaces the state by one of the same epoch, with another graph or catalog."""
         with self.changed:
             self._state = state
             self.changed.notify_all()
 
     def add(self, state: MetaState) -> None:
-        """A state of a new epoch, to be published."""
+        """Adds the state of a new epoch, which `publish` then publishes."""
         self._unpublished = state
 
     def publish(self) -> MetaState | None:
-        """Lets the epoch that waits for it be read, and returns its state."""
+        """Publishes the epoch that waits for it, and returns its state; None if none waits."""
         new = self._unpublished
         if new is None:
             return None
@@ -70,7 +70,7 @@ class PublishedState:
         return new
 
     def cut_old_views(self) -> float | None:
-        """Ends what is read for too long; returns in how many seconds to look again."""
+        """Ends views that have been read for too long; returns the seconds until the next check is needed."""
         limit = self._state.old_snapshot_threshold
         return None if limit is None else self._store.cut_views(limit)
 

@@ -13,7 +13,7 @@ from risingpy.plan.catalog import JobStatus
 
 
 def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaState:
-    """`old` with the epoch committed: jobs that have read all are created, tables without rows are gone."""
+    """`old` with the epoch committed. Jobs that have finished their backfill are created; purged tables are gone."""
     watermarks = _running(old, with_reached(old.committed.watermarks, report.watermarks))
     moved = {key for key, value in watermarks.items() if old.committed.watermarks.get(key) != value}
     new = replace(
@@ -34,13 +34,13 @@ def state_after(old: MetaState, epoch: NextEpoch, report: EpochReport) -> MetaSt
         if not report.is_through(relation.relation_id):
             continue
         new = with_status(new, relation.relation_id, JobStatus.CREATED)
-        if old.jobs[relation.relation_id].awaits:  # watermarks count for it from now on
+        if old.jobs[relation.relation_id].awaits:  # from now on watermarks apply to it
             new = replace(new, committed=replace(new.committed, settled=False))
     return new
 
 
 def _running(state: MetaState, watermarks: Mapping[int, int]) -> Mapping[int, int]:
-    """The watermarks that a job still makes."""
+    """The watermarks that some job still produces."""
     made = {watermark for job in state.jobs.values() for watermark in job.watermarks}
     return watermarks if watermarks.keys() <= made else {k: v for k, v in watermarks.items() if k in made}
 

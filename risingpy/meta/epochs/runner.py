@@ -1,4 +1,4 @@
-"""What the barrier loop asks of an engine: run one epoch, everywhere, and say how it went."""
+"""The interface of an engine: it runs one epoch on all shards, and reports how it went."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 
 @dataclass(frozen=True, slots=True)
 class EpochReport:
-    """What the tasks of an epoch reported, summed over shards and stages.
+    """The reports of an epoch's tasks, summed over shards and stages.
 
-    `errors`: per job, expressions that failed and became NULL. `backfill`: per creating job, the rows read from its
-    upstreams in this epoch and whether all of its scans, on all shards, are through.
-    `purged`: dropped tables with no rows left on any shard, and tables that are through with their compaction.
-    `cpu_seconds`: of all tasks, None if not known. `work`: of the operators that had rows. `watermarks`: by id, how far
-    the rows came.
+    `errors`: per job, expressions that failed and became NULL. `backfill`: per job in creation, the rows read from its
+    upstreams in this epoch, and whether all of its scans have finished on all shards.
+    `purged`: dropped tables with no rows left on any shard, and tables whose compaction is finished.
+    `cpu_seconds`: of all tasks, None if not known. `work`: of the operators that had rows. `watermarks`: by id, the
+    greatest value in the rows.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)
@@ -36,16 +36,14 @@ class EpochReport:
         return self.backfill[job_id][0] if job_id in self.backfill else 0
 
     def is_through(self, job_id: int) -> bool:
-        """Whether a job in creation has all rows of its upstreams: it read the last of them, or has none to read."""
+        """Whether a job in creation has all rows of its upstreams, because it has read the last one or has no scans."""
         return self.backfill[job_id][1] if job_id in self.backfill else True
 
 
 class EpochRunner(Protocol):
     """Runs epochs. `run` may be called as soon as `start` has returned; it waits for the engine if it must.
 
-    `is_warm`: the engine that was asked for is there.
-
-    `shape` chooses, for each descriptor, whether its epoch is one task.
+    `is_warm`: the engine has started. `shape` decides, for each epoch, whether it is one task.
     """
 
     shape: EpochShape
@@ -66,7 +64,7 @@ class EpochRunner(Protocol):
         """Gives up a running epoch."""
 
     def close(self) -> None:
-        """Lets go of everything; called when no epoch runs any more."""
+        """Releases everything; called when no epoch runs any more."""
 
 
 def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds: float | None = None) -> EpochReport:
@@ -87,7 +85,7 @@ def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds
 
 
 def with_reached(watermarks: Mapping[int, int], reached: Mapping[int, int]) -> Mapping[int, int]:
-    """The watermarks, which never fall, after what has been reached."""
+    """The watermarks after an epoch that has reached these values; a watermark never falls."""
     if all(watermarks.get(key, value - 1) >= value for key, value in reached.items()):
         return watermarks
     return {key: max(m[key] for m in (watermarks, reached) if key in m) for key in watermarks.keys() | reached.keys()}

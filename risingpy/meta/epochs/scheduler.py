@@ -1,4 +1,4 @@
-"""When the next epoch is due, and what goes in."""
+"""Decides when the next epoch is due, and what is in it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from risingpy.meta.state import MetaState
 from risingpy.meta.writing.dml_log import DmlLog
 from risingpy.storage.engine.read_views import ReadView
 
-COMPACTION_PAUSE_SECONDS = 0.2  # without other work, before an epoch for the compaction alone
+COMPACTION_PAUSE_SECONDS = 0.2  # an epoch only for the compaction waits until there is no other work for so long
 
 
 class EpochScheduler:
-    """Looks at the log, the sources, the state and the clock, and never waits. Used by the barrier loop's thread.
+    """Checks the log, the sources, the state and the clock, and never waits. For the barrier loop's thread.
 
-    `now` tells the time in milliseconds since 1970.
+    `now` returns the time in milliseconds since 1970.
     """
 
     def __init__(self, log: DmlLog, sources: SourceOffsets, now: Callable[[], int] = unix_milliseconds) -> None:
@@ -31,11 +31,11 @@ class EpochScheduler:
         self._idle = False
 
     def follow(self, state: MetaState) -> None:
-        """Takes notice of the newest state."""
+        """Tells the scheduler of the newest state."""
         self._passing_time.follow(state.jobs, state.graph_version, state.committed.epoch, self._now())
 
     def is_due(self, state: MetaState) -> bool:
-        """Whether there is anything for an epoch; a compaction alone can wait."""
+        """Whether there is work for an epoch; a compaction alone can wait."""
         return bool(
             self._log.last_lsn > state.committed.lsn
             or is_work_in(state)
@@ -44,27 +44,27 @@ class EpochScheduler:
         )
 
     def is_to_look(self) -> bool:
-        """Whether `look` is to find out when time alone changes a view."""
+        """Whether it is time to call `look`."""
         return self._passing_time.is_to_look(self._now())
 
     def look(self, view: ReadView) -> None:
-        """Reads in the newest epoch's view when time alone changes a view. Takes some milliseconds."""
+        """Finds out, from the newest epoch's view, when time alone changes a view next. Takes some milliseconds."""
         self._passing_time.look(view)
 
     def seconds_to_sleep(self, state: MetaState, otherwise: float | None) -> float | None:
-        """How long nothing can become due but by a wake-up; None: for ever. `otherwise`: for how long at most."""
+        """How long nothing becomes due unless `wake` is called; None: for ever. At most `otherwise`."""
         if state.compactions:
             return COMPACTION_PAUSE_SECONDS
         pauses = otherwise, self._sources.poll_seconds(state), self._passing_time.seconds_left(self._now())
         return min((seconds for seconds in pauses if seconds is not None), default=None)
 
     def slept_through(self, state: MetaState) -> bool:
-        """Nobody has woken the loop for `seconds_to_sleep`; returns whether that gives time for some compaction."""
+        """Called after the loop has slept undisturbed; returns whether there is now time for some compaction."""
         self._idle = bool(state.compactions)
         return self._idle
 
     def next_epoch(self, state: MetaState, shape: EpochShape) -> NextEpoch | None:
-        """The epoch after `state`; None if there is nothing for it."""
+        """The epoch after `state`; None if there is no work for it."""
         return plan_epoch(
             state,
             self._log,
@@ -76,10 +76,10 @@ class EpochScheduler:
         )
 
     def done(self) -> None:
-        """What was planned last has been committed, or there was nothing to plan."""
+        """Called when the last planned epoch is committed, or none was planned."""
         self._idle = False
 
     def _next_number(self, state: MetaState) -> int:
-        """Beyond every epoch that was tried: a store refuses an older one than it has begun."""
+        """A number greater than those of all epochs that were tried: a shard refuses one older than its last."""
         self._last_tried = next_epoch(max(state.committed.epoch, self._last_tried))
         return self._last_tried

@@ -1,6 +1,6 @@
-"""Which rows of the external sources the next epoch takes.
+"""Decides which rows of the external sources the next epoch reads.
 
-Each job has its own offsets: a view over a source begins with the source's first row, whatever other views have read.
+Each job has its own offsets: a view begins with the source's first row, whatever other views have already read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from risingpy.plan.graph import Job
 from risingpy.plan.operators import Source
 from risingpy.plan.traversal import nodes_of_fragment
 
-POLL_SECONDS = 0.05  # how often directories are looked at while a view reads a source
+POLL_SECONDS = 0.05  # how often directories are listed while a view reads a source
 
 LOG = logging.getLogger(__name__)
 
@@ -25,30 +25,30 @@ Offsets = Mapping[int, Mapping[int, Mapping[str, int]]]  # by job, source, split
 
 
 class SourceOffsets:
-    """Finds new rows of the sources that running jobs read. Used by the barrier loop's thread but for `newest`."""
+    """Finds new rows of the sources that running jobs read. For the barrier loop's thread, except `newest`."""
 
     def __init__(self) -> None:
-        # (jobs, by job the sources it reads), of the jobs that were asked for last: every epoch asks several times.
+        # A cache: (the last jobs, the sources that each of them reads). Every epoch asks several times.
         self._known: tuple[Mapping[int, Job], list[tuple[int, int]]] = ({}, [])
         self._unreadable: set[str] = set()
 
     def poll_seconds(self, state: MetaState) -> float | None:
-        """How long the loop may sleep: without end if no job reads a source."""
+        """How long the loop may sleep; None (for ever) if no job reads a source."""
         return POLL_SECONDS if self._readers(state) else None
 
     def available(self, state: MetaState) -> bool:
-        """True if some job has not read all that is there."""
+        """True if a source has rows that some job has not read."""
         return any(True for _ in self._new_ranges(state, state.committed.offsets))
 
     def newest(self, state: MetaState) -> Offsets:
-        """Where the sources in use end now. May be called from any thread."""
+        """The offsets at which the sources in use end now. Any thread may call it."""
         ends: dict[int, dict[int, dict[str, int]]] = {}
         for job_id, source_id, split, _, end in self._new_ranges(state, {}):
             ends.setdefault(job_id, {}).setdefault(source_id, {})[split] = end
         return ends
 
     def next_ranges(self, state: MetaState, most_rows: int) -> tuple[tuple[SplitRange, ...], Offsets, int]:
-        """(ranges, offsets after them, rows): whole files as long as they fit, at least a part of one if any is new."""
+        """(ranges, offsets after them, rows): as many whole files as fit, or a part of the first if it does not."""
         offsets = {
             job_id: {source: dict(splits) for source, splits in sources.items()}
             for job_id, sources in state.committed.offsets.items()
@@ -77,7 +77,7 @@ class SourceOffsets:
         return readers
 
     def _new_ranges(self, state: MetaState, committed: Offsets) -> Iterator[tuple[int, int, str, int, int]]:
-        """(job, source, split, start, end) of what is beyond `committed`."""
+        """(job, source, split, start, end) of the rows after `committed`."""
         for job_id, source_id in self._readers(state):
             relation = state.catalog.relations[source_id]
             assert isinstance(relation, ExternalSource)
@@ -89,7 +89,7 @@ class SourceOffsets:
                     yield job_id, source_id, path, start, end
 
     def _rows_of(self, path: str, file_format: str) -> int:
-        """Rows of a file; 0 as long as it cannot be read: whoever writes it may not be through."""
+        """The number of rows of a file; 0 while it cannot be read, because its writer may not have finished."""
         try:
             rows = count_rows(path, file_format)
         except IoError as error:

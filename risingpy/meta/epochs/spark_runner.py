@@ -1,4 +1,4 @@
-"""Epochs on Spark, for the barrier loop; until Spark has started, in the server's own process."""
+"""Runs epochs on Spark; until Spark has started, in the server's own process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from risingpy.meta.epochs.shape import EpochShape
 class SparkRunner:
     """Adapts the Spark driver to `EpochRunner`.
 
-    Epochs of one task need not wait for Spark, which takes some ten seconds to start: `meanwhile` runs them.
+    Epochs of one task need not wait for Spark, which takes about ten seconds to start: `meanwhile` runs them.
     """
 
     def __init__(self, driver: SparkDriver, shape: EpochShape, meanwhile: InProcessRunner) -> None:
@@ -41,7 +41,7 @@ class SparkRunner:
             tasks = self._driver.run(descriptor, depth)
         except QueryFailed as error:
             raise EpochFailed(str(error)) from error
-        # A table is purged when no shard has rows of it left. A task that purges nothing has no say in that.
+        # A table is purged when no shard has rows of it left. Tasks that do not purge report None, and do not count.
         purged = [task.purged for task in tasks if task.purged is not None]
         cpu_seconds = sum(task.cpu_seconds for task in tasks)
         reports = chain.from_iterable(task.reports for task in tasks)
@@ -51,7 +51,7 @@ class SparkRunner:
         self._driver.stop()
 
     def close(self) -> None:
-        """Lets go of the stores that this process has open; Spark's have ended, or let go by themselves."""
+        """Closes the stores that this process has open. Spark's processes have ended, or close theirs themselves."""
         if self._meanwhile is not None:
             self._meanwhile.close()
             self._meanwhile = None

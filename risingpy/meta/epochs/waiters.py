@@ -1,6 +1,6 @@
-"""Who waits for a later state: for a position of the log, for a job, for the end of what watermarks hold back.
+"""Lets statements wait for a later state: one with a position of the log, a new job, or rows that watermarks held.
 
-Also who is told that no later state will come: the server stops, or the loop has given up.
+It also tells them when no later state will come, because the server stops or the loop has given up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import Offsets, reached
 from risingpy.meta.state import MetaState
 
-WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement looks whether it was cancelled
+WAIT_SLICE_SECONDS = 0.1  # how often a waiting statement checks whether it is cancelled
 
 
 class Waiters:
@@ -43,25 +43,25 @@ class Waiters:
             return self._published.state
 
     def until_lsn(self, lsn: int, cancelled: threading.Event | None = None) -> MetaState:
-        """Waits until the log up to `lsn` is in a readable epoch."""
+        """Waits until a published epoch has the log up to `lsn`."""
         return self.until(lambda state: state.committed.lsn >= lsn, cancelled)
 
     def until_read(self, lsn: int, ends: Offsets, cancelled: threading.Event | None = None) -> MetaState:
-        """Waits until the log up to `lsn`, and the sources up to `ends`, are in every view."""
+        """Waits until every view has the log up to `lsn`, and the sources up to `ends`."""
         state = self.until(
             lambda state: state.committed.lsn >= lsn and reached(state.committed.offsets, ends), cancelled
         )
         return self._until_settled(state, cancelled)
 
     def until_created(self, relation_id: int, cancelled: threading.Event | None = None) -> None:
-        """Waits until a new job has its upstreams' rows. Raises why it failed, if it did."""
+        """Waits until a new job has its upstreams' rows. Raises the job's error if it fails."""
         self.until(lambda state: not _is_creating(state, relation_id), cancelled)
         failure = self._failures.get(relation_id)
         if failure is not None:
             raise failure
 
     def _until_settled(self, state: MetaState, cancelled: threading.Event | None) -> MetaState:
-        """Waits until watermarks that `state` has reached have let go what they held back: one epoch more."""
+        """Waits for one more epoch if `state` has moved a watermark: operators emit the rows it released only then."""
         if state.committed.settled:
             return state
         return self.until(lambda later: later.committed.epoch > state.committed.epoch, cancelled)
@@ -75,13 +75,13 @@ class Waiters:
 
     @property
     def fatal(self) -> str | None:
-        """Why there are no more epochs, if there are none."""
+        """Why no more epochs can run; None if they can."""
         return self._fatal
 
-    # For who brings news
+    # For those who change the state
 
     def wake(self) -> None:
-        """There is something to do for the loop, or to see for who waits."""
+        """Wakes the loop and all who wait: there is new work, or a new state."""
         with self.changed:
             self.changed.notify_all()
 
@@ -90,19 +90,19 @@ class Waiters:
         return self._stopping
 
     def stop(self) -> None:
-        """No epoch begins any more."""
+        """No further epoch begins: the server stops."""
         with self.changed:
             self._stopping = True
             self.changed.notify_all()
 
     def give_up(self, reason: str) -> None:
-        """No epoch can be run any more."""
+        """No further epoch can run, for `reason`."""
         with self.changed:
             self._fatal = reason
             self.changed.notify_all()
 
     def failed(self, failures: Mapping[int, SqlError]) -> None:
-        """These relations' jobs have failed; told before the state without them is published."""
+        """Records why relations' jobs have failed. Called before the state without them is published."""
         self._failures.update(failures)
 
 

@@ -22,7 +22,7 @@ class WorkSinceStart:
                 self._totals[position] = done.plus(self._totals.get(position, OperatorWork()))
 
     def keep_only(self, graph: StreamGraph) -> None:
-        """Forgets the operators of fragments that run no more. Their ids never come again."""
+        """Forgets the operators of fragments that no longer run. Their ids are never used again."""
         running = {fragment.fragment_id for job in graph.jobs for fragment in job.fragments}
         with self._guard:
             self._totals = {at: work for at, work in self._totals.items() if at[0] in running}

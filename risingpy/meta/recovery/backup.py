@@ -1,7 +1,7 @@
-"""BACKUP TO: a copy of a running database as it was at one epoch; `risingpy restore` puts it back.
+"""BACKUP TO: copies a running database as of one epoch; `risingpy restore` makes a data directory of the copy.
 
-Between two epochs it pins the shards and the meta store and opens the log's files, which takes no time; then all is
-copied while the epochs go on. A backup is a data directory with a note in it, written last, that says it is whole.
+Between two epochs it pins the shards and the meta store and opens the log's files, which takes no time. Then it copies
+them while epochs continue. A backup is a data directory with a note that it is complete; the note is written last.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def back_up(
     meta_store: MetaStore,
     check: Check = unchecked,
 ) -> int:
-    """Copies the database to a new directory; returns the epoch. `change` calls between two epochs.
+    """Copies the database to a new directory; returns the epoch. `change` calls a function between two epochs.
 
-    Cancelled by `check`, it leaves a directory that is no backup.
+    If `check` cancels it, the directory that it leaves has no note, and is no backup.
     """
     _check_target(target)
     pinned: list[_PinnedDatabase] = []
 
     def pin(state: MetaState) -> MetaState:
-        # Between two epochs: the shards, the meta store and the log are of one moment.
-        view = store.open_read_view(state.committed.epoch)  # its own: a copy keeps it busy
+        # This runs between two epochs, so the shards, the meta store and the log agree.
+        view = store.open_read_view(state.committed.epoch)  # its own view, because a copy keeps it busy
         pinned.append(_PinnedDatabase(data_dir, state, view, meta_store))
         return state
 
@@ -60,10 +60,10 @@ def back_up(
 
 
 class _PinnedDatabase:
-    """What a backup copies: made between two epochs, it keeps everything readable until `close`."""
+    """The state that a backup copies. Made between two epochs, it keeps everything readable until `close`."""
 
     def __init__(self, data_dir: Path, state: MetaState, view: ReadView, store: MetaStore) -> None:
-        """`view` is of the state's committed epoch, acquired for this alone."""
+        """`view` is a view of the state's committed epoch that nobody else uses."""
         self.epoch = state.committed.epoch
         self._view = view
         self._stack = ExitStack()
@@ -74,7 +74,7 @@ class _PinnedDatabase:
         self._segments = [(path.name, self._stack.enter_context(path.open("rb"))) for path in paths]
 
     def copy_to(self, target: Path, check: Check) -> None:
-        """Writes the backup. IoError if the disk refuses; the directory then has no note, and is no backup."""
+        """Writes the backup. Raises IoError if the disk fails; the directory then has no note, and is no backup."""
         shards = self._view.shards
         try:
             for shard, snapshot in enumerate(self._view.snapshots):
@@ -94,7 +94,7 @@ class _PinnedDatabase:
 
 
 def _check_target(target: Path) -> None:
-    """Refuses a directory that has something in it."""
+    """Raises an error unless the directory is empty or missing."""
     if not target.is_absolute():
         raise SqlError(f'"{target}" is not an absolute path', sqlstate="42602", hint="The path is the server's.")
     try:
@@ -106,7 +106,7 @@ def _check_target(target: Path) -> None:
 
 
 def restore(backup: Path, data_dir: Path) -> int:
-    """Makes a data directory of a backup; returns its epoch. Raises SqlError if either is not what it should be."""
+    """Makes a data directory of a backup; returns its epoch. Raises SqlError if either directory does not qualify."""
     try:
         note = json.loads((backup / NOTE).read_text())
     except (OSError, ValueError) as error:

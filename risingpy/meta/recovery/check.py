@@ -1,4 +1,4 @@
-"""`risingpy check`: reads everything that a stopped server's data directory holds, and says what is wrong with it."""
+"""`risingpy check`: reads everything in a stopped server's data directory, and reports what is wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from risingpy.storage.log.write_ahead_log import WriteAheadLog, log_directory
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """How much there is, and a sentence for each thing that is wrong."""
+    """The amounts of data, and a sentence for each defect."""
 
     tables: int
     rows: int
@@ -31,10 +31,10 @@ class CheckReport:
 
 
 def check(data_dir: Path) -> CheckReport:
-    """Reads every row of every table and the log's pending records; changes nothing but a torn tail
-    of the log, which is cut.
+    """Reads every row of every table, and the log's pending records. It only changes a torn tail of the log, which it
+    cuts.
 
-    Raises DataDirectoryInUse while a server runs on it, IoError if it is no data directory or cannot be opened.
+    Raises DataDirectoryInUse while a server uses the directory, IoError if it is no data directory or cannot be opened.
     """
     require_data_directory(data_dir)
     store = MetaStore(data_dir)
@@ -45,7 +45,7 @@ def check(data_dir: Path) -> CheckReport:
 
 
 def check_opened(data_dir: Path, state: MetaState) -> CheckReport:
-    """The same for who holds the directory and knows its state; nothing may write meanwhile."""
+    """`check` for a caller that has the directory open and knows its state; nothing may write meanwhile."""
     tables = _tables(state)
     rows = 0
     problems: list[str] = []
@@ -58,13 +58,13 @@ def check_opened(data_dir: Path, state: MetaState) -> CheckReport:
 
 
 def require_data_directory(data_dir: Path) -> None:
-    """Refuses a directory that no server has used: opening it would make one."""
+    """Raises IoError for a directory that no server has used: opening it would make it a data directory."""
     if not meta_directory(data_dir).is_dir():
         raise SqlError(f"{data_dir} is no data directory of RisingPy", sqlstate="58P01")
 
 
 def _tables(state: MetaState) -> dict[int, TableSchema]:
-    """All that the catalog knows of: relations, also of stopped jobs, and the state of running ones."""
+    """All tables in the catalog: relations, also of stopped jobs, and the state tables of running jobs."""
     tables = {r.table.table_id: r.table for r in state.catalog.relations.values() if isinstance(r, JobRelation)}
     for job in state.jobs.values():
         tables.update((table.table_id, table) for table in (job.table, *job.state_tables))
@@ -92,7 +92,7 @@ def _check_shard(data_dir: Path, state: MetaState, shard: int, tables: dict[int,
 
 
 def _check_log(data_dir: Path, state: MetaState) -> tuple[int, list[str]]:
-    """Reads the records that no committed epoch has yet: the next start will replay them."""
+    """Reads the records that no committed epoch has yet, which the next start will replay."""
     try:
         log = WriteAheadLog(log_directory(data_dir))
         try:

@@ -1,4 +1,10 @@
-"""Opens a data directory for writing: at its last commit, with as many shards as are wanted."""
+"""Opens a data directory for writing, in the state of its last commit.
+
+1. The meta store says which epoch is committed, and how many shards there are. A wanted rescaling is done now.
+2. Views whose CREATE had not returned are removed.
+3. Each shard undoes what it has of a later epoch, by its undo records. All shards are then at the committed epoch.
+4. The log has all acknowledged rows after that epoch: `DmlLog` finds them, and they are in the next epoch.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpenedDirectory:
-    """The stores of a data directory, and the state that they hold."""
+    """The stores of a data directory, and their state."""
 
     meta_store: MetaStore
     states: DurableState
@@ -30,7 +36,7 @@ class OpenedDirectory:
 
 
 def open_directory(data_dir: Path, parallelism: int) -> OpenedDirectory:
-    """Opens `data_dir`, made with `parallelism` shards if it is new, and undoes what was not committed.
+    """Opens `data_dir`, which gets `parallelism` shards if it is new, and undoes changes that were not committed.
 
     Raises DataDirectoryInUse if another server has it, DamagedStore or IoError if a file is missing or damaged.
     """

@@ -1,7 +1,7 @@
-"""Moves a stopped database to another number of shards.
+"""Changes the number of shards of a stopped database.
 
-The new shards are written beside the old ones; the meta store's commit of the new number is the moment of change.
-Killed before it, the old shards still rule, after it the new ones: directories that are left over go at the next start.
+It writes the new shards beside the old ones. The change takes effect when the meta store commits the new number. A
+crash before that leaves the old shards valid, a crash after it the new ones; the next start deletes the others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _VNODE_BYTES = 2
 def rescale(data_dir: Path, shards: int, say: Callable[[str], None]) -> int:
     """Gives a stopped server's directory `shards` shards; returns how many rows were moved.
 
-    Raises DataDirectoryInUse while a server runs on it, IoError if the disk refuses: then all is as it was.
+    Raises DataDirectoryInUse while a server uses it, IoError if the disk fails; the database is then unchanged.
     """
     store = MetaStore(data_dir)
     try:
@@ -48,7 +48,7 @@ def rescale(data_dir: Path, shards: int, say: Callable[[str], None]) -> int:
 
 
 def rescale_opened(data_dir: Path, store: MetaStore, shards: int, say: Callable[[str], None]) -> int:
-    """`rescale` for the holder of the meta store."""
+    """`rescale` for a caller that has the meta store open."""
     states = DurableState(store)
     stored = states.load(shards)
     remove_other_shards(data_dir, stored.shards)
@@ -57,7 +57,7 @@ def rescale_opened(data_dir: Path, store: MetaStore, shards: int, say: Callable[
     if state.shards != shards:
         say(f"Moving {data_dir} from {state.shards} to {shards} shards.")
         rows = _copy(data_dir, state, shards)
-    # What is left of dropped tables was not copied.
+    # The remaining rows of dropped tables were not copied.
     states.commit(stored, replace(state, shards=shards, wanted_shards=0, purge=frozenset()))
     remove_other_shards(data_dir, shards)
     say(f"{rows:,} rows in {shards} shards.")
@@ -96,7 +96,7 @@ def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
         known = [(table, _any_row(StorageTable(table, view))) for table in bounds.values()]
         view.release()
         for shard, target in enumerate(targets):
-            target.newest().close()  # it exists, also if no row is its own
+            target.newest().close()  # creates the shard's store, even if it gets no row
             for table, row in known:
                 if row is not None:
                     target.fill(_with_shard(table, shard, row))
@@ -110,7 +110,7 @@ def _copy(data_dir: Path, state: MetaState, shards: int) -> int:
 
 
 def _split(batch: WriteBatch, shards: int) -> Iterator[tuple[int, WriteBatch]]:
-    """The rows by the shard that is to own them."""
+    """The rows of each new shard."""
     vnodes = pc.binary_slice(batch.keys, TABLE_ID_BYTES, TABLE_ID_BYTES + _VNODE_BYTES).cast(pa.binary(_VNODE_BYTES))
     owners = shards_of_vnodes(np.frombuffer(vnodes.buffers()[1], ">u2"), shards)
     for shard in np.unique(owners).tolist():
@@ -119,17 +119,17 @@ def _split(batch: WriteBatch, shards: int) -> Iterator[tuple[int, WriteBatch]]:
 
 
 def _progress_tables(state: MetaState) -> dict[int, TableSchema]:
-    """The tables that have a row in every shard: how far its backfill has come."""
+    """The tables with a row per shard: the progress of its backfill."""
     return {node.progress.table_id: node.progress for node in _nodes(state) if isinstance(node, TableScan)}
 
 
 def _bound_tables(state: MetaState) -> dict[int, TableSchema]:
-    """The tables that have the same row in every shard: the bound of a filter."""
+    """The tables with the same row in every shard: the bound of a filter."""
     return {node.bound.table_id: node.bound for node in _nodes(state) if isinstance(node, DynamicFilter)}
 
 
 def _copied_tables(state: MetaState) -> frozenset[int]:
-    """The tables that are the same in every shard: those of a nested-loop join's side that is on all of them."""
+    """The tables that every shard has a copy of: those of a nested-loop join's side that is on all shards."""
     joins = ((node, side_that_is_everywhere(node)) for node in _nodes(state) if isinstance(node, HashJoin))
     sides = ((node.left_side, node.right_side)[number] for node, number in joins if number is not None)
     return frozenset(side.table.table_id for side in sides)
@@ -148,12 +148,12 @@ def _nodes(state: MetaState) -> Iterator[StreamPlan]:
 
 
 def _with_shard(table: TableSchema, shard: int, row: pa.RecordBatch) -> WriteBatch:
-    """The row of another shard, as that of this one."""
+    """The row of another shard, as a row of this one."""
     return WriteBatch(*TableCodec(table).encode([pa.array([shard], pa.int32()), *row.columns[1:]], 1))
 
 
 def _finished(table: TableSchema, shard: int) -> WriteBatch:
-    """The row of a shard whose backfill is done, as it is of every job that outlives a restart."""
+    """The progress of a finished backfill; every job that survives a restart has finished its backfill."""
     values: list[object] = [shard, None, True, 0]
     columns = [pa.array([value], column.type.arrow) for value, column in zip(values, table.columns, strict=True)]
     return WriteBatch(*TableCodec(table).encode(columns, 1))

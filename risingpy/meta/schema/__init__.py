@@ -2,13 +2,13 @@
 
 Each change is a function from one `MetaState` to the next; the barrier loop applies it between two epochs.
 
-    commands           what statements ask for: a change is submitted, waited for, and undone if it is cancelled
+    commands           the commands of statements: submit a change, wait for it, undo it if it is cancelled
     relations          CREATE and DROP of tables, views, sources and schemas
-    functions          the same of functions and aggregates
-    indexes            the same of indexes, which follow their relation when it is altered
+    functions          CREATE and DROP of functions and aggregates
+    indexes            CREATE and DROP of indexes, which also change when their relation is altered
     alter              ALTER TABLE and the renaming of relations
     system_parameters  ALTER SYSTEM
-    planned_ahead      a change that is computed while epochs go on
-    new_jobs           takes away what a CREATE that ends early has begun
+    planned_ahead      a change that is computed while epochs continue
+    new_jobs           removes the job of a CREATE that ends early
     internal_tables    the tables that jobs keep their state in, as relations
 """

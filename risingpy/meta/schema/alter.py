@@ -1,9 +1,9 @@
 """ALTER as functions from one `MetaState` to the next (seed 002, "Schema Change Procedure").
 
-The session has planned the table's new form on version v and holds the table, alone, with all that was logged for it
-in committed epochs. Here v is checked, the table's job is replaced, and what reads the table is pointed to its new
-form, all in the one state that the barrier loop commits between two epochs. So the log behind the committed
-position, which a recovery reads again, has rows of the new form only.
+The session has planned the table's new form on version v. It holds the table's lock alone, and all rows that were
+logged for the table are in committed epochs. The change checks v, replaces the table's job, and points all readers to
+the new form, in one state that the barrier loop commits between two epochs. So the log after the committed position,
+which a recovery reads again, has only rows of the new form.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from risingpy.storage.codec.table_schema import TableColumn
 
 @dataclass(frozen=True, slots=True)
 class TableReplacement:
-    """A table as it shall be; its `version` is the one that it was planned on.
+    """The table's new form; its `version` is the one on which the change was planned.
 
-    With `cascade`, what reads a column that is gone goes too. `generated`: of the columns that are gone, the generated
-    ones, each with the column that it read, for which it goes.
+    With `cascade`, readers of a dropped column are dropped, too. `generated` maps each generated column that is dropped
+    to the dropped column that it reads.
     """
 
     relation: Table
@@ -49,10 +49,10 @@ class TableReplacement:
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """ALTER … RENAME TO, SET SCHEMA: None stays as it is.
+    """ALTER … RENAME TO, SET SCHEMA. A field that is None stays as it is.
 
-    `definition` makes the renamed relation's CREATE text. `reader` gives a view that reads it the name in its texts:
-    of the view, the relation as it was, and as it is.
+    `definition` makes the renamed relation's CREATE text. `reader(view, before, after)` puts the new name into the
+    texts of a view that reads the relation.
     """
 
     relation_id: int
@@ -110,7 +110,7 @@ def replace_table(state: MetaState, change: TableReplacement) -> tuple[MetaState
 
 
 def _compactions(state: MetaState, before: Table, after: Table) -> Mapping[int, int]:
-    """With the table and its indexes, if stored rows may have columns now that nobody can read."""
+    """The compactions, with the table and its indexes added if stored rows may now have unreadable columns."""
     kept = {column_id for column in after.columns for column_id in _ids(column)}
     if all(column.column_id in kept for column in before.columns):
         return state.compactions
@@ -126,7 +126,7 @@ def _ids(column: ColumnDesc | TableColumn) -> Iterator[int]:
 
 
 def rename(state: MetaState, change: NewName) -> MetaState:
-    """`state` with a relation under another name. Its rows, and what reads it, stay as they are."""
+    """`state` with a relation under another name. Its rows and its readers stay the same."""
     relation = state.catalog.relations.get(change.relation_id)
     if relation is None:
         raise SerializationFailure("the relation was dropped meanwhile", hint="Run the statement again.")
@@ -159,7 +159,7 @@ def rename(state: MetaState, change: NewName) -> MetaState:
 
 
 def check_unchanged(state: MetaState, planned: Table) -> Table:
-    """The table as it is. Raises SerializationFailure if it is not what the change was planned on."""
+    """The current table. Raises SerializationFailure if it has changed since `planned`."""
     now = state.catalog.relations.get(planned.relation_id)
     if not isinstance(now, Table):
         raise UndefinedTable(f'table "{planned.name}" was dropped meanwhile')
@@ -179,7 +179,7 @@ def check_unchanged(state: MetaState, planned: Table) -> Table:
 def _without_readers_of_lost_columns(
     state: MetaState, before: Table, change: TableReplacement
 ) -> tuple[MetaState, tuple[str, ...]]:
-    """`state` without what reads columns that are gone, if the change may take it along; raises if not."""
+    """`state` without the readers of dropped columns. Raises an error unless the change may drop them."""
     _refuse_unbound_views(state, before)
     kept = {column.column_id for column in change.relation.columns}
     lost = {column.column_id: column.name for column in before.columns if column.column_id not in kept}
@@ -215,7 +215,7 @@ def _without_readers_of_lost_columns(
 
 
 def _refuse_new_type(state: MetaState, before: Table, after: Table) -> None:
-    """A view keeps the type that it was made with: the column cannot change under it."""
+    """Raises an error if a view reads a column whose type changes: a view keeps the types with which it was made."""
     changed = {
         column.history.earlier.column_id
         for column in after.columns
@@ -236,7 +236,7 @@ def _refuse_new_type(state: MetaState, before: Table, after: Table) -> None:
 
 
 def _users(state: MetaState, table: Table, columns: frozenset[int]) -> Iterator[tuple[CreatedRelation, int]]:
-    """Who reads any of the columns, of the table or of an index of it, and which (the first)."""
+    """The readers of any of the columns, of the table or of its indexes, each with the first column that it reads."""
     stored: Sequence[Table | Index] = (table, *state.catalog.indexes_of(table.relation_id))
     for relation in state.catalog.relations.values():
         read: Iterable[int] = ()
@@ -266,7 +266,7 @@ def _refuse_unbound_views(state: MetaState, relation: CreatedRelation) -> None:
 def _repointed_views(state: MetaState, moved: Sequence[tuple[CreatedRelation, Mapping[int, int]]]) -> dict[int, View]:
     """The plain views that read any of the relations, also through other views, over their new forms.
 
-    Of each relation: its new form, and where each column of before stands there.
+    `moved` has, for each relation, its new form, and the new position of each old column.
     """
     changed: dict[int, View] = {}
     for view in state.catalog.relations.values():

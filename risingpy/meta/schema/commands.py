@@ -1,6 +1,6 @@
-"""Schema changes as statements ask for them: made between two epochs, waited for, undone if they are cancelled.
+"""The schema commands of statements: each is applied between two epochs, waited for, and undone if it is cancelled.
 
-What a change does to the state is in `relations.py`, `alter.py` and `indexes.py`.
+`relations.py`, `alter.py` and `indexes.py` compute the changed states.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from risingpy.meta.writing.table_locks import LockMode, TableLocks
 
 
 class SchemaCommands:
-    """Any thread may call these. What blocks takes a `cancelled` event and raises QueryCanceled."""
+    """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class SchemaCommands:
     ) -> tuple[bool, tuple[str, ...]]:
         """Creates a view and returns when it has its upstreams' rows: (created, notices).
 
-        Cancelled, or failing, it leaves nothing behind.
+        If it is cancelled or fails, nothing of the view remains.
         """
         made: list[tuple[int, tuple[str, ...]]] = []
         planned = PlannedAhead(
@@ -95,7 +95,7 @@ class SchemaCommands:
         relation_id, notices = made[0]
         with gone_if_cancelled(self._changes, relation_id):
             self._waiters.until_created(relation_id, cancelled)
-            # A source has no snapshot to backfill from: its rows so far come with the view's first epochs.
+            # A source has no snapshot: the view's first epochs read its existing rows.
             newest = self._sources.newest(self._published.state)
             target = {job: ends for job, ends in newest.items() if job == relation_id}
             self._waiters.until_read(0, target, cancelled)
@@ -133,7 +133,9 @@ class SchemaCommands:
             )
 
     def replace_table(self, change: TableReplacement, cancelled: Cancelled = None) -> tuple[str, ...]:
-        """ALTER TABLE: the table in its new form; returns notices. The caller holds `table_lock`, and has waited.
+        """ALTER TABLE: replaces the table by its new form; returns notices.
+
+        The caller holds `table_lock`, and has waited until epochs have all of the table's logged rows.
 
         Raises SerializationFailure if the table was altered since the change was planned.
         """
@@ -144,7 +146,7 @@ class SchemaCommands:
         self._changes.apply(lambda state: alter.rename(state, change), cancelled)
 
     def change(self, change: GraphChange, cancelled: Cancelled = None) -> None:
-        """Applies a change of another module's between two epochs (`functions`, `system_parameters`)."""
+        """Applies a change of another module (`functions`, `system_parameters`) between two epochs."""
         self._changes.apply(change, cancelled)
 
     def create_schema(self, name: str, *, if_not_exists: bool = False, cancelled: Cancelled = None) -> bool:

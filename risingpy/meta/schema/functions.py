@@ -1,4 +1,4 @@
-"""CREATE FUNCTION, CREATE AGGREGATE, DROP of them: from one `MetaState` to the next, as in `relations.py`."""
+"""CREATE and DROP of functions and aggregates: from one `MetaState` to the next, as in `relations.py`."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _a(noun: str) -> str:
 
 
 def _check_kind(function: FunctionDesc, target: FunctionTarget) -> None:
-    """Raises 42809 where DROP FUNCTION names an aggregate, or DROP AGGREGATE a function."""
+    """Raises 42809 if DROP FUNCTION names an aggregate, or DROP AGGREGATE a function."""
     if (function.kind is FunctionKind.AGGREGATE) == target.aggregate:
         return
     if target.aggregate:

@@ -1,4 +1,4 @@
-"""Indexes as functions from one `MetaState` to the next: they come, and follow their relation when it is altered."""
+"""Changes of indexes as functions from one `MetaState` to the next: their creation, and ALTER of their relation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from risingpy.plan.graph import Job
 
 @dataclass(frozen=True, slots=True)
 class NewIndex:
-    """CREATE INDEX: what it indexes, as it was bound. An index stands in its relation's schema."""
+    """CREATE INDEX: the index and its relation, as they were bound. An index is in its relation's schema."""
 
     name: str
     relation: IndexedRelation
@@ -53,11 +53,11 @@ def index_of_altered(
 ) -> tuple[Index, Job | None]:
     """An index over its relation's new form, and its job (None if it has stopped).
 
-    Columns that are gone are no longer included; one that includes all gets what was added. The stored rows stay.
+    Dropped columns are no longer included. An index that includes all columns gets added ones. Stored rows stay as is.
     """
     definition = index.index
     if definition.include is not None:
-        # A column of a new type is the same column to the index, under its new id.
+        # To the index, a column with a new type is the same column under a new id.
         renewed = {
             column.history.earlier.column_id: column.column_id
             for column in indexed.columns

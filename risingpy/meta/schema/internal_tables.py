@@ -1,4 +1,4 @@
-"""The tables that jobs keep their state in, as relations that a query may read: `SELECT * FROM __internal_…`."""
+"""The state tables of jobs, as relations that a query may read: `SELECT * FROM __internal_…`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a CREATE that ends early has begun is taken away again."""
+"""Removes the new job of a CREATE that ends early."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from risingpy.meta.epochs.graph_changes import GraphChanges
 from risingpy.meta.schema.relations import without_relation_id
 
-GONE_SECONDS = 0.5  # how long a cancelled CREATE waits until what it began is gone
+GONE_SECONDS = 0.5  # how long a cancelled CREATE waits for the removal of its job
 
 
 @contextmanager
 def gone_if_cancelled(changes: GraphChanges, relation_id: int) -> Iterator[None]:
-    """Has the job taken out if waiting for it ends early.
+    """Has the job removed, between two epochs, if the block is left by an error.
 
-    That happens between two epochs. The client is told at once if the running one takes long: whatever anybody asks for
-    next comes after, and a server that starts anew takes unfinished jobs out as well.
+    If the running epoch takes long, the client gets its answer first. That is safe: later changes are applied after the
+    removal, and a server that restarts also removes unfinished jobs.
     """
     try:
         yield

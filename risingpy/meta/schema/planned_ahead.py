@@ -1,4 +1,4 @@
-"""A change of the graph that is computed beside the barrier loop: while a view is planned, epochs go on."""
+"""A change of the graph that is computed outside the barrier loop: epochs continue while a view is planned."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 class PlannedAhead(Generic[T]):
-    """What a change makes of `state`, to be applied to the state that the loop has by then.
+    """The result of `change` on `state`, computed early, and applied later to the loop's state of that time.
 
-    `change` adds relations and jobs; of the state it reads the catalog, the jobs and the next id, no more. Where these
-    are others by then, it is computed again. So it is where a name is taken or a relation was changed: changes that
-    wait for the loop may take that back.
+    `change` adds relations and jobs; it only reads the catalog, the jobs and the next id. If these have changed by
+    then, it is computed again. It is also computed again if it raised an error, because a name was taken or a relation
+    had changed: changes that wait for the loop may remove the reason.
     """
 
     def __init__(self, change: Callable[[MetaState], tuple[MetaState, T]], state: MetaState) -> None:

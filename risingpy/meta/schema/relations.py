@@ -1,7 +1,7 @@
 """Schema changes as functions from one `MetaState` to the next; the barrier loop applies them between epochs.
 
-Each checks the name and what the new relation reads against the state that it changes: the statement was bound on an
-older catalog snapshot. Errors are the client's (SqlError) and leave the state as it was.
+The statement was bound on an older catalog. So each change checks the name, and the relations that the new one reads,
+against the state that it changes. Errors are the client's (SqlError), and the state stays unchanged.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
 def add_materialized_view(
     state: MetaState, view: NewMaterializedView, table_rows: TableRows = no_table_rows, check: Check = unchecked
 ) -> tuple[MetaState, tuple[int, tuple[str, ...]]]:
-    """(`state` with the view and its job in creation, (its id, notices)). `table_rows`: what relations hold now.
+    """(`state` with the view and its job in creation, (its id, notices)).
 
-    `check` is asked while the view is planned.
+    `table_rows` gives the relations' numbers of rows. `check` is called while the view is planned.
     """
     check_new_name(state, view.schema_name, view.name)
     check_unchanged(state, view.depends_on)
@@ -266,7 +266,7 @@ def drop_targets(state: MetaState, targets: Iterable[DropTarget]) -> list[Relati
 def drop_relations(
     state: MetaState, targets: Sequence[DropTarget], *, if_exists: bool, cascade: bool
 ) -> tuple[MetaState, tuple[str, ...]]:
-    """(`state` without the relations, and with CASCADE without what reads them; notices)."""
+    """(`state` without the relations, and with CASCADE without their readers; notices)."""
     notices: list[str] = []
     dropped: list[CreatedRelation] = []
     for target in targets:
@@ -284,7 +284,7 @@ def drop_relations(
             )
         dropped.append(relation)
     everything = with_all_readers(state, dropped)
-    # An index goes with what it indexes, without a word, as in PostgreSQL.
+    # An index is dropped with its relation, without a notice, as in PostgreSQL.
     readers = [r for r in everything if r not in dropped and not isinstance(r, Index)]
     if readers and not cascade:
         raise _still_needed(state, dropped, readers, everything)
@@ -354,7 +354,7 @@ def check_new_name(state: MetaState, schema_name: str, name: str) -> None:
 
 
 def check_unchanged(state: MetaState, bound: Iterable[CreatedRelation]) -> None:
-    """Raises SerializationFailure if a relation is not as it was bound, SqlError if its job has stopped."""
+    """Raises SerializationFailure if a relation has changed since it was bound, SqlError if its job has stopped."""
     for relation in bound:
         now = state.catalog.relations.get(relation.relation_id)
         if now is None or now.version != relation.version:
@@ -370,7 +370,7 @@ def check_unchanged(state: MetaState, bound: Iterable[CreatedRelation]) -> None:
 
 
 def with_job(state: MetaState, relation: CreatedRelation, planned: StreamJobPlan, allocate: IdAllocator) -> MetaState:
-    """`state` with a new relation and the job that keeps it."""
+    """`state` with a new relation and its job."""
     job = cut(relation.relation_id, planned, state.graph(), allocate)
     state = replace(state, jobs={**state.jobs, job.job_id: job}, graph_version=state.graph_version + 1)
     return _with_relation(state, relation, allocate)

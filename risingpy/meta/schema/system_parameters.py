@@ -1,4 +1,4 @@
-"""System parameters: what ALTER SYSTEM changes in the state, and what SHOW PARAMETERS tells of it."""
+"""System parameters: ALTER SYSTEM changes them in the state, and SHOW PARAMETERS shows them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
 
 def with_parallelism(state: MetaState, shards: int) -> MetaState:
-    """The next start moves the state to so many shards."""
+    """`state` with the wish for `shards` shards, to which the next start moves the data."""
     return replace(state, wanted_shards=0 if shards == state.shards else shards)
 
 
 def with_old_snapshot_threshold(state: MetaState, seconds: float | None) -> MetaState:
-    """From now on, outdated epochs are read for so long; None is for ever."""
+    """`state` in which an outdated epoch may be read for `seconds`; None is for ever."""
     return replace(state, old_snapshot_threshold=seconds)
 
 
@@ -31,7 +31,7 @@ def shown_parameters(state: MetaState) -> Mapping[str, str]:
 
 
 def _duration(seconds: float | None) -> str:
-    """In the largest unit that divides it, as PostgreSQL shows durations; -1 for none."""
+    """A duration in the largest unit that divides it, as PostgreSQL shows it; -1 for None."""
     if seconds is None:
         return "-1"
     for unit, size in _UNITS:

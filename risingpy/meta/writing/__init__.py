@@ -1,9 +1,7 @@
-"""What clients write, until an epoch has it.
+"""Clients' writes, until an epoch has them. Any thread may call this package.
 
-Called from every thread.
-
-    writes             what statements use
+    writes             the interface for statements
     dml_log            durable rows that no epoch has yet
-    table_locks        who may write to a table, and who waits
+    table_locks        the locks of tables, and their queues
     identity_counters  the numbers of identity columns
 """

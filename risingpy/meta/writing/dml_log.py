@@ -1,4 +1,4 @@
-"""The log of rows that clients wrote, as the barrier loop sees it: what is durable and not yet in an epoch."""
+"""The log of clients' rows, as the barrier loop sees it: rows that are durable and not yet in an epoch."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from risingpy.storage.log.write_ahead_log import WriteAheadLog
 class TableChange:
     """Rows to write to a table: `op` and all its columns in storage order, hidden ones included.
 
-    `version` is the table's version that the statement was planned on. `spill`: where the rows lie, if they lie in a
-    file of the log's already.
+    `version` is the table's version on which the statement was planned. `spill`: the log's file that already has the
+    rows, if they were spilled.
     """
 
     table_id: int
@@ -31,14 +31,14 @@ class TableChange:
     spill: Spill | None = None
 
     def record(self) -> LogRecord:
-        """What the log keeps of it."""
+        """The change as a record of the log."""
         if self.spill is not None:
             return LogRecord.of_spill(self.table_id, self.version, self.spill.name)
         return LogRecord.of(self.table_id, self.version, self.chunk)
 
 
 def refuse_stale(catalog: Catalog, change: TableChange) -> None:
-    """StalePlan if the table was altered since the statement was planned; other errors if it is gone, or has failed."""
+    """Raises StalePlan if the table was altered since the statement was planned, SqlError if it is gone or failed."""
     relation = catalog.relations.get(change.table_id)
     if relation is None:
         raise UndefinedTable(f"table with id {change.table_id} was dropped meanwhile")
@@ -55,9 +55,9 @@ def refuse_stale(catalog: Catalog, change: TableChange) -> None:
 
 
 class DmlLog:
-    """Appends groups of changes and tells which are pending.
+    """Appends groups of changes, and knows which are pending.
 
-    A group (a statement, or a transaction) is never split between epochs.
+    A group (a statement or a transaction) is never split between epochs, so that no reader sees half of it.
     """
 
     def __init__(self, directory: Path, committed_lsn: int, wake: Callable[[], None]) -> None:
@@ -65,7 +65,7 @@ class DmlLog:
         self._wake = wake
         self._guard = threading.Lock()
         self._committed = committed_lsn
-        # (last lsn of a group, rows), oldest first; what an earlier run left is one group, its groups being unknown
+        # (last lsn of a group, rows), oldest first. Rows left by an earlier run are one group: its groups are unknown.
         self._pending: deque[tuple[int, int]] = deque()
         if self._log.last_lsn > committed_lsn:
             left = self._log.read(committed_lsn, self._log.last_lsn)
@@ -87,7 +87,8 @@ class DmlLog:
         """Makes the changes durable as one group and returns the lsn to wait for."""
         lsn = self._log.append([change.record() for change in changes])
         with self._guard:
-            # An epoch that took a later group of another thread may have taken, and committed, this one too.
+            # A later group of another thread may be noted first. An epoch that took that group has taken this one, too,
+            # and may even be committed by now.
             if lsn > self._committed:
                 self._pending.append((lsn, sum(change.chunk.num_rows for change in changes)))
         self._wake()
@@ -97,7 +98,7 @@ class DmlLog:
         """(lsn, rows) of the whole groups that the next epoch takes: at least one if any is pending."""
         with self._guard:
             lsn, rows = self._committed, 0
-            # Concurrent appenders may note their groups out of order; log order is lsn order.
+            # Concurrent appenders may note their groups out of order; the order of the log is that of the lsn.
             for group_lsn, group_rows in sorted(self._pending):
                 if rows and rows + group_rows > most_rows:
                     break
@@ -105,7 +106,7 @@ class DmlLog:
         return lsn, rows
 
     def committed(self, lsn: int) -> None:
-        """Forgets the groups up to `lsn`, and gives their space back."""
+        """Forgets the groups up to `lsn`, and deletes the part of the log that has them."""
         with self._guard:
             self._committed = lsn
             self._pending = deque(group for group in self._pending if group[0] > lsn)

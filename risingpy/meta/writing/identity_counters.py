@@ -1,4 +1,4 @@
-"""The counters of identity columns: places from 1 on, none twice, also not after a crash."""
+"""The counters of identity columns. They count from 1, and give no number twice, even after a crash."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from risingpy.storage.engine.meta_store import MetaStore
 
 
 class IdentityCounters:
-    """A counter per column. The expression `next_number` takes numbers from here. Any thread may ask.
+    """A counter per column, from which the expression `next_number` takes its numbers. For all threads.
 
-    As row ids, numbers are reserved in the meta store in blocks, so that one insert in `BLOCK` rows pays for a commit;
-    what is left of a block when the server dies is never used.
+    Like row ids, numbers are reserved in the meta store in blocks, so that only one in `BLOCK` numbers pays for a
+    commit. If the server dies, the rest of a block is never used.
     """
 
     BLOCK = 1 << 10
@@ -28,7 +28,7 @@ class IdentityCounters:
         identities.numbers_come_from(self._directory, self.take)
 
     def take(self, counter: int, count: int, greatest: int) -> int:
-        """The first of `count` consecutive numbers; 2200H if one of them were above `greatest`."""
+        """The first of `count` consecutive numbers. Raises 2200H if one of them would be above `greatest`."""
         with self._guard:
             first = self._known(counter)
             if first + count - 1 > greatest:
@@ -37,13 +37,13 @@ class IdentityCounters:
             return first
 
     def pass_by(self, counter: int, number: int) -> None:
-        """No number up to this one, which a row was given, is handed out from now on."""
+        """A row was given this number: from now on, the counter gives only greater ones."""
         with self._guard:
             if number >= self._known(counter):
                 self._advance(counter, number + 1)
 
     def close(self) -> None:
-        """Gives back what is left of the blocks."""
+        """Gives the rest of the blocks back."""
         identities.forget(self._directory)
         with self._guard, self._store.transaction() as txn:
             for counter, start in self._next.items():

@@ -1,12 +1,11 @@
 """Locks of tables: many writers of new rows, or one statement that reads before it writes.
 
 INSERT and COPY only append to the log, so they share a table. UPDATE, DELETE, ALTER, DROP and transactions that
-write hold it alone. Who waits stands in a queue and comes in its turn, so that nobody waits for ever while others come
-and go.
+write hold it alone. Waiting threads are in a queue and get the lock in their order, so that none waits for ever.
 
-A thread waits for whoever holds what it wants, and for whoever stands before it in the queue and wants what does not go
-together with it. When a thread would close a circle of such waits, it gets DeadlockDetected at once. Only one that
-begins to wait can close a circle: whoever is given a lock was waited for by those after it already.
+A thread waits for the holders of the table, and for those before it in the queue, if their modes conflict with its own.
+A thread that would close a circle of such waits gets DeadlockDetected at once. Only a thread that begins to wait can
+close a circle: when a thread is given a lock, those after it in the queue were already waiting for it.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from risingpy.errors import DeadlockDetected, QueryCanceled
 
 LOG = logging.getLogger(__name__)
 
-WAIT_SLICE_SECONDS = 0.1  # how often a waiter looks whether it was cancelled
-DATABASE_OID = 1  # the only one; as pg_database has it
+WAIT_SLICE_SECONDS = 0.1  # how often a waiting thread checks whether it is cancelled
+DATABASE_OID = 1  # the oid of the only database in pg_database
 
 
 class LockMode(Enum):
-    """The value is what PostgreSQL calls a lock of that strength."""
+    """The mode of a lock; the value is PostgreSQL's name for a lock of that strength."""
 
     SHARED = "RowExclusiveLock"
     ALONE = "ExclusiveLock"
@@ -35,7 +34,7 @@ class LockMode(Enum):
 
 @dataclass(slots=True)
 class _Hold:
-    """How often an owner has taken a table, by mode: whoever has it alone may share it, and take it again."""
+    """How often an owner has taken a table, by mode. The owner of an exclusive lock may take it again in any mode."""
 
     shared: int = 0
     alone: int = 0
@@ -52,7 +51,7 @@ class _Hold:
 
 @dataclass(slots=True)
 class _Table:
-    """Who holds a table, and who waits for it, the first to come first."""
+    """A table's holders, and the queue of those who wait for it."""
 
     table_id: int
     holds: dict[int, _Hold] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class _Table:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A thread (`owner`) that waits."""
+    """The request of a thread (`owner`) that waits for a table."""
 
     owner: int
     process_id: int
@@ -70,14 +69,14 @@ class _Request:
     granted: threading.Event = field(default_factory=threading.Event)
 
     def holders(self) -> list[int]:
-        """Who has the table in a way that does not go together with this."""
+        """The holders of the table whose mode conflicts with this request."""
         wants_alone = self.mode is LockMode.ALONE
         return [
             owner for owner, hold in self.table.holds.items() if owner != self.owner and (wants_alone or hold.alone)
         ]
 
     def blockers(self) -> list[int]:
-        """All that this waits for: holders, and whoever is before it in the queue."""
+        """All for whom this request waits: conflicting holders, and conflicting requests before it in the queue."""
         found = self.holders()
         for earlier in self.table.queue:
             if earlier is self:
@@ -89,7 +88,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class HeldTable:
-    """A lock that a thread was given; any thread may give it back, once."""
+    """A lock that a thread holds; any thread may release it, once."""
 
     locks: TableLocks
     owner: int
@@ -116,9 +115,9 @@ class TableLocks:
         *,
         process_id: int = 0,
     ) -> HeldTable:
-        """Waits for its turn. QueryCanceled if `cancelled`; DeadlockDetected if nobody could go on.
+        """Waits for its turn. Raises QueryCanceled if `cancelled`, DeadlockDetected if it would close a circle.
 
-        `process_id` is what the client knows the session by; messages name it.
+        `process_id` is the session's process id as the client knows it; messages name it.
         """
         me = threading.get_ident()
         with self._guard:
@@ -142,7 +141,7 @@ class TableLocks:
         *,
         process_id: int = 0,
     ) -> Iterator[None]:
-        """Acquires tables, those with lower ids first, for the length of a block."""
+        """Holds tables for the length of a block. Acquires those with lower ids first."""
         with ExitStack() as stack:
             for table_id in sorted(set(table_ids)):
                 stack.callback(self.acquire(table_id, mode, cancelled, process_id=process_id).release)
@@ -160,9 +159,9 @@ class TableLocks:
     # With the guard held
 
     def _enqueue(self, request: _Request, held: _Hold | None) -> None:
-        """Puts it in the queue, or gives it what it wants; DeadlockDetected if it must not wait."""
+        """Grants the request, or puts it in the queue. Raises DeadlockDetected if it must not wait."""
         queue = request.table.queue
-        # Whoever shares the table already goes before those who wait for it to let go: else none of them could go on.
+        # A holder that asks again goes before those who wait for it to release the table: else none could continue.
         place = next((k for k, other in enumerate(queue) if held and other.mode is LockMode.ALONE), len(queue))
         queue.insert(place, request)
         self._waiting[request.owner] = request
@@ -172,7 +171,7 @@ class TableLocks:
         circle = self._circle(request)
         if not circle:
             return
-        if not request.holders():  # only the order of the queue closes the circle: then it need not be kept
+        if not request.holders():  # only the order of the queue closes the circle, so the request may overtake it
             self._give(request)
             return
         self._forget(request)
@@ -186,7 +185,7 @@ class TableLocks:
         request.granted.set()
 
     def _give_in_turn(self, table: _Table) -> None:
-        """Gives the table to all whose turn it is."""
+        """Grants all requests that nothing blocks any more."""
         for request in list(table.queue):
             if not request.blockers():
                 self._give(request)
@@ -199,8 +198,8 @@ class TableLocks:
         self._give_in_turn(request.table)
 
     def _circle(self, first: _Request) -> list[_Request]:
-        """The waits that lead from `first` back to its owner, in order; none if no such way is there."""
-        led_to: dict[int, _Request] = {}  # by owner: whose wait led there
+        """The waits that lead from `first` back to its owner, in order; empty if they lead nowhere."""
+        led_to: dict[int, _Request] = {}  # by owner: the request that waits for that owner
         to_visit = [first]
         while to_visit:
             request = to_visit.pop()
@@ -229,7 +228,7 @@ class TableLocks:
         while not request.granted.wait(WAIT_SLICE_SECONDS):
             if cancelled is not None and cancelled.is_set():
                 with self._guard:
-                    if request.granted.is_set():  # just now: the statement finds out by itself that it was cancelled
+                    if request.granted.is_set():  # granted just now; the statement itself notices that it is cancelled
                         return
                     self._forget(request)
                 raise QueryCanceled("canceling statement due to user request")

@@ -1,4 +1,4 @@
-"""What is written: rows into the log, under the locks of their tables, with ids that no other row has."""
+"""Writes rows to the log, under the locks of their tables, and with row ids that are used only once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from risingpy.storage.log.spill import Spill
 
 
 class Writes:
-    """Any thread may call these. What blocks takes a `cancelled` event and raises QueryCanceled.
+    """Any thread may call these. Methods that block take a `cancelled` event and raise QueryCanceled.
 
-    `locks` are those of tables. `identity_counters` number the rows of tables with an identity column.
+    `identity_counters` number the rows of tables with an identity column.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Writes:
     def table_lock(
         self, table_id: int, cancelled: Cancelled = None, *, process_id: int = 0
     ) -> AbstractContextManager[None]:
-        """Holds a table alone: for statements that read before they write. Reentrant in a thread."""
+        """Holds a table alone, for statements that read before they write. Reentrant in a thread."""
         return self.locks.held((table_id,), LockMode.ALONE, cancelled, process_id=process_id)
 
     def next_row_ids(self, count: int) -> int:
@@ -54,7 +54,7 @@ class Writes:
             return self._row_ids.take(count)
 
     def new_spill(self) -> Spill:
-        """A file for rows that are to be written together and are too many for memory."""
+        """A file for rows of one change that are too many for memory."""
         return self._log.spill()
 
     def write(self, changes: Sequence[TableChange], cancelled: Cancelled = None, *, process_id: int = 0) -> int:

@@ -57,7 +57,7 @@ def explain_stream(
     job: Job | None = None,
     explain_format: ExplainFormat = ExplainFormat.TEXT,
 ) -> list[str]:
-    """The lines of EXPLAIN CREATE MATERIALIZED VIEW or CREATE TABLE. VERBOSE shows stages and fragments, given `job`."""
+    """The lines of EXPLAIN CREATE MATERIALIZED VIEW or CREATE TABLE. VERBOSE shows stages and fragments of `job`."""
     fragments = {id(fragment.root): fragment for fragment in job.fragments} if job is not None else {}
     return render(_Explainer(verbose, fragments).tree(root, None), explain_format)
 

@@ -82,7 +82,7 @@ def _after(rules: Sequence[Rule], plan: LogicalPlan, check: Check) -> LogicalPla
 
 
 def steps(plan: LogicalPlan, *, for_stream: bool) -> Iterator[tuple[str, LogicalPlan]]:
-    """(rule's name, plan after it) for each rule that changes something; with `for_stream`, also the rules for views."""
+    """(rule's name, plan after it) for each rule that changes something; with `for_stream`, rules for views too."""
     check_size(plan)
     for rule in (*PIPELINE, *(STREAM_PIPELINE if for_stream else ())):
         before, plan = plan, rule(plan)

@@ -108,10 +108,10 @@ class _JoinGroup:
         return columns
 
     def joined(self) -> _Part:
-        """One part of all.
+        """Joins all parts to one.
 
-        The rank of two parts does not change while others are joined: a condition that goes then has read those. So
-        each pair is ranked once, and of n parts there are n² pairs, not n² after every join.
+        The rank of a pair does not change while other parts are joined: conditions that are used up then have read
+        those parts. So each pair is ranked once: for n parts that makes n² ranks, not n² after every join.
         """
         rest = []
         for condition in self.conditions:
@@ -122,7 +122,7 @@ class _JoinGroup:
         self.conditions, self.reads = rest, [frozenset(columns_read(condition)) for condition in rest]
         self.classes = [list(members) for members in self.equal.classes()]
         parts = {part.order: self._with_own_equalities(part) for part in self.parts}
-        # A part is known by its order; one that has been joined to another no longer stands at its own.
+        # A part is identified by its order; a part that has been joined to another is no longer at its own order.
         pairs = [(self._rank(a, b), a, b) for a, b in combinations(parts.values(), 2)]
         heap = [(rank, number) for number, (rank, _, _) in enumerate(pairs)]
         heapify(heap)
