@@ -4,13 +4,13 @@ In: TCP connections. Out: calls of `meta.database.Database`, queries for `rising
 Called by `risingpy.server`.
 
     wire/             PostgreSQL's protocol; knows sessions only as `session_protocol`
-    results, portals  what a session takes and gives, of which the wire makes bytes; copy_options are those of COPY
+    results, portals  a session's arguments and results, as data; copy_options are those of COPY
     session/          one client's session: prepares and runs statements
     parser/           text → statements (dataclasses; queries inside are sqlglot trees)
     binder/           statements → typed logical plans; sqlglot ends here
     statements/       how each statement is run, one file each: a `command`, made with a `statement_context`
-    catalog/          system relations: pg_catalog, information_schema, rw_catalog
-    transaction       what a transaction wrote and has not logged yet; written_rows, unique_keys and returning make it;
-                      transaction_scope has what begins and ends with it
-    settings          SET and SHOW; parameter_definitions has every parameter, parameter_kinds what it takes
+    system_catalog/   system relations: pg_catalog, information_schema, rw_catalog
+    transaction       a transaction's writes that are not logged yet; written_rows, unique_keys and returning make them;
+                      transaction_scope begins and ends transactions
+    settings          SET and SHOW; parameter_definitions has every parameter, parameter_kinds the values it takes
 """

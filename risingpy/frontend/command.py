@@ -1,4 +1,4 @@
-"""A bound statement: what it takes, what it gives, and how to run it."""
+"""A bound statement: its parameters, its result columns, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from risingpy.types import SqlType
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a module of `statements/` makes of a parsed statement.
+    """A statement that a module of `statements/` has bound.
 
     `run` is called once per execution, with a value per parameter. `fields` is None for a statement without rows.
-    One that `lasts` may be run again as long as catalog and settings stay what they are.
+    A command that `lasts` may be run again while the catalog and the settings are the same.
     """
 
     run: Callable[[Parameters], Result]

@@ -71,7 +71,7 @@ def _boolean(name: str, value: str | bool) -> bool:
 
 
 def _columns(names: str) -> frozenset[str] | None:
-    """Of a list as the parser gives it; None for `*`."""
+    """The columns in a list as the parser gives it; None for `*`."""
     return None if names == "*" else frozenset(filter(None, names.split(", ")))
 
 

@@ -1,4 +1,4 @@
-"""Every run-time parameter: its default, what it takes, what SHOW ALL says of it."""
+"""Every run-time parameter: its default, the values it takes, and its description in SHOW ALL."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ParameterDefinition:
-    """`name` is in lower case; `reported` is the name under which the client hears of changes (ParameterStatus).
+    """`name` is in lower case; `reported` is the name under which ParameterStatus tells the client of changes.
 
-    With `binds`, a change gives statements another meaning, so that bound ones are bound anew. With `ignored`,
-    RisingWave knows the parameter and RisingPy accepts it without effect: SET says so.
+    `binds`: a change may alter the meaning of statements, so bound ones must be bound again. `ignored`: RisingWave has
+    the parameter, and RisingPy accepts it without effect; a notice of SET says so.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What values a run-time parameter takes: one function per kind, from the words of SET to the value that SHOW prints.
+"""The kinds of run-time parameters: one function per kind, from the words of SET to the value that SHOW prints.
 
 Each raises InvalidParameterValue with PostgreSQL's wording.
 """
@@ -13,7 +13,7 @@ from risingpy.errors import FeatureNotSupported, InvalidParameterValue
 from risingpy.functions.topics.object_names import quote_name
 from risingpy.memory import parse_bytes, show_bytes
 
-_LEAST_MEMORY, _MOST_MEMORY = 32 << 20, 1 << 40  # with less, no sort and no join is made
+_LEAST_MEMORY, _MOST_MEMORY = 32 << 20, 1 << 40  # sorts and joins need at least that much
 Check = Callable[[str, Sequence[str]], str]
 
 _TRUE = ("on", "true", "yes", "1", "t", "y")
@@ -24,7 +24,7 @@ _OFFSET = re.compile(r"(?:UTC|GMT)?([+-]?)(\d{1,2})(?::?00)?", re.IGNORECASE)
 
 
 def text(name: str, values: Sequence[str]) -> str:
-    """Anything."""
+    """Any text."""
     return ", ".join(values)
 
 
@@ -66,7 +66,7 @@ def integer(least: int, most: int) -> Check:
 
 
 def one_of(*choices: str) -> Check:
-    """One of some words."""
+    """One of the words `choices`."""
 
     def check(name: str, values: Sequence[str]) -> str:
         word = text(name, values)
@@ -80,7 +80,7 @@ def one_of(*choices: str) -> Check:
 
 
 def only(value: str, *accepted: str) -> Check:
-    """The one value that this version has, under any of its names."""
+    """The only supported value, under any of its names."""
 
     def check(name: str, values: Sequence[str]) -> str:
         word = text(name, values)
@@ -150,7 +150,7 @@ def encoding(name: str, values: Sequence[str]) -> str:
 
 
 def date_style(name: str, values: Sequence[str]) -> str:
-    """ISO output; the order of day and month is accepted as MDY alone, since input is read so."""
+    """ISO output. The only order of day and month is MDY, since input is read so."""
     words = [word.strip().lower() for value in values for word in value.split(",")]
     for word in words:
         if word not in ("iso", "mdy", "us", "noneuro", "noneuropean", "default"):

@@ -27,9 +27,10 @@ class PreparedEntry:
 
 
 class RowStream:
-    """The rows of a result, taken in parts of any size without copying, forward alone.
+    """The rows of a result, taken in parts of any size without copying, only forward.
 
-    `place` is the row it stands on: 0 before the first, one more than there are behind the last.
+    `place` is the number of the current row, from 1. It is 0 before the first row, and one more than the number of rows
+    after the last one.
     """
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
@@ -44,7 +45,7 @@ class RowStream:
         return self._read + self.at_end
 
     def take(self, limit: int | None) -> Iterator[pa.RecordBatch]:
-        """Batches of `limit` rows in all, or of all that are left; fewer mean that the stream is at its end."""
+        """Batches with the next `limit` rows, or all that are left; fewer rows mean that the stream has ended."""
         left = limit
         while left is None or left > 0:
             if self._batch is None:
@@ -62,7 +63,7 @@ class RowStream:
             yield part
 
     def back(self, limit: int | None) -> Iterator[pa.RecordBatch]:
-        """As `take`, of the rows before this one, the last first. SqlError (55000): it goes forward alone."""
+        """As `take`, but the rows before this one, backwards. Raises SqlError (55000) here: it only goes forward."""
         raise SqlError(
             "cursor can only scan forward",
             sqlstate="55000",
@@ -70,7 +71,7 @@ class RowStream:
         )
 
     def close(self) -> None:
-        """The rows are not wanted any more."""
+        """The rows are no longer needed: releases them."""
         close = getattr(self._batches, "close", None)
         if close is not None:
             close()
@@ -78,7 +79,7 @@ class RowStream:
 
 @dataclass(frozen=True, slots=True)
 class CursorOptions:
-    """What DECLARE says of a cursor; `hold`: it outlives the transaction, once that has been committed."""
+    """The options of DECLARE. `hold`: the cursor stays open after its transaction, if that is committed."""
 
     text: str
     scroll: bool = False
@@ -87,9 +88,9 @@ class CursorOptions:
 
 
 class Portal:
-    """A bound statement, which gives its rows in as many parts as the client asks for.
+    """A bound statement, whose rows the client takes in parts.
 
-    Bind makes one that runs at its first Execute, DECLARE one that runs already and has `options`.
+    A portal of Bind runs at its first Execute. A portal of DECLARE already runs, and has `options`.
     """
 
     def __init__(
@@ -111,13 +112,13 @@ class Portal:
         self._part: Part | None = None
 
     def begin_part(self, batches: Iterator[pa.RecordBatch]) -> Part:
-        """What a FETCH gives. A part before it, which its client has not taken to the end yet, is read first."""
+        """The rows of a FETCH. If an earlier part has not been taken to its end, its rest is read first."""
         self.settle()
         self._part = Part(self, batches)
         return self._part
 
     def settle(self) -> None:
-        """Reads what was asked for, so that the rows stand where they will be then."""
+        """Reads the rest of the last part, so that the portal is at the position after it."""
         part, self._part = self._part, None
         if part is not None:
             part.read()
@@ -163,18 +164,18 @@ class Portals:
         return self._portals.get(name)
 
     def named(self) -> dict[str, Portal]:
-        """All but the unnamed one."""
+        """All portals except the unnamed one."""
         return {name: portal for name, portal in self._portals.items() if name}
 
     def add(self, name: str, portal: Portal) -> None:
-        """Takes the place of an unnamed one. 42P03 if there is one of that name."""
+        """Adds a portal; an unnamed one replaces the last unnamed one. Raises 42P03 if the name is taken."""
         if name and name in self._portals:
             raise SqlError(f'cursor "{name}" already exists', sqlstate="42P03")
         self.close(name)
         self._portals[name] = portal
 
     def close(self, name: str) -> bool:
-        """False if there is none of that name."""
+        """Closes a portal; False if there is none of that name."""
         portal = self._portals.pop(name, None)
         if portal is not None:
             self._older -= {name}
@@ -186,13 +187,13 @@ class Portals:
             self.close(name)
 
     def close_but(self, kept: frozenset[str]) -> None:
-        """Closes all that came after `kept` (of `named`) was taken: the transaction goes back to then."""
+        """Closes all named portals that are not in `kept`, for a transaction that goes back to a savepoint."""
         for name in list(self._portals):
             if name not in kept:
                 self.close(name)
 
     def end_transaction(self, *, committed: bool) -> None:
-        """Portals do not outlive their transaction, but cursors WITH HOLD if it was committed."""
+        """Closes the transaction's portals, except cursors WITH HOLD of a committed transaction."""
         for name, portal in list(self._portals.items()):
             held = portal.options is not None and portal.options.hold
             if not (held and (committed or name in self._older)):

@@ -1,7 +1,7 @@
-"""The texts of views after a relation that they name is renamed: `FROM t` becomes `FROM u AS t`, as in RisingWave.
+"""Rewrites the texts of views when a relation that they name is renamed: `FROM t` becomes `FROM u AS t`.
 
-A view goes on with the plan that it has; the text is what SHOW CREATE and pg_get_viewdef tell, and what makes the
-view again elsewhere.
+RisingWave does the same. The view keeps its plan. SHOW CREATE and pg_get_viewdef print the text, from which the view
+can be made again elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from risingpy.plan.catalog import DEFAULT_SCHEMA, CreatedRelation, QueryRelation
 
 
 def with_renamed_relation(reader: QueryRelation, old: CreatedRelation, new: CreatedRelation) -> QueryRelation:
-    """A view whose texts name the relation as it is called now."""
+    """The view `reader` with the relation's new name in its texts."""
     query = _renamed(reader.query, old, new)
     definition = reader.definition.replace(reader.query, query, 1)
     return replace(reader, query=query, definition=definition)

@@ -1,4 +1,4 @@
-"""What a statement takes and gives, as data: the words that sessions, statements and the wire layer share."""
+"""Statements' arguments and results as data, which sessions, statements and the wire layer share."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ TEXT, BINARY = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class StartupParameters:
-    """What the client said at startup.
+    """The client's parameters at startup.
 
-    `settings` holds every run-time parameter it asked for (`application_name`, `client_encoding`, `TimeZone`, …), those
-    of `options='-c name=value'` included, with names as the client wrote them. `process_id` is what BackendKeyData
-    says (pg_backend_pid()). `client_address` is "host:port".
+    `settings` holds every run-time parameter that it set (`application_name`, `client_encoding`, `TimeZone`, …), also
+    those of `options='-c name=value'`, with names as the client wrote them. `process_id` is the one in BackendKeyData
+    (pg_backend_pid()). `client_address` is "host:port".
     """
 
     user: str
@@ -99,7 +99,7 @@ class CopyOptions:
 
 
 class CopySink(Protocol):
-    """Where the rows of COPY FROM STDIN go."""
+    """Takes the rows of COPY FROM STDIN."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Takes decoded rows: columns in the order of `CopyIn.fields`, in the fields' `type.arrow`."""
@@ -135,10 +135,10 @@ class CopyOut:
 
 @dataclass(frozen=True, slots=True)
 class CommandTag:
-    """What CommandComplete says of a command: its words, and for some commands a number of rows.
+    """The tag in CommandComplete: a command's words, and for some commands a number of rows.
 
-    `rows` is the number if the command knows it (UPDATE 3). With `counts_rows` it is that of the rows which the client
-    is sent, or sends (SELECT 5, COPY 5), known only in the end.
+    `rows` is the number if the command knows it (UPDATE 3). With `counts_rows`, the rows are counted that the client
+    receives or sends (SELECT 5, COPY 5); their number is known only at the end.
     """
 
     words: str
@@ -146,16 +146,16 @@ class CommandTag:
     counts_rows: bool = False
 
     def text(self, sent: int) -> str:
-        """As the client is told, once so many rows have gone."""
+        """The tag's text, after `sent` rows."""
         rows = sent if self.counts_rows else self.rows
         return self.words if rows is None else f"{self.words} {rows}"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a statement gave.
+    """A statement's result.
 
-    `tag`: what CommandComplete says.
+    `tag`: the tag in CommandComplete.
     `batches`: columns in the order of `fields` (names do not matter), in the fields' Arrow types; taken lazily, by
     the connection's thread, perhaps in several parts (row limits), and perhaps not to the end. If it has a
     `close()` (a generator has), that is called when the rows are no longer wanted: release what they hold there.

@@ -1,4 +1,4 @@
-"""RETURNING: expressions over the rows that a statement wrote."""
+"""RETURNING: expressions over the rows that a statement has written."""
 
 from __future__ import annotations
 

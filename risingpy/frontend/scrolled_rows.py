@@ -1,4 +1,4 @@
-"""Rows that can be gone back over: of cursors declared SCROLL."""
+"""The rows of cursors declared SCROLL, which can also be read backwards."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pyarrow as pa
 
 from risingpy.frontend.portals import RowStream
 
-KEPT_BYTES = 16 << 20  # in memory, per cursor; more go into a file without a name
+KEPT_BYTES = 16 << 20  # in memory, per cursor; more than that goes to an unnamed temporary file
 
 
 class ScrolledRows(RowStream):
-    """Keeps what has been read, as Arrow messages by the number of their first row."""
+    """Keeps the rows that have been read, as Arrow messages by the number of their first row."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         super().__init__(batches)
         self._kept = SpooledTemporaryFile(max_size=KEPT_BYTES)  # noqa: SIM115 - closed by `close`
         self._schema: pa.Schema | None = None
-        self._firsts: list[int] = []  # of each message: its first row, from 0
-        self._spans: list[tuple[int, int]] = []  # offset and length
+        self._firsts: list[int] = []  # each message's first row, from 0
+        self._spans: list[tuple[int, int]] = []  # each message's offset and length
         self._rows = 0
         self._place = 0
 

@@ -1,4 +1,4 @@
-"""A session's run-time parameters: SET, RESET, SHOW and what the client asked for at startup."""
+"""A session's run-time parameters: SET, RESET, SHOW and the client's settings at startup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Settings:
     """The values of one session. Names are matched in lower case."""
 
     def __init__(self, startup: StartupParameters) -> None:
-        """Raises UndefinedObject or InvalidParameterValue for what a client cannot ask for."""
+        """Raises UndefinedObject or InvalidParameterValue for a setting that a client cannot have."""
         self.version = 0  # grows when statements must be bound anew
         self._user = startup.user
         self._changed: dict[str, str] = {}
@@ -27,11 +27,11 @@ class Settings:
         self._defaults["session_authorization"] = startup.user
         self._custom: dict[str, str] = {}
         self._values = dict(self._defaults)
-        self._before: _Values | None = None  # what a ROLLBACK goes back to; None outside a transaction
-        self._after: _Values = {}, {}  # what a COMMIT goes back to: the values under those of SET LOCAL
+        self._before: _Values | None = None  # the values after a ROLLBACK; None outside a transaction
+        self._after: _Values = {}, {}  # the values after a COMMIT, which SET LOCAL does not change
         for name, value in startup.settings.items():
             self.set(name, (value,))
-        # What the client asked for at startup is what RESET goes back to.
+        # RESET restores the client's values at startup.
         self._defaults = dict(self._values)
         self._changed.clear()
 
@@ -50,15 +50,15 @@ class Settings:
     def set(self, name: str, values: Sequence[str] | None, *, local: bool = False) -> ParameterDefinition | None:
         """SET name TO values; None is DEFAULT. Returns the parameter's definition (None: one of the client's own).
 
-        Within a transaction a change lasts if the transaction does, and with `local` only as long as it.
-        Raises UndefinedObject, InvalidParameterValue, or FeatureNotSupported for values that this version has not.
+        Within a transaction, a change stays only if that commits; with `local`, it ends with the transaction.
+        Raises UndefinedObject, InvalidParameterValue, or FeatureNotSupported for values that are not supported.
         """
         key = _key(name)
         definition = BY_NAME.get(key)
         known = definition is not None
         current, kept = (self._values, self._after[0]) if known else (self._custom, self._after[1])
         if local:
-            kept.setdefault(key, current.get(key, ""))  # PostgreSQL, too, leaves a new one behind, empty
+            kept.setdefault(key, current.get(key, ""))  # in PostgreSQL, too, a new one stays, with an empty value
         else:
             kept.pop(key, None)
         if definition is None:
@@ -85,7 +85,7 @@ class Settings:
             self._before = dict(self._values), dict(self._custom)
 
     def end(self, *, committed: bool) -> None:
-        """The transaction, if there is one, ends: what was SET in it stays only if it was committed."""
+        """The transaction, if there is one, ends: its changes stay only if it was committed."""
         if self._before is None:
             return
         values, custom = self._after if committed else self._before
@@ -95,7 +95,7 @@ class Settings:
         self._before, self._after = None, ({}, {})
 
     def mark(self) -> Callable[[], None]:
-        """What takes back, later in this transaction, all that will have been SET since."""
+        """A function that undoes, later in this transaction, all changes made after this call."""
         values, custom = dict(self._values), dict(self._custom)
         kept = dict(self._after[0]), dict(self._after[1])
 
@@ -116,7 +116,7 @@ class Settings:
         return (*listed, *(Setting(name, value, "") for name, value in self._custom.items()))
 
     def reported(self) -> Mapping[str, str]:
-        """The parameters that the client is told of, at startup."""
+        """The parameters that the server reports to the client at startup."""
         return {d.reported: self._values[d.name] for d in DEFINITIONS if d.reported is not None}
 
     def drain_changes(self) -> Mapping[str, str]:
@@ -134,7 +134,7 @@ class Settings:
         return tuple(names)
 
     def _set_custom(self, key: str, name: str, values: Sequence[str] | None) -> None:
-        # As in PostgreSQL, a name with a point in it is the client's own.
+        # As in PostgreSQL, a name with a dot in it is the client's own parameter.
         if "." not in key:
             raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
         if values is None:

@@ -1,4 +1,4 @@
-"""What a statement may ask of the session that runs it."""
+"""The interface that a session offers to its statements."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class StatementContext(Protocol):
 
     @property
     def startup(self) -> StartupParameters:
-        """What the client said when it came."""
+        """The client's parameters at startup."""
 
     @property
     def settings(self) -> Settings: ...
 
     @property
     def transaction(self) -> Transaction:
-        """What has been written and not yet logged."""
+        """The transaction, with the writes that are not logged yet."""
 
     @property
     def scope(self) -> TransactionScope:
@@ -47,7 +47,7 @@ class StatementContext(Protocol):
 
     @property
     def cancelled(self) -> threading.Event:
-        """Set while the running statement is to end: whatever waits, waits for it too."""
+        """Set when the running statement must end; everything that waits also waits for it."""
 
     @property
     def statements(self) -> dict[str, PreparedEntry]:
@@ -62,13 +62,13 @@ class StatementContext(Protocol):
     def search_path(self) -> tuple[str, ...]: ...
 
     def database_names(self) -> tuple[str, ...]:
-        """What may stand in front of a schema: the database's name, and the one that the client calls it by."""
+        """The names that may qualify a schema: the database's, and the one by which the client connected."""
 
     def session_values(self) -> SessionValues:
-        """What current_user and its like give."""
+        """The values of current_user and similar functions."""
 
     def limits(self) -> StatementLimits:
-        """What the statement that runs now may take."""
+        """The limits of the running statement."""
 
     def check(self) -> None:
         """Raises QueryCanceled if the running statement has been cancelled."""
@@ -76,7 +76,7 @@ class StatementContext(Protocol):
     def notice(
         self, message: str, *, severity: str = "NOTICE", sqlstate: str = "00000", hint: str | None = None
     ) -> None:
-        """Tells the client something that is no error."""
+        """Sends the client a notice."""
 
     # Statements within statements
 
@@ -84,10 +84,10 @@ class StatementContext(Protocol):
         """The statements of a text."""
 
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
-        """The command of another statement, to be run as a part of this one."""
+        """The command of another statement, which this one runs as a part of itself."""
 
     def prepare(self, statement: Statement, parameter_oids: Sequence[int]) -> Prepared:
-        """As PREPARE and Parse do: 0 is an OID to be found out."""
+        """Prepares a statement, as PREPARE and Parse do; an OID of 0 means that the type must be inferred."""
 
     def run_prepared(self, prepared: Prepared, parameters: Parameters) -> Result:
         """Runs what `prepare` has bound, bound anew if the catalog has changed since."""
@@ -95,10 +95,10 @@ class StatementContext(Protocol):
     # Rows
 
     def snapshot(self) -> Snapshot:
-        """The newest committed state, with this session's own last write in it if it asks for that."""
+        """The newest committed state. It has this session's own last write, if the session's settings ask for that."""
 
     def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:
-        """A query that has been through the optimizer, ready to run; `catalog` is the one that it was bound on."""
+        """The optimized query, ready to run; `catalog` is the one on which it was bound."""
 
     def run_query(self, query: PreparedQuery, parameters: Parameters) -> Iterator[pa.RecordBatch]:
         """The rows of a query over committed rows and this transaction's own, lazily."""
@@ -107,4 +107,4 @@ class StatementContext(Protocol):
         """All rows of a query."""
 
     def evaluate(self, expressions: Sequence[Expr], fields: Schema, rows: pa.Table, parameters: Parameters) -> pa.Table:
-        """Expressions over rows that are at hand (c0…); `fields` has their types."""
+        """The values of expressions over the given `rows` (c0…); `fields` has the rows' types."""

@@ -1,4 +1,4 @@
-"""A table's CREATE TABLE statement as its catalog entry has it: after ALTER TABLE the text of before is wrong."""
+"""A table's CREATE TABLE statement, made of its catalog entry: after ALTER TABLE the original text is wrong."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def table_definition(relation: Table) -> str:
 
 
 def quoted(name: str) -> str:
-    """The name, in quotes where it would not be read back as it is."""
+    """The name, in quotes if it needs them to be read back unchanged."""
     return name if _PLAIN.match(name) and name not in RESERVED else '"' + name.replace('"', '""') + '"'
 
 

@@ -1,7 +1,7 @@
-"""A session's transaction: what it has written and not yet logged, and the tables that it holds.
+"""A session's transaction: the writes that it has not logged yet, and the tables whose locks it holds.
 
-Writes are kept here until the commit logs them as one group, so they become visible, and durable, together. The
-session's own reads see them: `batch/own_changes.py` lays them over a table's committed rows.
+The writes stay here until the commit logs them as one group, so they become visible and durable together. The session's
+own reads see them: `batch/own_changes.py` applies them to a table's committed rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from risingpy.plan.catalog import Table
 
 
 class TransactionStatus(Enum):
-    """The value is what ReadyForQuery says."""
+    """A session's status; the value is the byte in ReadyForQuery."""
 
     IDLE = b"I"
     ACTIVE = b"T"
@@ -30,7 +30,7 @@ class TransactionStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Savepoint:
-    """How much had been written, and how many tables were held; `restore` takes back what else the session changed."""
+    """How much was written, and how many tables were held; `restore` undoes the session's other changes."""
 
     name: str
     changes: int
@@ -44,10 +44,10 @@ class Transaction:
 
     database: Database
     status: TransactionStatus = TransactionStatus.IDLE
-    implicit: bool = False  # several statements of one text, or up to the client's Sync
+    implicit: bool = False  # the statements of one text, or those up to the client's Sync
     read_only: bool = False
     last_lsn: int = 0
-    process_id: int = 0  # what messages call the session by
+    process_id: int = 0  # the session's name in messages
     written_rows: int = 0  # so far, and how large they are
     written_bytes: int = 0
     _changes: list[TableChange] = field(default_factory=list)
@@ -68,14 +68,14 @@ class Transaction:
         self.read_only = read_only
 
     def hold(self, table_id: int, cancelled: threading.Event) -> None:
-        """Holds the table until the transaction ends, and waits until all that was logged before is applied."""
+        """Locks the table until the transaction ends, and waits until epochs have all rows logged before."""
         if all(held.table_id != table_id for held in self._held):
             locks = self.database.writes.locks
             self._held.append(locks.acquire(table_id, LockMode.ALONE, cancelled, process_id=self.process_id))
         self.database.reads.wait_for_lsn(self.database.writes.last_lsn, cancelled)
 
     def write(self, change: TableChange) -> None:
-        """Adds rows to what the commit will log."""
+        """Adds rows, which the commit will log."""
         self._changes.append(change)
         self._count(change, 1)
 
@@ -88,9 +88,9 @@ class Transaction:
         del self._savepoints[self._find_savepoint(name) :]
 
     def go_back_to(self, name: str) -> None:
-        """Forgets what was written since the newest savepoint of that name, which stays; clears the failure.
+        """Forgets the writes since the newest savepoint of that name, which stays; clears the failure.
 
-        UndefinedSavepoint if there is none.
+        Raises UndefinedSavepoint if there is none.
         """
         place = self._find_savepoint(name)
         del self._savepoints[place + 1 :]
@@ -99,13 +99,13 @@ class Transaction:
         self.status = TransactionStatus.ACTIVE
 
     def commit(self, cancelled: threading.Event | None = None) -> None:
-        """Logs everything, durably, as one group. On an error nothing is logged."""
+        """Logs all writes, durably, as one group. On an error nothing is logged."""
         changes, self._changes = self._changes, []
         try:
             if changes:
                 self.last_lsn = self.database.writes.write(changes, cancelled, process_id=self.process_id)
         except IoError:
-            raise  # the group may be in the log all the same, and then needs its spills
+            raise  # the group may be in the log nevertheless, and then needs its spills
         except BaseException:
             _discard_spills(changes)
             raise
@@ -118,9 +118,9 @@ class Transaction:
         self._end()
 
     def fail(self) -> None:
-        """Forgets the writes since the last savepoint, and lets go of the tables taken since.
+        """Forgets the writes since the last savepoint, and releases the tables locked since.
 
-        An explicit transaction stays, failed, to its end or until it goes back to a savepoint.
+        An explicit transaction stays failed until its end, or until it goes back to a savepoint.
         """
         explicit = self.status is not TransactionStatus.IDLE
         if self._savepoints:
@@ -138,7 +138,7 @@ class Transaction:
     def changes_of(self, table: Table) -> list[pa.Table]:
         """The chunks that this transaction wrote to a table so far.
 
-        StalePlan if they were written to the table's form before an ALTER, which the commit will refuse.
+        Raises StalePlan if they have the table's form before an ALTER: the commit will refuse them.
         """
         changes = [change for change in self._changes if change.table_id == table.relation_id]
         if any(change.version != table.version for change in changes):
@@ -175,7 +175,7 @@ class Transaction:
         self._let_go(savepoint.held)
 
     def _let_go(self, kept: int) -> None:
-        """Releases the tables beyond the first `kept`: nothing that is still to be logged was read from them."""
+        """Releases all but the first `kept` tables. No pending write depends on reads of the others."""
         released = self._held[kept:]
         del self._held[kept:]
         for held in released:

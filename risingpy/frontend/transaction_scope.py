@@ -1,4 +1,4 @@
-"""What begins and ends with a session's transaction: its writes, the settings of SET LOCAL, portals and cursors."""
+"""Begins and ends a session's transaction, with its writes, the settings of SET LOCAL, portals and cursors."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class TransactionScope:
             self._settings.begin()
 
     def commit(self) -> None:
-        """Makes what was written durable, and ends the transaction if there is one.
+        """Makes the writes durable, and ends the transaction if there is one.
 
-        With rw_implicit_flush it returns when every view has it.
+        With rw_implicit_flush it returns when every view has them.
         """
         wrote = self._transaction.has_changes
         flushes = is_on(self._settings.get("rw_implicit_flush"))
@@ -55,18 +55,18 @@ class TransactionScope:
             self._database.reads.flush(self._cancelled)
 
     def commit_so_far(self) -> None:
-        """Commits what earlier statements of the same text wrote; those that come are a transaction of their own."""
+        """Commits the writes of earlier statements of the same text; the following ones are a new transaction."""
         if self._transaction.implicit and self._transaction.status is TransactionStatus.IDLE:
             self.commit()
             self.begin_implicit()
 
     def rollback(self) -> None:
-        """Forgets what was written and SET, and ends the transaction."""
+        """Undoes writes and settings, and ends the transaction."""
         self._transaction.rollback()
         self._settings.end(committed=False)
 
     def set_savepoint(self, name: str) -> None:
-        """SAVEPOINT: what is written, SET and opened from here on can be taken back."""
+        """SAVEPOINT: writes, settings and portals from here on can be undone."""
         settings_before, portals = self._settings.mark(), frozenset(self._portals.named())
 
         def restore() -> None:

@@ -1,7 +1,7 @@
-"""Refuses an UPDATE that would give two rows one primary key.
+"""Refuses an UPDATE that would give two rows the same primary key.
 
-The table's log knows no such rule (the later write of a key wins, and INSERT relies on it), so that one of the two rows
-would be lost without a word.
+In the table's log the later write of a key wins, and INSERT relies on that. So without this check one of the two rows
+would be lost silently.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def check_unique(session: StatementContext, relation: Table, old: pa.Table, new:
     schema = tuple(Field(relation.columns[index].name, relation.columns[index].type) for index in columns)
     scan = Scan(relation.relation_id, relation.qualified_name, columns, schema, relation.version)
     standing = session.run_to_table(session.planned(scan), ()).rename_columns(keys)
-    # Of the standing rows those stay that the UPDATE does not take: exactly the ones that are not in `before`.
+    # The stored rows that the UPDATE does not change are exactly those that are not in `before`.
     codes, _ = group_by_key(relation, pa.concat_tables([before, standing, after]))
     taken, stay, come = np.split(codes, np.cumsum([before.num_rows, standing.num_rows]))
     remaining = stay[~np.isin(stay, taken)]

@@ -1,4 +1,4 @@
-"""From a statement's rows to what is logged: all columns of the table, NOT NULL checked, row ids given."""
+"""Makes the rows to be logged of a statement's rows: with all columns of the table, NOT NULL checked, and row ids."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def inserted(session: StatementContext, relation: Table, visible: pa.Table) -> p
 
 
 def pass_numbers(session: StatementContext, relation: Table, rows: pa.Table) -> None:
-    """Makes the counters of identity columns go on behind the numbers in the rows: no new row replaces one of them."""
+    """Moves the counters of identity columns past the numbers in the rows, so that no new row replaces one of them."""
     for index, column in enumerate(relation.columns):
         identity = column.identity
         if identity is not None and rows.num_rows:

@@ -1,10 +1,10 @@
-"""A client's session: what the wire layer calls, and what statements ask for.
+"""A client's session: the wire layer calls it, and statements use it.
 
-In: the calls of `wire/session_protocol.py`, made by the wire layer. Out: results, as statements' commands give them.
+In: the calls of `wire/session_protocol.py` by the wire layer. Out: the results of statements' commands.
 
     client_session.py     the session as the wire layer sees it
     context.py            the session as its statements see it
-    commands.py           statements bound, kept and run
+    commands.py           binds, caches and runs statements
     deadline.py           statement_timeout
 """
 

@@ -1,6 +1,6 @@
-"""A client's session, as the wire layer calls it (`wire/session_protocol.py`): from the connection's thread.
+"""A client's session, as the wire layer calls it (`wire/session_protocol.py`), in the connection's thread.
 
-Only `cancel` may come from another thread. What its statements work with is its context.
+Only `cancel` may be called from another thread. Statements use the session's context.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ClientSession:
     def transaction_status(self) -> bytes:
         return self.context.transaction.status.value
 
-    # What the client is told
+    # Messages for the client
 
     def time_zone(self) -> str:
         return self.context.settings.get("timezone")

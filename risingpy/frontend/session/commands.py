@@ -1,4 +1,4 @@
-"""A session's statements as commands: bound once per catalog, and run as the catalog is when they run."""
+"""A session's statements as commands: bound once per catalog, and bound again if the catalog has changed."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from risingpy.meta.writing.table_locks import LockMode
 from risingpy.types import UNKNOWN, SqlType
 from risingpy.types.oids import type_by_oid
 
-TRIES_OF_A_STALE_PLAN = 10  # each time, another session altered what the statement reads while it was planned
-CACHED_STATEMENTS = 256  # bound statements that a session keeps, the oldest go first
+TRIES_OF_A_STALE_PLAN = 10  # a try fails if another session alters a relation while the statement is planned
+CACHED_STATEMENTS = 256  # bound statements that a session keeps; the oldest are dropped first
 
 
 class Commands:
-    """Binds a session's statements, and keeps what it has bound as long as catalog and settings stay."""
+    """Binds a session's statements, and keeps the commands while the catalog and the settings are the same."""
 
     def __init__(self, context: StatementContext) -> None:
         self._context = context
         self._cache: dict[tuple[str, tuple[int, ...]], tuple[object, Command]] = {}
 
     def bind(self, statement: Statement, parameter_oids: Sequence[int]) -> Command:
-        """The command of a statement on the catalog as it is now; it may have been bound before."""
+        """The command of a statement on the current catalog, perhaps from the cache."""
         version = (self._context.database.reads.catalog.version, self._context.settings.version)
         key = (statement.text, tuple(parameter_oids))
         cached = self._cache.get(key)
@@ -44,16 +44,16 @@ class Commands:
         return command
 
     def run_newest(self, statement: Statement, prepared: Prepared, parameters: Parameters) -> Result:
-        """Runs the statement as the catalog is now: bound anew, if need be again while others alter what it reads.
+        """Runs the statement on the current catalog. Binds it again if another session alters its relations meanwhile.
 
-        The table that it writes to it holds from the second time on: a stream of ALTERs could go on for ever.
+        From the second try on it locks the table that it writes to, since ALTERs could follow each other for ever.
         """
         context, types = self._context, prepared.parameter_types
-        in_transaction = context.transaction.is_open  # what it wrote before cannot be planned again
+        in_transaction = context.transaction.is_open  # its earlier writes cannot be planned again
         with ExitStack() as kept:
             for tries_left in reversed(range(TRIES_OF_A_STALE_PLAN)):
                 command = self.bind(statement, prepared.declared)
-                if command.parameter_types != types:  # the values were sent for these types
+                if command.parameter_types != types:  # the client has sent the values for `types`
                     command = self.bind(statement, [type_.oid for type_ in types])
                 if prepared.fields is not None and command.fields != prepared.fields:
                     raise FeatureNotSupported("cached plan must not change result type")
@@ -74,7 +74,7 @@ class Commands:
 
 
 def _begun(result: Result) -> Result:
-    """The result with its first batch computed: from there on its plan cannot be stale any more."""
+    """The result with its first batch computed: after that its plan can no longer be stale."""
     if result.batches is None:
         return result
     batches = iter(result.batches)
@@ -83,7 +83,7 @@ def _begun(result: Result) -> Result:
 
 
 class _Begun:
-    """Batches of which the first has been taken already. No generator: `close` must reach one that nobody has read."""
+    """Batches of which the first is already computed. Not a generator, whose `close` has no effect before its start."""
 
     def __init__(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> None:
         self._first: pa.RecordBatch | None = first

@@ -1,4 +1,4 @@
-"""What a session's statements work with: its state, and the rows they ask for."""
+"""The session as its statements see it: its state, and the rows of queries."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class SessionContext:
         self.portals = Portals()
         self.scope = TransactionScope(database, self.transaction, self.settings, self.portals, self.cancelled)
         self._notices: list[Notice] = []
-        self._deadline: Deadline | None = None  # of the statement that is read, bound or run
-        self._running = ""  # the text of the statement that began last
+        self._deadline: Deadline | None = None  # that of the current statement
+        self._running = ""  # the text of the last statement that has begun
         self._runner = BatchRunner(self.transaction, database.query_engines, self.limits, self._system)
         self._commands = Commands(self)
 
@@ -107,7 +107,7 @@ class SessionContext:
         self._notices.append(Notice(message, severity, sqlstate, hint=hint))
 
     def drain_notices(self) -> Sequence[Notice]:
-        """Those since the last call."""
+        """The notices since the last call."""
         notices, self._notices = self._notices, []
         return notices
 
@@ -164,7 +164,7 @@ class SessionContext:
 
     @contextmanager
     def phase(self) -> Iterator[Deadline]:
-        """A part of a statement's work: it has its share of statement_timeout, and nests no deeper than Python can."""
+        """Guards a phase of a statement's work: its time counts for statement_timeout, its depth is limited."""
         if self._deadline is None:
             self._deadline = Deadline(int(self.settings.get("statement_timeout")), self.cancel)
         deadline = self._deadline
@@ -178,7 +178,7 @@ class SessionContext:
             ) from None
 
     def end_statement(self) -> None:
-        """The next statement has a time of its own."""
+        """Ends the statement's deadline: the next statement gets a new one."""
         self._deadline = None
 
     def cancel(self) -> None:

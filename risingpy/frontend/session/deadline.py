@@ -1,4 +1,4 @@
-"""statement_timeout: cancels what takes too long: reading and binding a statement, running it, taking its rows."""
+"""statement_timeout: cancels a statement whose reading, binding, running and fetching together take too long."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from risingpy.errors import QueryCanceled
 
 
 class Deadline:
-    """One statement's. A context manager around each phase of its work; `over` guards the rows that come later.
+    """One statement's deadline: a context manager around each phase of its work; `over` guards the rows read later.
 
-    The time between the phases, and that which the client takes to read the rows, is not counted.
+    The time between the phases is not counted, nor the time in which the client reads the rows.
     """
 
     def __init__(self, milliseconds: int, cancel: Callable[[], None]) -> None:
-        """`milliseconds` 0 means none. `cancel` is called from another thread when the time is over."""
+        """`milliseconds` 0 means no limit. `cancel` is called from another thread when the time is over."""
         self._left = milliseconds / 1000
         self._limited = milliseconds > 0
         self._cancel = cancel
         self._timer: threading.Timer | None = None
         self._started = 0.0
         self._expired = False
-        self._depth = 0  # a phase may have another one within it: EXECUTE binds, and so does DECLARE
-        self._guard = threading.Lock()  # a timer that goes off as its phase ends cancels nothing that comes later
+        self._depth = 0  # phases nest: EXECUTE binds another statement, and so does DECLARE
+        self._guard = threading.Lock()  # so that a timer that fires as its phase ends does not cancel the next one
 
     def __enter__(self) -> Deadline:
         self._depth += 1
@@ -54,7 +54,7 @@ class Deadline:
             raise QueryCanceled("canceling statement due to statement timeout") from None
 
     def over(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The batches, with the clock running while one is made."""
+        """The batches; the clock runs while one is computed."""
         return self._guarded(batches) if self._limited else batches
 
     def _guarded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,6 @@
-"""One file per statement: each binds it on the session's catalog snapshot and says how to run it.
+"""One file per statement: it binds the statement on the session's catalog snapshot, and runs it.
 
-Each knows its session as a `StatementContext` alone (statement_context.py).
+A statement knows its session only as a `StatementContext` (statement_context.py).
 
 In: a parsed statement. Out: a `Command`. Called by the session.
 """

@@ -1,6 +1,6 @@
 """ALTER TABLE | VIEW | MATERIALIZED VIEW | SOURCE … RENAME TO, SET SCHEMA.
 
-Only the catalog changes: rows, views that read the relation, and their state stay as they are.
+Only the catalog changes. Rows, views that read the relation, and their state stay the same.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def bind(
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
         if relation is not None:
-            # As in PostgreSQL, ALTER TABLE renames whatever relation it is.
+            # As in PostgreSQL, ALTER TABLE renames any kind of relation.
             if statement.kind is not Table and not isinstance(relation, statement.kind):
                 message = f'"{relation.name}" is not a {statement.kind.noun}'
                 raise WrongObjectType(message, position=statement.name.position)
@@ -50,7 +50,7 @@ def bind(
 
 
 def _definition(renamed: CreatedRelation) -> str:
-    """The relation's CREATE statement with its new name in place of the one that stands there."""
+    """The relation's CREATE statement with the old name replaced by the new one."""
     [parsed] = parse(renamed.definition)
     if isinstance(parsed.statement, CreateIndex):
         return _index_definition(renamed, parsed.statement)

@@ -1,4 +1,4 @@
-"""ALTER SYSTEM SET: parallelism, for the next start, and old_snapshot_threshold, at once."""
+"""ALTER SYSTEM SET: parallelism takes effect at the next start, old_snapshot_threshold at once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """ALTER TABLE on columns: planned on the table as it is, swapped in at a barrier (seed 002).
 
-The statement holds the table alone, like an UPDATE, and waits until the epochs have all that was logged for it. So no
-write is half in the old form and half in the new: whoever planned on the old one plans again, or gets 40001.
+The statement locks the table alone, like an UPDATE, and waits until epochs have all rows that were logged for it. So no
+write is half in the old form and half in the new. A statement that was planned on the old form is planned again, or
+fails with 40001.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def bind(
 
 
 def altered_relation(session: StatementContext, name: ObjectName, *, if_exists: bool) -> Relation | None:
-    """The relation that ALTER names; None, and a notice, if it need not exist. Raises UndefinedTable."""
+    """The relation that ALTER names. If it is missing: None and a notice with IF EXISTS, else raises UndefinedTable."""
     relation = session.database.reads.catalog.find(name.name, name.schema, session.search_path())
     if relation is not None and not relation.is_being_created:
         return relation
@@ -94,7 +95,7 @@ def _alter(session: StatementContext, relation: Table, statement: AlterTable) ->
 
 
 def _value(session: StatementContext, expr: Expr) -> object:
-    """A DEFAULT's value now, as Arrow takes it."""
+    """The current value of a DEFAULT, as Arrow takes it."""
     plan = Project(Values(((),), ()), (expr,), (Field("default", expr.type),))
     return session.run_to_table(session.planned(plan), ()).column(0)[0].as_py()
 

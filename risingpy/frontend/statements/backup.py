@@ -1,4 +1,4 @@
-"""BACKUP TO: a copy of the whole database, at one epoch, while it runs."""
+"""BACKUP TO: copies the whole running database, as of one epoch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """COPY … FROM STDIN and COPY … TO STDOUT.
 
-All rows of a COPY FROM are logged as one group when the client has sent the last: a COPY happens whole or not at all.
-Until then those of a large one lie in a file of the log's, which their group will name.
+All rows of a COPY FROM are logged as one group after the client has sent the last one, so a COPY happens completely or
+not at all. Until then, the rows of a large COPY are in a file of the log, which the group will name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from risingpy.optimizer.rules import optimize
 from risingpy.plan import logical
 from risingpy.types import SqlType
 
-KEPT_BYTES = 64 << 20  # in memory, per COPY; a group of more goes through a file
+KEPT_BYTES = 64 << 20  # in memory, per COPY; larger groups go through a file
 
 
 def bind(
@@ -64,7 +64,7 @@ def _bind_from(session: StatementContext, statement: Copy) -> Command:
 
 
 class _TableSink:
-    """Keeps what the client sends, up to KEPT_BYTES, or spills it; then writes it."""
+    """Keeps up to KEPT_BYTES of the client's rows in memory, spills more to a file, and finally writes them."""
 
     def __init__(self, session: StatementContext, target: CopyTarget) -> None:
         self._session = session
@@ -111,7 +111,7 @@ class _TableSink:
             self._spill.append(change.record())
 
     def _take_rows(self) -> pa.Table:
-        """All columns of the rows that are kept, checked; they are no longer kept."""
+        """Removes the rows from memory and returns them with all columns, checked."""
         batches, self._batches, self._kept_bytes = self._batches, [], 0
         given = pa.Table.from_batches([_renamed(batch) for batch in batches])
         return inserted(self._session, self._target.relation, self._visible(given))
@@ -158,7 +158,7 @@ def _check_quoted(fields: Sequence[Field], options: CopyOptions) -> None:
 
 
 def _select_of(session: StatementContext, statement: Copy) -> str:
-    """A table's columns are copied without the generated ones, as COPY FROM takes it."""
+    """The query of COPY table TO. It leaves generated columns out, since COPY FROM does not take them."""
     assert statement.table is not None
     table = session.database.reads.catalog.find(statement.table.name, statement.table.schema, session.search_path())
     names = [_quoted(column.name) for column in statement.columns or ()]

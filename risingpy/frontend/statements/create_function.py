@@ -86,7 +86,7 @@ def bind_drop(
 
 
 def _result(statement: CreateFunction) -> SqlType:
-    """The result's type; that of a row for a table function."""
+    """The result's type; for a table function, that of a row."""
     if statement.returns is not None:
         return resolve_type(statement.returns.text, statement.returns.position)
     types = _types(statement.columns)
@@ -104,7 +104,7 @@ def _types(arguments: Sequence[FunctionArgument]) -> tuple[SqlType, ...]:
 
 
 def _checked(session: StatementContext, function: FunctionDesc, statement: CreateFunction) -> FunctionDesc:
-    """The function, with what its body says, which can be called. Raises its errors, at the body's position."""
+    """The function, completed from its body, which is checked. Raises the body's errors, at its position."""
     names = [name for name in function.argument_names if name] + [c.name for c in statement.columns if c.name]
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)

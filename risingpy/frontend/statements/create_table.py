@@ -34,7 +34,7 @@ def bind(
 
 
 def new_table(session: StatementContext, definition: str, statement: CreateTable, defined: TableDefinition) -> NewTable:
-    """The table that the statement asks for, in the schema that it goes to."""
+    """The statement's table, in its schema."""
     return NewTable(
         schema_name=new_schema(session, statement.name),
         name=statement.name.name,
@@ -72,7 +72,7 @@ def bind_source(
 
 
 def _with_counters(session: StatementContext, columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:
-    """The columns, those that number their rows with a counter of their own each."""
+    """The columns; each identity column gets its own counter."""
     return tuple(
         column if column.identity is None else replace(column, identity=_counter(session, column.identity))
         for column in columns

@@ -81,7 +81,7 @@ def bind_materialized(
 
 
 def new_schema(session: StatementContext, name: ObjectName) -> str:
-    """The schema that a new relation goes into: the one it names, or the first of the search path that exists."""
+    """The schema of a new relation: the one that its name has, or the first existing one of the search path."""
     if name.schema is not None:
         return name.schema
     existing = [schema for schema in session.search_path() if schema in session.database.reads.catalog.schemas]
@@ -93,5 +93,5 @@ def new_schema(session: StatementContext, name: ObjectName) -> str:
 
 
 def skipped(session: StatementContext, name: ObjectName) -> None:
-    """Says what IF NOT EXISTS did."""
+    """Sends the notice that the relation exists and IF NOT EXISTS skips it."""
     session.notice(f'relation "{name.name}" already exists, skipping', sqlstate=DuplicateRelation.sqlstate)

@@ -1,4 +1,4 @@
-"""DECLARE, FETCH, MOVE, CLOSE. A cursor reads one committed epoch, and what its transaction had written by then."""
+"""DECLARE, FETCH, MOVE, CLOSE. A cursor reads one committed epoch, with its transaction's writes up to DECLARE."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _moved(rows: RowStream, statement: Fetch, part: Iterator[pa.RecordBatch]) ->
 
 
 def _fetched(rows: RowStream, statement: Fetch) -> Iterator[pa.RecordBatch]:
-    """The rows of a FETCH, whose direction means what PostgreSQL's pquery.c says."""
+    """The rows of a FETCH; its directions are those of PostgreSQL's pquery.c."""
     count = statement.count
     match statement.kind:
         case FetchKind.FORWARD if count is None:
@@ -105,7 +105,7 @@ def _absolute(rows: RowStream, count: int) -> Iterator[pa.RecordBatch]:
         _pass(rows.back(-count - 1))
         yield from rows.back(1)
         return
-    before = max(count - 1, 0)  # the row to stand on, for the wanted one to come next
+    before = max(count - 1, 0)  # the position from which the wanted row is the next one
     if rows.place > before:
         _pass(rows.back(rows.place - before if count else None))
     _pass(rows.take(before - rows.place))

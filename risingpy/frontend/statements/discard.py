@@ -1,4 +1,4 @@
-"""DISCARD, and what drivers send to reset a connection."""
+"""DISCARD, and other statements by which drivers reset a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which module binds which statement."""
+"""Maps each statement's class to the module that binds it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from risingpy.frontend.statements import (
 )
 from risingpy.types import SqlType
 
-# Each takes the statement of its own class, which no type of a table can say.
+# Each function takes a statement of its own class; the type of a dictionary cannot express that.
 Binder = Callable[[StatementContext, ast.ParsedStatement, Any, Sequence[SqlType]], Command]
 BINDERS: dict[type, Binder] = {
     ast.AlterRelation: alter_relation.bind,

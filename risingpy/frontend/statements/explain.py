@@ -1,4 +1,4 @@
-"""EXPLAIN of a query, a statement that writes, CREATE TABLE or CREATE MATERIALIZED VIEW; nothing is run or kept.
+"""EXPLAIN of a query, a statement that writes, CREATE TABLE or CREATE MATERIALIZED VIEW. It runs and stores nothing.
 
 EXPLAIN ANALYZE of a query runs it.
 """
@@ -82,7 +82,7 @@ def _explained(session: StatementContext, parsed: ParsedStatement, explain: Expl
 
 
 def _bind_analyze(session: StatementContext, explain: Explain) -> Command:
-    """EXPLAIN ANALYZE of a query: runs it, and tells how long that took beside the plan."""
+    """EXPLAIN ANALYZE of a query: runs it, and shows the plan and the time that it took."""
     explained = _executed(session, explain.statement)
     if not isinstance(explained.statement, Select):
         raise FeatureNotSupported(
@@ -112,7 +112,7 @@ def _bind_analyze(session: StatementContext, explain: Explain) -> Command:
 
 @dataclass(frozen=True, slots=True)
 class _Explained:
-    """What EXPLAIN is about: of an EXECUTE, the prepared statement with the values of its parameters."""
+    """The explained statement. For an EXECUTE it is the prepared statement with the values of its parameters."""
 
     statement: Statement
     types: tuple[SqlType, ...] = ()
@@ -153,7 +153,7 @@ def _bound_plan(
 
 
 def _explain_view(session: StatementContext, explain: Explain, statement: CreateMaterializedView) -> list[str]:
-    """Plans the view as CREATE would, with ids that would be the next ones."""
+    """Plans the view as CREATE would, with the next free ids."""
     state = session.database.reads.state
     bound = bind_view(statement, state.catalog, session.search_path(), session=session.session_values())
     if explain.kind is ExplainKind.LOGICAL:

@@ -1,4 +1,4 @@
-"""EXPLAIN ANALYZE of a materialized view, a table or an index: what the operators of its job do, and what they keep."""
+"""EXPLAIN ANALYZE of a materialized view, a table or an index: its operators' rows, times and state."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def bind(
 
 
 def _work_before(session: StatementContext, seconds: float | None) -> Mapping[OperatorPosition, OperatorWork]:
-    """What was done before the time that is asked about, which passes meanwhile."""
+    """Waits for `seconds`, and returns the work done before them; without `seconds`, no work."""
     if seconds is None:
         return {}
     before = session.database.introspection.operator_work()

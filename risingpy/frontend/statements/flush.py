@@ -1,4 +1,4 @@
-"""FLUSH: returns when every view has everything that was written before."""
+"""FLUSH: returns when every view has all earlier writes."""
 
 from __future__ import annotations
 

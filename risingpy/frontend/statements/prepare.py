@@ -1,4 +1,4 @@
-"""PREPARE, EXECUTE, DEALLOCATE. The extended protocol's prepared statements are the same ones."""
+"""PREPARE, EXECUTE, DEALLOCATE. They share the prepared statements with the extended protocol."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from risingpy.types import SqlType
 
 @dataclass(frozen=True, slots=True)
 class PreparedParts:
-    """What an EXECUTE means: the statement, its parameters' types, and their values."""
+    """The parts of an EXECUTE: the prepared statement, its parameters' types, and their values."""
 
     statement: Statement | None
     types: tuple[SqlType, ...]
@@ -46,12 +46,12 @@ def bind(
 
 
 def _oid_of(name: TypeName) -> int:
-    """As Parse declares it: 0 is to be found out."""
+    """The OID of a declared type, as in Parse; 0 if the type must be inferred."""
     return 0 if name.text.lower() == "unknown" else resolve_type(name.text, name.position, of_column=False).oid
 
 
 def inner_statements(session: StatementContext, inner: InnerStatement) -> Sequence[Statement]:
-    """The statement of a text within another one; its errors have positions in the whole text."""
+    """The statements of a text within another one; their errors have positions in the whole text."""
     return session.split(" " * (inner.position - 1) + inner.text)
 
 
@@ -67,15 +67,15 @@ def bind_execute(
         try:
             return session.run_prepared(prepared, values)
         except SqlError as error:
-            error.position = None  # it would count in the text of the PREPARE
+            error.position = None  # it would be a position in the text of the PREPARE
             raise
 
-    _bound_arguments(session, statement, prepared.parameter_types)  # what is wrong with them is told at once
+    _bound_arguments(session, statement, prepared.parameter_types)  # raises errors in the arguments now
     return Command(run, prepared.fields, lasts=False)
 
 
 def executed_parts(session: StatementContext, statement: Execute) -> PreparedParts | None:
-    """What EXPLAIN shows of an EXECUTE; None of an empty text."""
+    """The parts of an EXECUTE for EXPLAIN; None if the prepared text is empty."""
     prepared = _find(session, statement.name).prepared
     if prepared is None:
         return None
@@ -100,7 +100,7 @@ def _values(session: StatementContext, statement: Execute, types: Sequence[SqlTy
 
 
 def _hashable(value: object) -> object:
-    """Arrays and structs as `Literal` has them."""
+    """The value in the form of a `Literal`: arrays and structs as tuples."""
     match value:
         case list() | tuple():
             return value if isinstance(value, MonthDayNano) else tuple(_hashable(item) for item in value)

@@ -1,6 +1,6 @@
 """SAVEPOINT, RELEASE SAVEPOINT, ROLLBACK TO SAVEPOINT.
 
-A transaction's writes are kept in the session until COMMIT, so going back forgets the newest of them.
+A transaction's writes stay in the session until COMMIT, so ROLLBACK TO only has to forget the newest of them.
 """
 
 from __future__ import annotations

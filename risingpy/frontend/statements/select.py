@@ -41,7 +41,7 @@ def bind(
 
 
 def set_settings(session: StatementContext, settings: Sequence[tuple[Expr, Expr]], parameters: Parameters) -> None:
-    """What calls of set_config set; a name or a value that is NULL sets nothing."""
+    """Applies calls of set_config; a call with a NULL as name or value has no effect."""
     for name, value in settings:
         match with_values(name, parameters), with_values(value, parameters):
             case Literal(str(setting)), Literal(str(text)):
@@ -53,7 +53,7 @@ def set_settings(session: StatementContext, settings: Sequence[tuple[Expr, Expr]
 
 
 def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> None:
-    """Relations whose job has failed still have the rows of their last epoch: the client must know."""
+    """Warns the client of relations whose job has failed: they have the rows of their last epoch."""
     for relation_id in relation_ids:
         relation = session.database.reads.catalog.relations.get(relation_id)
         if relation is not None and relation.has_stopped:

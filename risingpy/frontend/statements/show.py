@@ -86,7 +86,7 @@ def _others(session: StatementContext, kind: ShowKind) -> Rows:
             )
         case ShowKind.INTERNAL_TABLES:
             return sorted((table.name,) for table in database.reads.catalog.internal_tables.values())
-    return []  # kinds of objects that cannot be made here: there are none
+    return []  # RisingPy has no objects of the other kinds
 
 
 def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
@@ -107,7 +107,7 @@ def _indexes(session: StatementContext, statement: Show, like: Like) -> Rows:
 
 
 def _relations(session: StatementContext, kind: RelationClass, schema: str | None, like: Like) -> Rows:
-    """Names, qualified only where the bare name means another relation; LIKE looks at the bare ones."""
+    """Names, qualified only if the bare name means another relation; LIKE compares the bare names."""
     catalog, path = session.database.reads.catalog, session.search_path()
     schemas: Iterable[str] = path if schema is None else (schema,)
     of_kind = (r for r in catalog.relations.values() if isinstance(r, kind))

@@ -1,4 +1,4 @@
-"""UPDATE and DELETE: read the rows as they stand, alone on the table, and log exactly what goes and comes."""
+"""UPDATE and DELETE: they lock the table alone, read the current rows, and log exactly the rows that change."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _command(session: StatementContext, verb: str, bind: Callable[[Catalog], Bou
         check_writable(session, verb)
         with _held(session, planned.relation.relation_id):
             bound, query = planned, planned_query
-            if _was_altered(session, planned):  # while this waited. Nobody alters it from here on
+            if _was_altered(session, planned):  # altered while this statement waited; the lock now prevents that
                 bound = _bound_anew(session, planned, bind)
                 query = session.planned(optimize(bound.plan, session.check))
             width = len(bound.relation.columns)
@@ -93,9 +93,10 @@ def _was_altered(session: StatementContext, planned: BoundRewrite) -> bool:
 def _bound_anew(
     session: StatementContext, planned: BoundRewrite, bind: Callable[[Catalog], BoundRewrite]
 ) -> BoundRewrite:
-    """The statement on the table as it is now; StalePlan if the client would get, or has given, something else.
+    """The statement, bound again on the current table.
 
-    Also if the transaction has rows of the old form to write: they will be refused.
+    Raises StalePlan if its result columns or parameter types are others now, or if the transaction has unwritten rows
+    of the table's old form, which the commit would refuse.
     """
     bound = bind(session.database.reads.catalog)
     is_same = bound.relation.relation_id == planned.relation.relation_id
@@ -109,7 +110,7 @@ def _bound_anew(
 
 @contextmanager
 def _held(session: StatementContext, table_id: int) -> Iterator[None]:
-    """Holds the table: until the transaction ends, or else for this statement."""
+    """Locks the table: until the transaction ends, or without one for this statement."""
     if session.transaction.is_open:
         session.transaction.hold(table_id, session.cancelled)
         yield
