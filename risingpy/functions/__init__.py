@@ -4,6 +4,7 @@
     evaluation                      expressions as Arrow calls, or as DuckDB SQL where Arrow has none
     topics                          functions of our own, on Arrow columns, a file per topic
     aggregate                       states of aggregates as columns: how they grow, and their results
+    packed_types                    types as texts
     python                          users' functions, in processes of their own
 
 The binder makes `plan.expressions` by the signatures. A batch SELECT has them as SQL, of `evaluation.duckdb_sql`;

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import re
+import secrets
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,8 +20,6 @@ from risingpy.sqllogictest.results import Failure, FileResult, Skip
 from risingpy.sqllogictest.update import rewrite
 
 MAX_SCHEMA_STEM = 32  # a name must stay within PostgreSQL's 63 bytes
-
-_schema_numbers = itertools.count()
 
 
 def run_file(path: Path, connect: Connect, mode: Mode, *, update: bool = False) -> FileResult:
@@ -79,4 +76,4 @@ def _as_it_stands(sql: str) -> str | None:
 def _schema_name(path: Path) -> str:
     """A name that no other file, run or process uses at the same time."""
     stem = re.sub(r"\W", "_", path.name.split(".")[0].lower())[:MAX_SCHEMA_STEM]
-    return f"slt_{stem}_{os.getpid()}_{next(_schema_numbers)}"
+    return f"slt_{stem}_{secrets.token_hex(6)}"

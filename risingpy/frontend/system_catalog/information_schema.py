@@ -24,9 +24,6 @@ _TYPE_NAMES = {entry.oid: entry.name for entry in TYPES}
 
 
 def _tables(state: SystemState) -> Iterable[Row]:
-    # The registry knows this module: it is asked for only when rows are wanted.
-    from risingpy.frontend.system_catalog.registry import RELATIONS
-
     for found in state.relations:
         kind, insertable = ("BASE TABLE", "YES") if isinstance(found, Table) else (found.noun.upper(), "NO")
         yield state.catalog.database, found.schema_name, found.name, kind, insertable

@@ -27,8 +27,6 @@ from risingpy.types.type_entries import TYPES
 
 
 def _objects(state: SystemState) -> Iterable[Row]:
-    from risingpy.frontend.system_catalog.registry import IMPLICIT_SCHEMAS, RELATIONS
-
     for found in state.relations:
         visible = state.is_visible(found)
         yield relation_oid(found), state.display_name(found), visible, False, view_definition(found)
@@ -40,7 +38,7 @@ def _objects(state: SystemState) -> Iterable[Row]:
     for index, indexed in state.indexes:
         text = index_definition_text(index, indexed)
         yield relation_oid(index), state.display_name(index), state.is_visible(index), False, text
-    for system in RELATIONS.values():
+    for system in state.system_relations:
         found_by_name = system.schema in IMPLICIT_SCHEMAS
         shown = system.name if found_by_name else f"{system.schema}.{system.name}"
         # rw_catalog is searched too, but psql's lists of relations are for the user's.
@@ -49,15 +47,13 @@ def _objects(state: SystemState) -> Iterable[Row]:
 
 
 def _spellings(state: SystemState) -> Iterable[Row]:
-    from risingpy.frontend.system_catalog.registry import IMPLICIT_SCHEMAS, RELATIONS
-
     for found in state.relations:
         yield from ((text, relation_oid(found)) for text in state.keys(found))
         if declared_key(found):
             yield from ((text, index_oid(found)) for text in state.keys(found, index_name(found)))
     for index, _ in state.indexes:
         yield from ((text, relation_oid(index)) for text in state.keys(index))
-    for system in RELATIONS.values():
+    for system in state.system_relations:
         oid = system_relation_oid(system.schema, system.name)
         yield relation_key([system.schema, system.name]), oid
         if system.schema in IMPLICIT_SCHEMAS:

@@ -60,9 +60,6 @@ def _column_row(owner: int, number: int, column: ColumnDesc, *, not_null: bool, 
 
 
 def _rows(state: SystemState) -> Iterable[Row]:
-    # The registry knows this module: it is asked for only when rows are wanted.
-    from risingpy.frontend.system_catalog.registry import RELATIONS
-
     for found in state.relations:
         for number, column in visible_columns(found):
             not_null = column.not_null or number - 1 in declared_key(found)
@@ -74,7 +71,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
     for index, indexed in state.indexes:
         for number, (name, type_) in enumerate(_index_columns(index, indexed), start=1):
             yield _row(relation_oid(index), name, number, type_oid=type_.oid, length=type_.typlen, typmod=type_.typmod)
-    for system in RELATIONS.values():
+    for system in state.system_relations:
         owner = system_relation_oid(system.schema, system.name)
         for number, described in enumerate(system.columns, start=1):
             length = described.type.typlen

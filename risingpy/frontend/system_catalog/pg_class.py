@@ -51,9 +51,6 @@ def _row(
 
 
 def _rows(state: SystemState) -> Iterable[Row]:
-    # The registry knows this module: it is asked for only when rows are wanted.
-    from risingpy.frontend.system_catalog.registry import RELATIONS
-
     indexed = {of.relation_id for _, of in state.indexes}
     for found in state.relations:
         kind, key = relation_kind(found), declared_key(found)
@@ -71,7 +68,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
     for index, of in state.indexes:
         keys = len(index.index.keys) + len(named_included_numbers(index, of))
         yield _row(relation_oid(index), index.name, index.schema_name, "i", keys, access_method=BTREE_OID)
-    for system in RELATIONS.values():
+    for system in state.system_relations:
         kind = "r" if system.schema == "pg_catalog" else "v"
         yield _row(
             system_relation_oid(system.schema, system.name), system.name, system.schema, kind, len(system.columns)

@@ -28,7 +28,7 @@ from risingpy.frontend.system_catalog import (
 )
 from risingpy.frontend.system_catalog.oids import system_relation_oid
 from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
-from risingpy.frontend.system_catalog.system_relation import SystemRelation, SystemState
+from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS, SystemRelation, SystemState
 from risingpy.plan.logical import Field, SystemScan
 from risingpy.types.system_types import OID
 
@@ -61,10 +61,8 @@ def _all_relations() -> dict[tuple[str, str], SystemRelation]:
 
 _ALL = _all_relations()
 RELATIONS: dict[tuple[str, str], SystemRelation] = {k: r for k, r in _ALL.items() if r.schema != INTERNAL_SCHEMA}
+NAMED_RELATIONS = tuple(RELATIONS.values())
 INTERNAL_RELATIONS: dict[str, SystemRelation] = {r.name: r for r in _ALL.values() if r.schema == INTERNAL_SCHEMA}
-
-# Without a schema a name is looked for in these, before the search path.
-IMPLICIT_SCHEMAS = ("pg_catalog", "rw_catalog")
 
 
 def find_system_relation(schema: str | None, name: str) -> SystemRelation | None:

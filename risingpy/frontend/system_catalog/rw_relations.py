@@ -47,15 +47,13 @@ def _source(found: ExternalSource) -> Row:
 
 
 def _relations(state: SystemState) -> Iterable[Row]:
-    from risingpy.frontend.system_catalog.registry import RELATIONS
-
     for found in state.relations:
         relation_id, name, schema, owner, definition = _head(found)
         yield relation_id, name, found.noun, schema, owner, definition, None
     for index, indexed in state.indexes:
         relation_id, name, schema, owner, _ = _head(index)
         yield relation_id, name, "index", schema, owner, index_definition_text(index, indexed), None
-    for system in RELATIONS.values():
+    for system in state.system_relations:
         oid = system_relation_oid(system.schema, system.name)
         yield oid, system.name, "system table", schema_oid(system.schema), ROOT_USER_OID, "", None
 

@@ -50,8 +50,6 @@ def _bytes(statistics: Mapping[int, TableStatistics], of: Relation) -> int:
 
 def _sizes(state: SystemState) -> Iterable[Row]:
     """Of everything in pg_class."""
-    from risingpy.frontend.system_catalog.registry import RELATIONS
-
     statistics = state.statistics()
     in_indexes: Counter[int] = Counter()
     for index, indexed in state.indexes:
@@ -61,7 +59,7 @@ def _sizes(state: SystemState) -> Iterable[Row]:
         yield relation_oid(found), _bytes(statistics, found), in_indexes[found.relation_id]
         if declared_key(found):
             yield index_oid(found), 0, 0  # the rows are kept in its order
-    for system in RELATIONS.values():
+    for system in state.system_relations:
         yield system_relation_oid(system.schema, system.name), 0, 0  # they are made of the catalog when they are read
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from risingpy.frontend.portals import CursorOptions, Portals, PreparedEntry
 from risingpy.frontend.results import Prepared
 from risingpy.frontend.statement_context import StatementContext
+from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS
 from risingpy.frontend.system_catalog.system_relation import (
     ActiveSession,
     Progress,
@@ -34,6 +35,7 @@ def state_of(session: StatementContext, running: str, snapshot: Snapshot) -> Sys
     )
     return SystemState(
         catalog=snapshot.catalog,
+        system_relations=NAMED_RELATIONS,
         user=startup.user,
         process_id=startup.process_id,
         search_path=tuple(schema for schema in session.search_path() if schema in schemas),

@@ -27,6 +27,8 @@ from risingpy.types.system_types import SYSTEM_TYPES
 
 Row = tuple[object, ...]
 
+# Without a schema a name is looked for in these, before the search path.
+IMPLICIT_SCHEMAS = ("pg_catalog", "rw_catalog")
 
 _PLAIN_TYPES = {
     "bool": BOOLEAN,
@@ -107,6 +109,7 @@ class SystemState:
     """All that system relations are made of, at one moment, as one session sees it."""
 
     catalog: Catalog
+    system_relations: tuple[SystemRelation, ...]  # all that clients can name, which the registry knows
     user: str = "root"
     process_id: int = 0
     search_path: tuple[str, ...] = ("public",)

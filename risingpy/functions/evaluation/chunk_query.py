@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from functools import cache
 from typing import TypeAlias
 
 import duckdb
@@ -16,7 +17,7 @@ from risingpy.functions.evaluation.duckdb_connection import connect, translate_e
 from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.functions.evaluation.duckdb_sql import Selected
 from risingpy.functions.evaluation.sql_text import intervals_apart
-from risingpy.functions.evaluation.thread_connections import OwnedConnection, ThreadConnections
+from risingpy.functions.evaluation.thread_connections import ThreadConnections
 from risingpy.memory import EPOCH_SHARE, share_of_memory
 from risingpy.plan.expressions import Expr
 from risingpy.types import SqlType
@@ -35,18 +36,36 @@ _INVALID = (
 _LIMITS = (ExternalRoutineLimitExceeded, OutOfMemory)  # no row alone is to blame
 # Not by the connection's limit: the process has no more, and may have again.
 _REFUSED_BY_SYSTEM = re.compile(r"bad allocation|Allocation failure")
-_local = threading.local()
-_connections = ThreadConnections()  # of every thread
+_connections = ThreadConnections()  # of every thread: os.register_at_fork, which it needs, is the process's
 
 
-def _thread_connection() -> duckdb.DuckDBPyConnection:
-    """This thread's connection: made at the first need, kept."""
-    if not hasattr(_local, "owned"):
-        _local.owned = _connections.add(connect())
-        _local.functions = OwnFunctions(_local.owned.connection)
-        _local.owned.connection.execute(f"SET memory_limit = '{share_of_memory(EPOCH_SHARE)}B'")
-    owned: OwnedConnection = _local.owned
-    return owned.connection
+class _ThreadDatabase(threading.local):
+    """A DuckDB of each thread, made when the thread uses it first, and closed with the thread.
+
+    Each thread has its own: a connection runs one query at a time, and evaluators go from thread to thread. A new one
+    costs some 10 ms, an evaluation less than one.
+    """
+
+    def __init__(self) -> None:
+        self._owned = _connections.add(connect())
+        self._functions = OwnFunctions(self.connection)
+        self.connection.execute(f"SET memory_limit = '{share_of_memory(EPOCH_SHARE)}B'")
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection itself."""
+        connection: duckdb.DuckDBPyConnection = self._owned.connection
+        return connection
+
+    def knowing(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """The connection, which knows the functions of ours that `sql` calls."""
+        self._functions.make_known(sql)
+        return self.connection
+
+
+@cache
+def _thread_database() -> _ThreadDatabase:
+    return _ThreadDatabase()
 
 
 def select_of(expressions: Sequence[Expr], form: str = "{}") -> str:
@@ -58,8 +77,7 @@ def select_of(expressions: Sequence[Expr], form: str = "{}") -> str:
 
 def run(sql: str, chunk: pa.Table) -> list[pa.ChunkedArray]:
     """A query over `chunk`, which DuckDB finds by its name among this function's variables."""
-    connection = _thread_connection()
-    _local.functions.make_known(sql)
+    connection = _thread_database().knowing(sql)
     try:
         columns: list[pa.ChunkedArray] = connection.sql(sql).to_arrow_table().columns
     except duckdb.OutOfMemoryException as error:

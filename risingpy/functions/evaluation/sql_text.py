@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -11,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from risingpy.errors import InternalError
+from risingpy.functions.packed_types import packed_type, type_of_packed
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
@@ -54,8 +54,7 @@ OWN_RESULTS = (
     INT256, VARCHAR, array_of(VARCHAR), array_of(JSONB),
 )
 # fmt: on
-_further_results: dict[SqlType, str] = {}  # those that users' functions have
-_further_guard = threading.Lock()  # two threads must not give two types the same name
+_FURTHER = "rpy_result_"  # those that users' functions have: the name says the type, in hexadecimal digits
 
 
 def own_function(result: SqlType) -> str:
@@ -69,13 +68,14 @@ def own_function(result: SqlType) -> str:
         plain = array_of(plain)
     if plain in OWN_RESULTS:
         return f"rpy_{plain.leaf.kind.name.lower()}" + "_array" * plain.depth
-    with _further_guard:
-        return _further_results.setdefault(result, f"rpy_result_{len(_further_results)}")
+    return _FURTHER + packed_type(result).encode().hex()
 
 
 def further_result(function: str) -> SqlType | None:
-    """The result of a function that `own_function` has named besides those of `OWN_RESULTS`."""
-    return next((type_ for type_, name in list(_further_results.items()) if name == function), None)
+    """The result of a function that `own_function` has named besides those of `OWN_RESULTS`; None for other names."""
+    if not function.startswith(_FURTHER):
+        return None
+    return type_of_packed(bytes.fromhex(function.removeprefix(_FURTHER)).decode())
 
 
 _GIVE_WIDE = ("wide_", "list_", "python_", "volatile_python_")  # wide numerics as such; others give texts

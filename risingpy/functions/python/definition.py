@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import Any
 
-from risingpy.types import SqlType, TypeKind
+from risingpy.functions.packed_types import packed, unpacked
+from risingpy.types import SqlType
 
 
 class RoutineKind(Enum):
@@ -36,7 +36,7 @@ class PythonFunction:
 
     def to_text(self) -> str:
         """The definition as a constant of a plan."""
-        types = [_packed(type_) for type_ in (self.result, *self.arguments)]
+        types = [packed(type_) for type_ in (self.result, *self.arguments)]
         flags = [self.strict, self.batch, self.retracts]
         return json.dumps([self.name, self.kind.value, types, flags, self.body], separators=(",", ":"))
 
@@ -45,16 +45,5 @@ class PythonFunction:
 def definition_of(text: str) -> PythonFunction:
     """The inverse of `to_text`."""
     name, kind, types, flags, body = json.loads(text)
-    result, *arguments = (_unpacked(type_) for type_ in types)
+    result, *arguments = (unpacked(type_) for type_ in types)
     return PythonFunction(name, body, tuple(arguments), result, RoutineKind(kind), *flags)
-
-
-def _packed(type_: SqlType) -> list[Any]:
-    plain = [type_.kind.value, type_.precision, type_.scale, type_.length]
-    return [*plain, [_packed(item) for item in type_.items], list(type_.names)]
-
-
-def _unpacked(packed: list[Any]) -> SqlType:
-    kind, precision, scale, length, items, names = packed
-    inner = tuple(_unpacked(item) for item in items)
-    return SqlType(TypeKind(kind), precision, scale, length=length, items=inner, names=tuple(names))

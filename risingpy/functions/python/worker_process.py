@@ -14,8 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -149,33 +148,57 @@ def _send(descriptor: int, data: bytes | pa.Buffer, deadline: float) -> None:
             raise EOFError from None
 
 
-@dataclass(slots=True)
 class _Pool:
-    """The idle workers of the process `owner`; a fork of it makes its own."""
+    """The idle workers of this process, and whose turn it is. A fork of the process begins with none."""
 
-    owner: int = field(default_factory=os.getpid)
-    idle: list[_Worker] = field(default_factory=list)
-    guard: threading.Lock = field(default_factory=threading.Lock)
-    turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_MOST_BUSY))
+    def __init__(self) -> None:
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin)  # the pipes are the parent's, and so may be a held lock
+
+    def _begin(self) -> None:
+        self._idle: list[_Worker] = []
+        self._guard = threading.Lock()
+        self._turns = threading.Semaphore(_MOST_BUSY)
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Waits until fewer than `_MOST_BUSY` calls run. Raises QueryCanceled if the statement is cancelled before."""
+        turns = self._turns
+        while not turns.acquire(timeout=_LOOKS_EVERY_SECONDS):
+            look()
+        try:
+            yield
+        finally:
+            turns.release()
+
+    def take(self, *, fresh: bool) -> tuple[_Worker, bool]:
+        """A worker, and whether it has run calls before; never if it has to be `fresh`."""
+        with self._guard:
+            worker = self._idle.pop() if self._idle and not fresh else None
+        return (worker, True) if worker is not None else (_Worker(), False)
+
+    def give_back(self, worker: _Worker, *, healthy: bool) -> None:
+        """Keeps the worker for the next call, or ends it."""
+        with self._guard:
+            if healthy and len(self._idle) < _MOST_IDLE:
+                self._idle.append(worker)
+                return
+        worker.end()
 
 
-_pool = _Pool()
+# The process's: a worker takes a tenth of a second to start, and calls come from wherever an expression is computed.
+_WORKERS = _Pool()
 
 
 def call_worker(
     do: str, definition: str, batches: Sequence[pa.RecordBatch] = (), *, tolerant: bool = False
 ) -> tuple[Header, list[pa.RecordBatch]]:
     """What a worker answers; see `worker`. Raises ExternalRoutineError, its limits, or InvalidFunctionDefinition."""
-    pool = _own_pool()
-    while not pool.turns.acquire(timeout=_LOOKS_EVERY_SECONDS):
-        look()
-    try:
+    with _WORKERS.turn():
         try:
-            answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant)
+            answer, columns = _call_idle(do, definition, batches, tolerant=tolerant)
         except _StaleAnswer:  # this call's function is not to blame
-            answer, columns = _call_idle(pool, do, definition, batches, tolerant=tolerant, fresh=True)
-    finally:
-        pool.turns.release()
+            answer, columns = _call_idle(do, definition, batches, tolerant=tolerant, fresh=True)
     if "sqlstate" in answer:
         raise SqlError(answer["error"], sqlstate=answer["sqlstate"])
     if "error" in answer:
@@ -193,11 +216,9 @@ def call_builtin(name: str, columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def _call_idle(
-    pool: _Pool, do: str, definition: str, batches: Sequence[pa.RecordBatch], *, tolerant: bool, fresh: bool = False
+    do: str, definition: str, batches: Sequence[pa.RecordBatch], *, tolerant: bool, fresh: bool = False
 ) -> tuple[Header, list[pa.RecordBatch]]:
-    with pool.guard:
-        worker = pool.idle.pop() if pool.idle and not fresh else None
-    reused, worker = worker is not None, worker or _Worker()
+    worker, reused = _WORKERS.take(fresh=fresh)
     seconds = TIME_LIMIT_SECONDS
     header = {"do": do, "definition": definition, "seconds": seconds, "tolerant": tolerant}
     name = definition_of(definition).name
@@ -220,20 +241,5 @@ def _call_idle(
         message = f"function {name} broke into what its process says to the server, and was killed"
         raise ExternalRoutineLimitExceeded(message) from None
     finally:
-        _give_back(pool, worker, healthy=healthy)
+        _WORKERS.give_back(worker, healthy=healthy)
     return answer, columns
-
-
-def _own_pool() -> _Pool:
-    global _pool
-    if _pool.owner != os.getpid():
-        _pool = _Pool()
-    return _pool
-
-
-def _give_back(pool: _Pool, worker: _Worker, *, healthy: bool) -> None:
-    with pool.guard:
-        if healthy and len(pool.idle) < _MOST_IDLE:
-            pool.idle.append(worker)
-            return
-    worker.end()

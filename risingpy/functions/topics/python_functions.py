@@ -25,7 +25,8 @@ VOLATILE = frozenset({"volatile_python_function", "volatile_python_rows"})
 ROW_SETS = frozenset({"python_rows", "volatile_python_rows"})
 CALLS = frozenset({"python_function", "volatile_python_function"}) | ROW_SETS
 
-# SQL that is generated names a definition by a short key: DuckDB hands a constant over once per row.
+# SQL that is generated names a definition by a short key: DuckDB hands a constant over once per row. A key is the hash
+# of its definition, so the table can say nothing wrong, whoever fills it; it is as large as the definitions are many.
 _known: dict[str, str] = {}
 
 

@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 
 from risingpy.errors import InternalError, SqlError
-from risingpy.functions.evaluation import query_engines, sql_text
+from risingpy.functions.evaluation import query_engines
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.storage.engine.read_views import StateStore
-from risingpy.types import BIGINT, SqlType, array_of
 
 SECONDS = 5.0
 SYSTEM = (
@@ -116,23 +115,6 @@ def test_views_are_looked_at_while_epochs_open_and_end_them(tmp_path: Path, rest
         store.cut_views(60)
 
     assert run_together([open_and_end, open_and_end, look, look, look], 1.5) == []
-
-
-def test_two_types_never_get_one_name_in_duckdb(restless: None) -> None:
-    depths = iter(range(4, 100_000))
-    guard = threading.Lock()
-
-    def name_one() -> None:
-        with guard:
-            depth = next(depths)
-        type_: SqlType = array_of(BIGINT)
-        for _ in range(depth % 40):
-            type_ = array_of(type_)
-        sql_text.own_function(type_)
-
-    assert run_together([name_one] * 6, 0.5) == []
-    names = list(sql_text._further_results.values())
-    assert len(names) == len(set(names))
 
 
 def test_a_burst_of_statements_makes_no_more_instances_and_threads_than_allowed(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from risingpy.frontend.parser.ast import Select
 from risingpy.frontend.results import Field
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.select import result_fields, set_settings
-from risingpy.frontend.system_catalog.registry import StateRows
+from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS, StateRows
 from risingpy.frontend.system_catalog.system_relation import Progress, Setting, SystemState
 from risingpy.functions.evaluation.query_engines import QueryEngines
 from risingpy.meta.reads import Snapshot
@@ -86,6 +86,7 @@ CATALOG = Catalog(
 )
 STATE = SystemState(
     CATALOG,
+    NAMED_RELATIONS,
     process_id=42,
     settings=(Setting("TimeZone", "UTC", "The zone."), Setting("jit", "off", "")),
     parameters={"parallelism": "2"},

@@ -14,6 +14,7 @@ from risingpy.errors import Check, FeatureNotSupported, StatementTooComplex, unc
 from risingpy.frontend.binder.typing.coercion import Coercer
 from risingpy.frontend.binder.typing.parameters import Parameters
 from risingpy.frontend.system_catalog.names import ObjectNames
+from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS
 from risingpy.frontend.system_catalog.system_relation import SystemState
 from risingpy.nesting import MAX_COPIED_NODES
 from risingpy.plan.catalog import DEFAULT_SCHEMA, Catalog
@@ -100,7 +101,7 @@ class BindContext:
 
     def __post_init__(self) -> None:
         path = tuple(schema for schema in self.search_path if schema in self.catalog.schemas)
-        names = ObjectNames(SystemState(self.catalog, search_path=path), self.catalog.database)
+        names = ObjectNames(SystemState(self.catalog, NAMED_RELATIONS, search_path=path), self.catalog.database)
         self.coercer = Coercer(self.parameters, self.session.time_zone, names)
 
     def note_type(self, sql_type: SqlType, position: int) -> None:
