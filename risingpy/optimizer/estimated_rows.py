@@ -13,25 +13,25 @@ from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import (
-    ChangeLog,
     Dml,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
     Materialize,
     Now,
-    Project,
-    ProjectSet,
     Share,
     Source,
+    StreamChangeLog,
+    StreamExpand,
+    StreamFilter,
     StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+    StreamUnion,
+    StreamValues,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 
 TableRows = Callable[[int], int]  # how many rows the table with this id has
 
@@ -65,17 +65,34 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
             return table_rows(plan.upstream.table_id) + ROWS_TO_COME
         case Dml() | Source():
             return ROWS_OF_A_SOURCE
-        case Values():
+        case StreamValues():
             return len(plan.rows)
         case Now() | SimpleAgg():
             return 1
-        case TopN(limit=int(limit), group_key=(), with_ties=False):
+        case StreamTopN(limit=int(limit), group_key=(), with_ties=False):
             return min(limit, of(plan.input))
-        case Filter() | Project() | ProjectSet() | WatermarkFilter() | EowcSort() | Dedup() | ChangeLog():
+        case (
+            StreamFilter()
+            | StreamProject()
+            | StreamProjectSet()
+            | WatermarkFilter()
+            | EowcSort()
+            | Dedup()
+            | StreamChangeLog()
+        ):
             return of(plan.input)
-        case LocalAgg() | HashAgg() | LocalTopN() | TopN() | OverWindow() | Exchange() | Share() | Materialize():
+        case (
+            LocalAgg()
+            | HashAgg()
+            | LocalTopN()
+            | StreamTopN()
+            | StreamOverWindow()
+            | Exchange()
+            | Share()
+            | Materialize()
+        ):
             return of(plan.input)
-        case Expand():
+        case StreamExpand():
             return plan.copies * of(plan.input)
         case TemporalJoin():
             return of(plan.input)
@@ -84,7 +101,7 @@ def _estimated(plan: StreamPlan, of: Callable[[StreamPlan], int], table_rows: Ta
         case HashJoin():
             sides = of(plan.left), of(plan.right)
             return max(sides) if plan.left_side.key else sides[0] * sides[1]
-        case Union():
+        case StreamUnion():
             return sum(of(each) for each in plan.inputs)
         case _:
             assert_never(plan)

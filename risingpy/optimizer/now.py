@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from risingpy.plan.expression_trees import substituted, walk
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal
-from risingpy.plan.operators import Now, Project, StreamPlan
+from risingpy.plan.operators import Now, StreamPlan, StreamProject
 from risingpy.types import INTERVAL, TIMESTAMPTZ, VARCHAR, TypeKind
 
 NOW = Call("now", (), TIMESTAMPTZ)
@@ -139,7 +139,7 @@ def over_now(plan: StreamPlan) -> Expr | None:
     if len(plan.properties.schema) != 1:
         return None
     expr: Expr = InputRef(0, plan.properties.schema[0].type)
-    while isinstance(plan, Project):
+    while isinstance(plan, StreamProject):
         expr = substituted(expr, plan.expressions)
         plan = plan.input
     return expr if isinstance(plan, Now) else None

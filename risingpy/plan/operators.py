@@ -20,7 +20,7 @@ from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.expressions import Expr
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import SortKey
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.storage.codec.table_schema import TableSchema
 
@@ -67,7 +67,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class StreamValues:
     """Constant rows, inserted once, in the job's first epoch. State: a marker row that it has run."""
 
     rows: tuple[tuple[Expr, ...], ...]
@@ -117,7 +117,7 @@ class EowcSort:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class StreamFilter:
     """Passes on the changes whose row satisfies `predicate`. An error counts as false, and is counted."""
 
     input: StreamPlan
@@ -126,7 +126,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class StreamProject:
     """Computes `expressions`; an error gives NULL, and is counted.
 
     Changes that cancel are dropped (an update of columns that are not selected).
@@ -138,7 +138,7 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectSet:
+class StreamProjectSet:
     """For each row, a row per element of the arrays that `lists` compute; see `logical.ProjectSet`. No state.
 
     Output: the input's columns, the element's number, the elements. Stream key: the input's and that number. An error
@@ -152,7 +152,7 @@ class ProjectSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class StreamUnion:
     """UNION ALL: the changes of all inputs. Adds a hidden last column, the input's ordinal (integer).
 
     Stream key: the inputs' key columns and that ordinal. Inputs have equal schemas by construction.
@@ -163,7 +163,7 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeLog:
+class StreamChangeLog:
     """The input's changes as rows that stay: see `logical.ChangeLog`. An epoch's changes of a row are one.
 
     Output: the input's columns, what happened (smallint), the epoch (bigint). Append-only. Stream key: the input's and
@@ -175,7 +175,7 @@ class ChangeLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Expand:
+class StreamExpand:
     """`copies` copies of every change, each with its number, from 0, as a last column (bigint).
 
     Stream key: the input's and that number.
@@ -236,27 +236,27 @@ StreamPlan = (
     TableScan
     | Dml
     | Source
-    | Values
+    | StreamValues
     | Now
     | WatermarkFilter
     | EowcSort
-    | Filter
+    | StreamFilter
     | DynamicFilter
-    | Project
+    | StreamProject
     | LocalAgg
     | HashAgg
     | SimpleAgg
     | LocalTopN
-    | TopN
+    | StreamTopN
     | Dedup
-    | OverWindow
+    | StreamOverWindow
     | HashJoin
     | AsOfJoin
     | TemporalJoin
-    | ProjectSet
-    | Union
-    | ChangeLog
-    | Expand
+    | StreamProjectSet
+    | StreamUnion
+    | StreamChangeLog
+    | StreamExpand
     | Exchange
     | Share
     | Materialize

@@ -28,7 +28,7 @@ class Dedup:
 
 
 @dataclass(frozen=True, slots=True)
-class TopN:
+class StreamTopN:
     """Of every group, in the order of `order`, then of the input's stream key, `limit` rows (None: all) after `offset`.
 
     With an empty `group_key` the whole input is one group. `with_ties`: rows that are equal to the last one by
@@ -70,7 +70,7 @@ class LocalTopN:
 
 
 @dataclass(frozen=True, slots=True)
-class OverWindow:
+class StreamOverWindow:
     """Adds to each row what `calls` give over its partition: the rows that agree on `partition_by`, in `order_by`.
 
     Output: the input's columns, then one per call. Rows that `order_by` does not tell apart are in the order of the

@@ -33,25 +33,25 @@ from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.key_types import has_other_forms, refuse_unordered
 from risingpy.plan.logical import AggCall, Field, Schema, SortKey
 from risingpy.plan.operators import (
-    ChangeLog,
     Dml,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
     Materialize,
     Now,
-    Project,
-    ProjectSet,
     Share,
     Source,
+    StreamChangeLog,
+    StreamExpand,
+    StreamFilter,
     StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+    StreamUnion,
+    StreamValues,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
 from risingpy.types import BIGINT, BOOLEAN, BYTEA, INTEGER, SqlType
@@ -62,7 +62,7 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
     match plan:
         case TableScan():
             return (plan.progress,)
-        case Values():
+        case StreamValues():
             return (plan.marker,)
         case HashAgg() | SimpleAgg():  # one per aggregate call
             return (*(state.table for state in plan.states), *(dedup.table for dedup in plan.dedups))
@@ -73,13 +73,22 @@ def state_tables(plan: StreamPlan) -> tuple[TableSchema, ...]:
         case HashJoin() | AsOfJoin():  # a table per side, and degrees where a row shows whether it has a match
             sides = (plan.left_side, plan.right_side)
             return tuple(table for side in sides for table in (side.table, side.degree) if table is not None)
-        case Materialize() | TopN() | Dedup() | OverWindow() | EowcSort():
+        case Materialize() | StreamTopN() | Dedup() | StreamOverWindow() | EowcSort():
             return (plan.table,)
         case Dml() | Source() | Now() | WatermarkFilter() | Exchange():
             return ()
         case LocalTopN():
             return ()
-        case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand() | Share():
+        case (
+            StreamFilter()
+            | StreamProject()
+            | StreamProjectSet()
+            | LocalAgg()
+            | StreamUnion()
+            | StreamChangeLog()
+            | StreamExpand()
+            | Share()
+        ):
             return ()
         case _:
             assert_never(plan)

@@ -8,25 +8,25 @@ from typing import assert_never
 from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.operators import (
-    ChangeLog,
     Dml,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
     Materialize,
     Now,
-    Project,
-    ProjectSet,
     Share,
     Source,
+    StreamChangeLog,
+    StreamExpand,
+    StreamFilter,
     StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+    StreamUnion,
+    StreamValues,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.state_tables import state_tables
 from risingpy.storage.codec.table_schema import TableSchema
 
@@ -34,21 +34,30 @@ from risingpy.storage.codec.table_schema import TableSchema
 def children(plan: StreamPlan) -> tuple[StreamPlan, ...]:
     """The inputs of an operator, left to right."""
     match plan:
-        case TableScan() | Dml() | Source() | Values() | Now():
+        case TableScan() | Dml() | Source() | StreamValues() | Now():
             return ()
-        case WatermarkFilter() | EowcSort() | Filter() | Project() | ProjectSet():
+        case WatermarkFilter() | EowcSort() | StreamFilter() | StreamProject() | StreamProjectSet():
             return (plan.input,)
         case LocalAgg() | HashAgg() | SimpleAgg():
             return (plan.input,)
         case LocalTopN():
             return (plan.input,)
-        case TopN() | Dedup() | OverWindow() | ChangeLog() | Expand() | TemporalJoin() | Exchange() | Share():
+        case (
+            StreamTopN()
+            | Dedup()
+            | StreamOverWindow()
+            | StreamChangeLog()
+            | StreamExpand()
+            | TemporalJoin()
+            | Exchange()
+            | Share()
+        ):
             return (plan.input,)
         case Materialize():
             return (plan.input,)
         case HashJoin() | AsOfJoin() | DynamicFilter():
             return (plan.left, plan.right)
-        case Union():
+        case StreamUnion():
             return plan.inputs
         case _:
             assert_never(plan)

@@ -12,7 +12,7 @@ from risingpy.plan.aggregates import HashAgg
 from risingpy.plan.joins import AsOfJoin, HashJoin
 from risingpy.plan.logical import Schema
 from risingpy.plan.operators import EowcSort, StreamPlan
-from risingpy.plan.ordered import Dedup, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, WatermarkColumn
 
 
@@ -27,7 +27,7 @@ class CleaningWatermark:
 def cleaning_watermark(plan: StreamPlan) -> CleaningWatermark | None:
     """What cleans all state tables of an operator: rows whose first key column is below it are never read again."""
     match plan:
-        case HashAgg(group_key=key) | TopN(group_key=key) | OverWindow(partition_by=key) | Dedup(key=key):
+        case HashAgg(group_key=key) | StreamTopN(group_key=key) | StreamOverWindow(partition_by=key) | Dedup(key=key):
             watermark = plan.input.properties.watermark_of(key[0]) if key else None
             return None if watermark is None else CleaningWatermark(watermark, plan.input.properties.schema)
         case HashJoin() | AsOfJoin():

@@ -22,7 +22,7 @@ from risingpy.executors.change_chunk import column_names
 from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.plan.graph import Fragment
 from risingpy.plan.logical import Field
-from risingpy.plan.operators import Exchange, StreamPlan, Values
+from risingpy.plan.operators import Exchange, StreamPlan, StreamValues
 from risingpy.plan.properties import Distribution, DistributionKind, Properties
 from risingpy.storage.codec.table_schema import TableSchema, ValueFormat
 from risingpy.storage.engine.shard_store import ShardStore
@@ -75,7 +75,7 @@ def properties(types: Sequence[SqlType], key: Sequence[int] = (), *, append_only
 
 def leaf(types: Sequence[SqlType], key: Sequence[int] = (0,), *, append_only: bool = False) -> Exchange:
     """An input of the fragment. What is below the exchange does not matter."""
-    below = Values((), properties(types, key), TableSchema(0, "", (), (), (), (), ValueFormat.PLAIN))
+    below = StreamValues((), properties(types, key), TableSchema(0, "", (), (), (), (), ValueFormat.PLAIN))
     return Exchange(below, properties(types, key, append_only=append_only))
 
 

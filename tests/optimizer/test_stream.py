@@ -129,7 +129,7 @@ class TestDistribution:
     def test_rows_of_a_table_stay_where_they_are(self, bench: PlannerBench, keyed: Table) -> None:
         predicate = Call("gt", (InputRef(0, INTEGER), Literal(1, INTEGER)), BOOLEAN)
         planned = bench.plan(Filter(bench.scan(keyed, "n"), predicate))
-        assert operators_of(planned) == ["Materialize", "Filter", "TableScan"]
+        assert operators_of(planned) == ["Materialize", "StreamFilter", "TableScan"]
         assert planned.table.distribution == planned.stream_key
 
     def test_grouping_by_the_tables_key_needs_no_exchange(self, bench: PlannerBench, keyed: Table) -> None:
@@ -302,7 +302,7 @@ class TestValues:
         rows = ((Literal(7, INTEGER),), (Literal(7, INTEGER),))
         planned = bench.plan(logical.Values(rows, (Field("x", INTEGER),)))
         assert [(c.name, c.hidden) for c in planned.columns] == [("x", False), ("_row_id", True)]
-        assert isinstance(planned.root.input, operators.Values)
+        assert isinstance(planned.root.input, operators.StreamValues)
         assert [row[-1] for row in planned.root.input.rows] == [Literal(0, BIGINT), Literal(1, BIGINT)]
         assert planned.append_only
 

@@ -18,7 +18,7 @@ from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal
 from risingpy.plan.logical import AggCall, Field, LogicalPlan, SortKey
 from risingpy.plan.operators import StreamPlan
-from risingpy.plan.ordered import Dedup, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import DistributionKind
 from risingpy.plan.traversal import all_state_tables, children
 from risingpy.plan.window_calls import WindowCall
@@ -167,27 +167,27 @@ def check(node: StreamPlan) -> None:
     for state in all_state_tables(node) if not children(node) else ():
         assert set(state.distribution) <= {key.index for key in state.key}
     match node:
-        case operators.Filter():
+        case operators.StreamFilter():
             check_expressions((node.predicate,), node.input)
-        case operators.Project():
+        case operators.StreamProject():
             check_expressions(node.expressions, node.input)
             assert [e.type for e in node.expressions] == [field.type for field in properties.schema]
         case HashAgg() | SimpleAgg():
             check_agg(node)
         case LocalAgg():
             check_local_agg(node)
-        case TopN():
+        case StreamTopN():
             check_top_n(node)
-        case OverWindow():
+        case StreamOverWindow():
             check_over_window(node)
         case Dedup():
             assert node.input.properties.append_only
             assert brings_together(node.input.properties.distribution, node.key)
             assert len(node.table.distribution) == len(node.properties.distribution.columns)
-        case operators.Expand():
+        case operators.StreamExpand():
             assert properties.schema == (*node.input.properties.schema, properties.schema[-1])
             assert properties.stream_key == (*node.input.properties.stream_key, width - 1)
-        case operators.Union():
+        case operators.StreamUnion():
             check_union(node)
         case operators.Materialize():
             check_materialize(node)
@@ -225,7 +225,7 @@ def check_local_agg(node: LocalAgg) -> None:
     assert [column.type for column in node.properties.schema] == [*expected, BIGINT]
 
 
-def check_top_n(node: TopN) -> None:
+def check_top_n(node: StreamTopN) -> None:
     columns = node.input.properties.schema
     key = [key.index for key in node.table.key]
     assert [column.type for column in node.table.columns] == [column.type for column in columns]
@@ -240,7 +240,7 @@ def check_top_n(node: TopN) -> None:
     assert set(node.table.distribution) <= set(node.group_key)
 
 
-def check_over_window(node: OverWindow) -> None:
+def check_over_window(node: StreamOverWindow) -> None:
     columns = node.properties.schema
     assert [column.type for column in node.table.columns] == [column.type for column in columns]
     assert [column.type for column in columns[len(columns) - len(node.calls) :]] == [c.type for c in node.calls]
@@ -251,7 +251,7 @@ def check_over_window(node: OverWindow) -> None:
     assert set(node.table.distribution) <= set(node.partition_by)
 
 
-def check_union(node: operators.Union) -> None:
+def check_union(node: operators.StreamUnion) -> None:
     types = [column.type for column in node.properties.schema]
     for each in node.inputs:
         assert [column.type for column in each.properties.schema] == types[:-1]

@@ -17,7 +17,7 @@ from risingpy.executors.stateless.values import ValuesExecutor
 from risingpy.executors.watermark.now import NowExecutor
 from risingpy.functions.evaluation.evaluate import evaluate_constants
 from risingpy.plan.expressions import Expr
-from risingpy.plan.operators import Dml, Now, Source, TableScan, Values
+from risingpy.plan.operators import Dml, Now, Source, StreamValues, TableScan
 
 
 def received(index: int, empty: pa.Table) -> Operator:
@@ -26,8 +26,8 @@ def received(index: int, empty: pa.Table) -> Operator:
     return Operator(receiver, empty, wakes=receiver.has_rows, wakes_by_rows=True)
 
 
-def leaf(plan: TableScan | Dml | Source | Values | Now, empty: pa.Table) -> Operator:
-    """The operator of a node that has no input node."""
+def leaf(plan: TableScan | Dml | Source | StreamValues | Now, empty: pa.Table) -> Operator:
+    """The operator of a node without inputs."""
     match plan:
         case TableScan():
             return Operator(
@@ -42,7 +42,7 @@ def leaf(plan: TableScan | Dml | Source | Values | Now, empty: pa.Table) -> Oper
             )
         case Source():
             return Operator(lambda epoch: _source(plan, epoch, empty), empty, wakes=always)
-        case Values():
+        case StreamValues():
             return Operator(lambda epoch: _values(plan, epoch, empty), empty, wakes=at_start)
         case Now():
             return Operator(lambda epoch: _now(epoch, empty), empty, wakes=always)
@@ -130,7 +130,7 @@ def _source(plan: Source, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
     )
 
 
-def _values(plan: Values, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
+def _values(plan: StreamValues, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
     def rows() -> pa.Table:
         chunk, errors = _constant_rows(plan.rows, empty)
         epoch.errors += errors

@@ -42,26 +42,26 @@ from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.graph import Fragment
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.operators import (
-    ChangeLog,
     ConflictBehavior,
     Dml,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
     Materialize,
     Now,
-    Project,
-    ProjectSet,
     Share,
     Source,
+    StreamChangeLog,
+    StreamExpand,
+    StreamFilter,
     StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+    StreamUnion,
+    StreamValues,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.traversal import nodes_of_fragment
 from risingpy.types import SqlType
 
@@ -91,7 +91,7 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
     match plan:
         case Exchange() | Share():
             return received(next(numbers.exchanges), empty)
-        case TableScan() | Dml() | Source() | Values() | Now():
+        case TableScan() | Dml() | Source() | StreamValues() | Now():
             return leaf(plan, empty)
         case DynamicFilter():
             sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
@@ -100,19 +100,19 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
             return watermark_filter(plan, empty, _operator(plan.input, numbers))
         case EowcSort():
             return eowc_sort(plan, empty, _operator(plan.input, numbers))
-        case Filter() | Project():
+        case StreamFilter() | StreamProject():
             return _row_operator(plan, empty, numbers)
-        case ProjectSet():
+        case StreamProjectSet():
             return _project_set(plan, empty, _operator(plan.input, numbers))
         case LocalAgg() | HashAgg() | SimpleAgg():
             return _aggregation(plan, empty, _operator(plan.input, numbers))
         case Dedup():
             return dedup(plan, empty, _operator(plan.input, numbers))
-        case OverWindow():
+        case StreamOverWindow():
             return over_window(plan, empty, _operator(plan.input, numbers))
         case LocalTopN():
             return local_top_n(plan, empty, _operator(plan.input, numbers))
-        case TopN():
+        case StreamTopN():
             return top_n(plan, empty, _operator(plan.input, numbers))
         case TemporalJoin():
             look_up = temporal_join(plan, empty)
@@ -121,12 +121,12 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
             make = as_of_join(plan, empty) if isinstance(plan, AsOfJoin) else hash_join(plan, empty)
             sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
             return Operator(lambda epoch: make(epoch.transaction), empty, sides)
-        case ChangeLog():
+        case StreamChangeLog():
             return _change_log(plan, empty, _operator(plan.input, numbers))
-        case Expand():
+        case StreamExpand():
             expand = _operator(plan.input, numbers)
             return Operator(lambda epoch: ExpandExecutor(copies=plan.copies), empty, (expand,))
-        case Union():
+        case StreamUnion():
             inputs = tuple(_operator(each, numbers) for each in plan.inputs)
             return Operator(lambda epoch: UnionExecutor(), empty, inputs)
         case Materialize():
@@ -151,14 +151,14 @@ def _dynamic_filter(plan: DynamicFilter, epoch: FragmentEpoch) -> Executor:
     )
 
 
-def _row_operator(plan: Filter | Project, empty: pa.Table, numbers: _Numbers) -> Operator:
-    if isinstance(plan, Filter):
+def _row_operator(plan: StreamFilter | StreamProject, empty: pa.Table, numbers: _Numbers) -> Operator:
+    if isinstance(plan, StreamFilter):
         predicate = Evaluator(plan.predicate, None)
         return Operator(lambda epoch: FilterExecutor(predicate=predicate), empty, (_operator(plan.input, numbers),))
     below = plan.input
-    fused = below.predicate if isinstance(below, Filter) else None
-    source = below.input if isinstance(below, Filter) else below
-    number = next(numbers.operators) if isinstance(below, Filter) else None
+    fused = below.predicate if isinstance(below, StreamFilter) else None
+    source = below.input if isinstance(below, StreamFilter) else below
+    number = next(numbers.operators) if isinstance(below, StreamFilter) else None
     evaluator = Evaluator(fused, plan.expressions)
     cancels = may_cancel(plan.expressions, len(source.properties.schema)) and not source.properties.append_only
     types = _types(plan)
@@ -170,7 +170,7 @@ def _row_operator(plan: Filter | Project, empty: pa.Table, numbers: _Numbers) ->
     )
 
 
-def _project_set(plan: ProjectSet, empty: pa.Table, input: Operator) -> Operator:
+def _project_set(plan: StreamProjectSet, empty: pa.Table, input: Operator) -> Operator:
     evaluator, sizes, types = Evaluator(None, plan.lists), SeriesSizes(plan.lists), _types(plan)
 
     def execute(epoch: FragmentEpoch) -> ProjectSetExecutor:
@@ -179,7 +179,7 @@ def _project_set(plan: ProjectSet, empty: pa.Table, input: Operator) -> Operator
     return Operator(execute, empty, (input,))
 
 
-def _change_log(plan: ChangeLog, empty: pa.Table, input: Operator) -> Operator:
+def _change_log(plan: StreamChangeLog, empty: pa.Table, input: Operator) -> Operator:
     key, types = plan.input.properties.stream_key, _types(plan.input)
     return Operator(
         lambda epoch: ChangeLogExecutor(stream_key=key, types=types, epoch=epoch.epoch_input.epoch), empty, (input,)

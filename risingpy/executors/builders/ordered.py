@@ -12,12 +12,12 @@ from risingpy.executors.ordered.over_window import OverWindowExecutor
 from risingpy.executors.ordered.top_n import TopNExecutor, Window
 from risingpy.executors.ordered.window_functions import WindowFunctions
 from risingpy.plan.operators import Materialize
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.state_tables import ordered_rows
 from risingpy.storage.engine.state_table import StateTable
 
 
-def top_n(plan: TopN, empty: pa.Table, input: Operator) -> Operator:
+def top_n(plan: StreamTopN, empty: pa.Table, input: Operator) -> Operator:
     """The operator of a TopN."""
     schema = plan.input.properties.schema
     group_types = [schema[k].type for k in plan.group_key]
@@ -76,7 +76,7 @@ def local_top_n(plan: LocalTopN, empty: pa.Table, input: Operator) -> Operator:
     )
 
 
-def over_window(plan: OverWindow, empty: pa.Table, input: Operator) -> Operator:
+def over_window(plan: StreamOverWindow, empty: pa.Table, input: Operator) -> Operator:
     """The operator of an OverWindow."""
     schema = plan.input.properties.schema
     order = [

@@ -27,8 +27,8 @@ def _tables(state: SystemState) -> Iterable[Row]:
     for found in state.relations:
         kind, insertable = ("BASE TABLE", "YES") if isinstance(found, Table) else (found.noun.upper(), "NO")
         yield state.catalog.database, found.schema_name, found.name, kind, insertable
-    for schema, name in RELATIONS:
-        yield state.catalog.database, schema, name, "SYSTEM TABLE", "NO"
+    for system in state.system_relations:
+        yield state.catalog.database, system.schema, system.name, "SYSTEM TABLE", "NO"
 
 
 def _precision(type_: SqlType) -> tuple[int | None, int | None, int | None]:

@@ -19,7 +19,7 @@ from risingpy.frontend.system_catalog.pg_class import index_name
 from risingpy.frontend.system_catalog.pg_index import index_definition, key_definition
 from risingpy.frontend.system_catalog.pg_namespace import all_schemas
 from risingpy.frontend.system_catalog.pg_views import view_definition
-from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
+from risingpy.frontend.system_catalog.system_relation import IMPLICIT_SCHEMAS, Row, SystemState, relation
 from risingpy.frontend.system_catalog.visible_columns import declared_key, visible_columns
 from risingpy.functions.topics.object_names import quote_name, relation_key
 from risingpy.plan.catalog import Table

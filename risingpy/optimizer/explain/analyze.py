@@ -9,7 +9,7 @@ from risingpy.optimizer.explain.stream import operator_node
 from risingpy.optimizer.explain.tree import ExplainFormat, ExplainNode, render
 from risingpy.plan.graph import Fragment, Job
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
-from risingpy.plan.operators import Exchange, Filter, Project, Share, StreamPlan
+from risingpy.plan.operators import Exchange, Share, StreamFilter, StreamPlan, StreamProject
 from risingpy.plan.state_tables import state_tables
 from risingpy.plan.traversal import children
 from risingpy.storage.engine.table_statistics import TableStatistics
@@ -91,7 +91,7 @@ def _analyzed(
 ) -> AnalyzedOperator:
     kept = [tables.get(table.table_id, TableStatistics()) for table in state_tables(plan)]
     rows_in = done.rows_out if isinstance(plan, Exchange | Share) else done.rows_in
-    is_fused = isinstance(plan, Filter) and isinstance(reader, Project)
+    is_fused = isinstance(plan, StreamFilter) and isinstance(reader, StreamProject)
     return AnalyzedOperator(
         identity="",
         fragment_id=fragment.fragment_id,

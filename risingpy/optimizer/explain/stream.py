@@ -25,25 +25,25 @@ from risingpy.plan.graph import Fragment, Job
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, JoinSide, TemporalJoin
 from risingpy.plan.logical import JoinKind, Schema
 from risingpy.plan.operators import (
-    ChangeLog,
     Dml,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
     Materialize,
     Now,
-    Project,
-    ProjectSet,
     Share,
     Source,
+    StreamChangeLog,
+    StreamExpand,
+    StreamFilter,
     StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+    StreamUnion,
+    StreamValues,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Distribution, DistributionKind
 from risingpy.plan.traversal import children
 from risingpy.plan.watermark_use import cleaning_watermark
@@ -98,18 +98,18 @@ class _Explainer:
 def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
     """The operator's name and parameters."""
     match plan:
-        case TableScan() | Dml() | Source() | Values() | Now():
+        case TableScan() | Dml() | Source() | StreamValues() | Now():
             return _described_leaf(plan)
         case WatermarkFilter():
             return _described_watermark_filter(plan)
         case EowcSort():
             return "StreamEowcSort", {"sort_column": _input_names(plan)[plan.column]}
-        case Filter():
+        case StreamFilter():
             return "StreamFilter", {"predicate": expression_text(plan.predicate, _input_names(plan))}
-        case Project():
+        case StreamProject():
             columns = _input_names(plan)
             return "StreamProject", {"exprs": [expression_text(e, columns) for e in plan.expressions]}
-        case ProjectSet():
+        case StreamProjectSet():
             columns = _input_names(plan)
             lists = [expression_text(e, columns) for e in plan.lists]
             return "StreamProjectSet", {"lists": lists, **({"outer": "true"} if plan.outer else {})}
@@ -117,12 +117,12 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_agg(plan)
         case LocalTopN():
             return _described_local_top_n(plan)
-        case TopN():
+        case StreamTopN():
             return _described_top_n(plan)
         case Dedup():
             columns = _input_names(plan)
             return "StreamDedup [append_only]", {"key": [columns[i] for i in plan.key]}
-        case OverWindow():
+        case StreamOverWindow():
             return _described_over_window(plan)
         case TemporalJoin():
             return _described_temporal_join(plan)
@@ -130,11 +130,11 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             return _described_dynamic_filter(plan)
         case HashJoin() | AsOfJoin():
             return _described_join(plan)
-        case Union():
+        case StreamUnion():
             return "StreamUnion", {"all": "true"}
-        case ChangeLog():
+        case StreamChangeLog():
             return "StreamChangeLog", {}
-        case Expand():
+        case StreamExpand():
             return "StreamExpand", {"copies": str(plan.copies)}
         case Share():
             return "StreamShare", {"id": str(plan.number)}
@@ -146,7 +146,7 @@ def _described(plan: StreamPlan) -> tuple[str, dict[str, FieldValue]]:
             assert_never(plan)
 
 
-def _described_leaf(plan: TableScan | Dml | Source | Values | Now) -> tuple[str, dict[str, FieldValue]]:
+def _described_leaf(plan: TableScan | Dml | Source | StreamValues | Now) -> tuple[str, dict[str, FieldValue]]:
     columns = column_names(plan.properties.schema)
     match plan:
         case TableScan():
@@ -155,13 +155,13 @@ def _described_leaf(plan: TableScan | Dml | Source | Values | Now) -> tuple[str,
             return "StreamDml", {"columns": columns}
         case Source():
             return "StreamSource", {"source": str(plan.source_id), "columns": columns}
-        case Values():
+        case StreamValues():
             return "StreamValues", {"rows": [f"[{', '.join(expression_text(e, []) for e in r)}]" for r in plan.rows]}
         case Now():
             return "StreamNow", {"output": columns}
 
 
-def _described_over_window(plan: OverWindow) -> tuple[str, dict[str, FieldValue]]:
+def _described_over_window(plan: StreamOverWindow) -> tuple[str, dict[str, FieldValue]]:
     names = _input_names(plan)
     fields = window_fields(plan.partition_by, plan.order_by, plan.calls, names)
     if plan.awaits:
@@ -247,7 +247,7 @@ def _described_local_top_n(plan: LocalTopN) -> tuple[str, dict[str, FieldValue]]
     return "StreamLocalTopN [append_only]", {"order": order, "limit": str(plan.reach), **ties}
 
 
-def _described_top_n(plan: TopN) -> tuple[str, dict[str, FieldValue]]:
+def _described_top_n(plan: StreamTopN) -> tuple[str, dict[str, FieldValue]]:
     columns = _input_names(plan)
     bounds = {"limit": plan.limit, "offset": plan.offset or None}
     fields: dict[str, FieldValue] = {"order": sort_texts(plan.order, columns)}
@@ -276,16 +276,16 @@ def _materialize_fields(plan: Materialize) -> dict[str, FieldValue]:
 def _input_names(
     plan: WatermarkFilter
     | EowcSort
-    | Filter
-    | Project
-    | ProjectSet
+    | StreamFilter
+    | StreamProject
+    | StreamProjectSet
     | LocalAgg
     | HashAgg
     | SimpleAgg
     | LocalTopN
-    | TopN
+    | StreamTopN
     | Dedup
-    | OverWindow
+    | StreamOverWindow
     | Exchange,
 ) -> list[str]:
     return column_names(plan.input.properties.schema)
@@ -314,14 +314,14 @@ def _table_details(plan: StreamPlan) -> list[str]:
     match plan:
         case TableScan():
             return [f"table {plan.progress.table_id} progress: {table_text(plan.progress)}"]
-        case Values():
+        case StreamValues():
             return [f"table {plan.marker.table_id} marker: {table_text(plan.marker)}"]
         case HashAgg() | SimpleAgg():
             first = len(plan.properties.schema) - len(plan.calls)
             return _agg_details(plan.states, plan.properties.schema[first:]) + _dedup_details(plan)
         case Dedup():
             return [f"table {plan.table.table_id} values seen: {table_text(plan.table)}"]
-        case TopN() | OverWindow() | EowcSort():
+        case StreamTopN() | StreamOverWindow() | EowcSort():
             return [f"table {plan.table.table_id} rows: {table_text(plan.table)}"]
         case TemporalJoin():
             return [] if plan.memo is None else [f"table {plan.memo.table_id} memo: {table_text(plan.memo)}"]
@@ -336,7 +336,16 @@ def _table_details(plan: StreamPlan) -> list[str]:
             return []
         case LocalTopN():
             return []
-        case Filter() | Project() | ProjectSet() | LocalAgg() | Union() | ChangeLog() | Expand() | Share():
+        case (
+            StreamFilter()
+            | StreamProject()
+            | StreamProjectSet()
+            | LocalAgg()
+            | StreamUnion()
+            | StreamChangeLog()
+            | StreamExpand()
+            | Share()
+        ):
             return []
         case _:
             assert_never(plan)

@@ -10,25 +10,25 @@ from risingpy.plan.expressions import InputRef
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import (
-    ChangeLog,
     Dml,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
     Materialize,
     Now,
-    Project,
-    ProjectSet,
     Share,
     Source,
+    StreamChangeLog,
+    StreamExpand,
+    StreamFilter,
     StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+    StreamUnion,
+    StreamValues,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex, Distribution, DistributionKind
 
 SINGLE = Distribution(DistributionKind.SINGLE)
@@ -57,17 +57,25 @@ def distribution(plan: StreamPlan) -> Distribution:
     match plan:
         case TableScan() | Dml() | Source() | Exchange():  # given
             return plan.properties.distribution
-        case Values() | SimpleAgg():
+        case StreamValues() | SimpleAgg():
             return SINGLE
         case Now():
             return BROADCAST
         case DynamicFilter():
             return plan.left.properties.distribution
-        case Filter() | WatermarkFilter() | EowcSort() | ProjectSet() | ChangeLog() | Expand() | Share():
+        case (
+            StreamFilter()
+            | WatermarkFilter()
+            | EowcSort()
+            | StreamProjectSet()
+            | StreamChangeLog()
+            | StreamExpand()
+            | Share()
+        ):
             return plan.input.properties.distribution
-        case LocalTopN() | TopN() | Dedup() | OverWindow() | Materialize():
+        case LocalTopN() | StreamTopN() | Dedup() | StreamOverWindow() | Materialize():
             return plan.input.properties.distribution
-        case Project():
+        case StreamProject():
             positions = {e.index: i for i, e in reversed(list(enumerate(plan.expressions))) if isinstance(e, InputRef)}
             return moved(plan.input.properties.distribution, positions)
         case LocalAgg() | HashAgg():
@@ -78,7 +86,7 @@ def distribution(plan: StreamPlan) -> Distribution:
             return plan.left.properties.distribution
         case HashJoin():  # that of a side without NULL-extended rows and not on every shard; a full join has none
             return _joined(plan)
-        case Union():  # rows stay where they are: the inputs' common distribution, if they have one
+        case StreamUnion():  # rows stay where they are: the inputs' common distribution, if they have one
             first, *others = (each.properties.distribution for each in plan.inputs)
             return first if all(other == first for other in others) else SOME_SHARD
         case _:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from risingpy.optimizer.stream.projection import select_columns
 from risingpy.plan.expressions import InputRef
 from risingpy.plan.logical import SortKey
-from risingpy.plan.operators import Project, StreamPlan
-from risingpy.plan.ordered import TopN
+from risingpy.plan.operators import StreamPlan, StreamProject
+from risingpy.plan.ordered import StreamTopN
 from risingpy.plan.properties import ColumnIndex
 from risingpy.plan.watermark_use import cleaning_watermark
 
@@ -32,7 +32,12 @@ class FirstRows:
 def first_rows_of(plan: StreamPlan) -> FirstRows | None:
     """`plan` as first rows, if it has that form; otherwise None. Their columns are `plan`'s, then further ones."""
     top, shown = _shown_columns(plan)
-    if not isinstance(top, TopN) or not top.keeps_one_row or not set(top.group_key) <= set(shown) or not top.group_key:
+    if (
+        not isinstance(top, StreamTopN)
+        or not top.keeps_one_row
+        or not set(top.group_key) <= set(shown)
+        or not top.group_key
+    ):
         return None
     if cleaning_watermark(top) is not None:  # a TopN would delete rows too old to change, the view must keep them
         return None
@@ -46,8 +51,8 @@ def first_rows_of(plan: StreamPlan) -> FirstRows | None:
 
 
 def _shown_columns(plan: StreamPlan) -> tuple[StreamPlan, list[ColumnIndex]]:
-    """The operator below, and its columns that are shown; no columns if one is computed or shown twice."""
-    if not isinstance(plan, Project):
+    """The operator below, and which of its columns are shown; none if something is computed or shown twice."""
+    if not isinstance(plan, StreamProject):
         return plan, list(range(len(plan.properties.schema)))
     positions = [e.index for e in plan.expressions if isinstance(e, InputRef)]
     return plan.input, positions if len(set(positions)) == len(plan.expressions) else []

@@ -32,8 +32,8 @@ from risingpy.plan import logical
 from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal, Parameter
 from risingpy.plan.logical import Field, SortKey
-from risingpy.plan.operators import Filter, StreamPlan
-from risingpy.plan.ordered import OverWindow
+from risingpy.plan.operators import StreamFilter, StreamPlan
+from risingpy.plan.ordered import StreamOverWindow
 from risingpy.plan.state_tables import ordered_rows
 from risingpy.plan.window_calls import WindowCall
 from risingpy.types import BOOLEAN
@@ -74,7 +74,7 @@ def _final_results(query: logical.OverWindow, input: StreamPlan, job: str, alloc
     others = [i for i in range(len(texts)) if i not in distant]
     if distant:
         known = Call("is_not_null", (InputRef(time, type_),), BOOLEAN)  # a row without a time is never final
-        input = derived(Filter(input, known, underived(input.properties.schema)))
+        input = derived(StreamFilter(input, known, underived(input.properties.schema)))
         query = replace(query, order_by=(SortKey(time),))
         input = _operator(query, [query.calls[i] for i in distant], input, job, allocate)
     input = sorted_by_watermark(input, time, job, allocate)
@@ -94,7 +94,7 @@ def _operator(
     *,
     emit_on_window_close: bool = False,
     awaits: tuple[int, ...] = (),
-) -> OverWindow:
+) -> StreamOverWindow:
     """The operator that adds the results of `calls` to the columns of `input`."""
     partition_by = watermarks_first(input, tuple(dict.fromkeys(query.partition_by)))
     if not brings_together(input.properties.distribution, partition_by):
@@ -111,7 +111,9 @@ def _operator(
     )
     properties = underived(schema)
     return derived(
-        OverWindow(input, partition_by, query.order_by, tuple(calls), table, properties, emit_on_window_close, awaits)
+        StreamOverWindow(
+            input, partition_by, query.order_by, tuple(calls), table, properties, emit_on_window_close, awaits
+        )
     )
 
 

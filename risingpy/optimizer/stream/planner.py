@@ -92,7 +92,7 @@ class StreamPlanner:
             case logical.Filter():
                 check_expressions([query.predicate])
                 input = self.stream(query.input)
-                return derived(operators.Filter(input, query.predicate, underived(input.properties.schema)))
+                return derived(operators.StreamFilter(input, query.predicate, underived(input.properties.schema)))
             case logical.Project():
                 return self._project(query)
             case logical.ProjectSet():
@@ -143,11 +143,11 @@ class StreamPlanner:
         self.notices.extend(planned.notices)
         return planned.plan
 
-    def _values(self, values: logical.Values) -> operators.Values:
+    def _values(self, values: logical.Values) -> operators.StreamValues:
         check_expressions([expression for row in values.rows for expression in row])
         rows = tuple((*row, Literal(number, BIGINT)) for number, row in enumerate(values.rows))
         schema = (*values.schema, Field("_row_id", BIGINT, hidden=True))
-        return derived(operators.Values(rows, underived(schema), marker_table(self.allocate(), self.job)))
+        return derived(operators.StreamValues(rows, underived(schema), marker_table(self.allocate(), self.job)))
 
     def _aggregate(self, query: logical.Aggregate) -> StreamPlan:
         input = self.stream(query.input)
@@ -176,14 +176,14 @@ class StreamPlanner:
     def _change_log(self, log: logical.ChangeLog) -> StreamPlan:
         input = self.stream(log.input)
         schema, width = input.properties.schema, len(log.input.schema)
-        logged = derived(operators.ChangeLog(input, underived((*schema, *log.schema[width:]))))
+        logged = derived(operators.StreamChangeLog(input, underived((*schema, *log.schema[width:]))))
         return select_columns(logged, [*range(width), *range(len(schema), len(schema) + 2), *range(width, len(schema))])
 
     def _expand(self, expand: logical.Expand) -> StreamPlan:
         input = self.stream(expand.input)
         width = len(expand.input.schema)
         number = expand.schema[-1]
-        copies = derived(operators.Expand(input, expand.copies, underived((*input.properties.schema, number))))
+        copies = derived(operators.StreamExpand(input, expand.copies, underived((*input.properties.schema, number))))
         hidden = range(width, len(input.properties.schema))
         return select_columns(copies, [*range(width), len(input.properties.schema), *hidden])
 
@@ -199,7 +199,7 @@ class StreamPlanner:
         input = self.stream(query.input)
         schema, width = input.properties.schema, len(query.input.schema)
         added = query.schema[width:]
-        expanded = derived(operators.ProjectSet(input, query.lists, query.outer, underived((*schema, *added))))
+        expanded = derived(operators.StreamProjectSet(input, query.lists, query.outer, underived((*schema, *added))))
         own = [*range(width), *range(len(schema), len(schema) + len(added))]
         return select_columns(expanded, [*own, *(i for i in expanded.properties.stream_key if i not in own)])
 

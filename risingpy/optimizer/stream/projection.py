@@ -14,7 +14,7 @@ from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.expression_trees import transform, walk
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field
-from risingpy.plan.operators import Project, StreamPlan
+from risingpy.plan.operators import StreamPlan, StreamProject
 from risingpy.plan.properties import ColumnIndex
 
 
@@ -30,12 +30,12 @@ def projected(input: StreamPlan, expressions: Sequence[Expr]) -> StreamPlan:
     """
     if list(expressions) == references(input):
         return input
-    if isinstance(input, Project) and _can_merge(input.expressions, expressions):
+    if isinstance(input, StreamProject) and _can_merge(input.expressions, expressions):
         inner = input.expressions
         return projected(input.input, [transform(e, lambda part: _replaced(part, inner)) for e in expressions])
     names = column_names(input.properties.schema)
     fields = tuple(_field(input, expression, names) for expression in expressions)
-    return derived(Project(input, tuple(expressions), underived(fields)))
+    return derived(StreamProject(input, tuple(expressions), underived(fields)))
 
 
 def select_columns(input: StreamPlan, positions: Sequence[ColumnIndex]) -> StreamPlan:

@@ -12,26 +12,26 @@ from risingpy.plan.aggregates import HashAgg, LocalAgg, SimpleAgg
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.logical import JoinKind, Schema
 from risingpy.plan.operators import (
-    ChangeLog,
     ConflictBehavior,
     Dml,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
     Materialize,
     Now,
-    Project,
-    ProjectSet,
     Share,
     Source,
+    StreamChangeLog,
+    StreamExpand,
+    StreamFilter,
     StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+    StreamUnion,
+    StreamValues,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Properties
 
 Operator = TypeVar(
@@ -40,24 +40,24 @@ Operator = TypeVar(
     DynamicFilter,
     Now,
     AsOfJoin,
-    ChangeLog,
+    StreamChangeLog,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
+    StreamExpand,
+    StreamFilter,
     HashAgg,
     HashJoin,
     LocalAgg,
     LocalTopN,
     Materialize,
-    OverWindow,
-    Project,
-    ProjectSet,
+    StreamOverWindow,
+    StreamProject,
+    StreamProjectSet,
     Share,
     SimpleAgg,
-    TopN,
-    Union,
-    Values,
+    StreamTopN,
+    StreamUnion,
+    StreamValues,
     TemporalJoin,
     WatermarkFilter,
 )
@@ -80,23 +80,32 @@ def append_only(plan: StreamPlan) -> bool:
     match plan:
         case TableScan() | Dml() | Source():  # given by the relation
             return plan.properties.append_only
-        case Values():
+        case StreamValues():
             return True
         case Now():  # each epoch retracts the time of the one before
             return False
         case DynamicFilter():  # a bound that only rises lets rows in by < and <=, and never takes one out
             return plan.only_forward and plan.comparison in ("<", "<=") and plan.left.properties.append_only
-        case LocalTopN() | Filter() | WatermarkFilter() | Project() | ProjectSet() | Expand() | Exchange() | Share():
+        case (
+            LocalTopN()
+            | StreamFilter()
+            | WatermarkFilter()
+            | StreamProject()
+            | StreamProjectSet()
+            | StreamExpand()
+            | Exchange()
+            | Share()
+        ):
             return plan.input.properties.append_only
         case HashAgg(emit_on_window_close=True):  # a result comes out when it is final
             return True
         case LocalAgg() | HashAgg() | SimpleAgg():  # a changed result replaces the old one
             return False
-        case EowcSort() | Dedup() | ChangeLog():
+        case EowcSort() | Dedup() | StreamChangeLog():
             return True
-        case OverWindow():  # a row that comes changes its neighbours' results
+        case StreamOverWindow():  # a row that comes changes its neighbours' results
             return plan.emit_on_window_close
-        case TopN():  # a row that comes pushes another one out
+        case StreamTopN():  # a row that comes pushes another one out
             return False
         case TemporalJoin():  # changes of the table do not change earlier results
             return plan.input.properties.append_only
@@ -105,7 +114,7 @@ def append_only(plan: StreamPlan) -> bool:
         case HashJoin():  # an outer join retracts a NULL-extended row when its first match comes
             inner = plan.kind in (JoinKind.INNER, JoinKind.CROSS)
             return inner and plan.left.properties.append_only and plan.right.properties.append_only
-        case Union():
+        case StreamUnion():
             return all(each.properties.append_only for each in plan.inputs)
         case Materialize():
             keeps = plan.conflict in (ConflictBehavior.NO_CHECK, ConflictBehavior.IGNORE) and plan.first_by is None

@@ -15,25 +15,25 @@ from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.key_types import has_other_forms
 from risingpy.plan.logical import JoinKind
 from risingpy.plan.operators import (
-    ChangeLog,
     Dml,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
     Materialize,
     Now,
-    Project,
-    ProjectSet,
     Share,
     Source,
+    StreamChangeLog,
+    StreamExpand,
+    StreamFilter,
     StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+    StreamUnion,
+    StreamValues,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import ColumnIndex
 
 
@@ -42,7 +42,7 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
     match plan:
         case TableScan() | Dml() | Source():  # given by the catalog
             return plan.properties.stream_key
-        case Values():  # the row's number, which the planner adds as the last column
+        case StreamValues():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)
         case Now():  # one row
             return ()
@@ -50,18 +50,18 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return plan.left.properties.stream_key
         case Materialize(first_by=tuple()):  # one row per key
             return tuple(column.index for column in plan.table.key)
-        case Filter() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Materialize():  # the same rows
+        case StreamFilter() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Materialize():  # the same rows
             return plan.input.properties.stream_key
         case LocalTopN():  # some of the input's rows
             return plan.input.properties.stream_key
-        case ChangeLog():  # the input's, the kind of the change, and the epoch
+        case StreamChangeLog():  # the input's, the kind of the change, and the epoch
             width = len(plan.properties.schema)
             return (*plan.input.properties.stream_key, width - 2, width - 1)
-        case Expand():  # the input's, and the number of the copy
+        case StreamExpand():  # the input's, and the number of the copy
             return (*plan.input.properties.stream_key, len(plan.properties.schema) - 1)
-        case Project():  # the input's, which the projection must keep
+        case StreamProject():  # the input's, which the projection must keep
             return _positions(plan.expressions, plan.input.properties.stream_key)
-        case ProjectSet():  # the input's, and the element's number
+        case StreamProjectSet():  # the input's, and the element's number
             return (*plan.input.properties.stream_key, len(plan.input.properties.schema))
         case HashAgg():  # one row per group
             return _group_key(plan)
@@ -69,9 +69,9 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return ()
         case LocalAgg():  # partial changes of states are not rows: they have no key
             return ()
-        case TopN(group_key=group, limit=1, with_ties=False):  # one row per group
+        case StreamTopN(group_key=group, limit=1, with_ties=False):  # one row per group
             return group
-        case TopN():  # the input's, and the group key, by which the rows are distributed
+        case StreamTopN():  # the input's, and the group key, by which the rows are distributed
             return tuple(dict.fromkeys((*plan.group_key, *plan.input.properties.stream_key)))
         case TemporalJoin():  # a left row's matches differ in the rest of the table's key
             return _temporal_key(plan)
@@ -81,9 +81,9 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return _join_key(plan)
         case Dedup():  # one row per value
             return plan.key
-        case OverWindow():  # the input's, and the partition, by which the rows are distributed
+        case StreamOverWindow():  # the input's, and the partition, by which the rows are distributed
             return tuple(dict.fromkeys((*plan.partition_by, *plan.input.properties.stream_key)))
-        case Union():  # the key columns of all inputs, and the input's number
+        case StreamUnion():  # the key columns of all inputs, and the input's number
             keys = {index for each in plan.inputs for index in each.properties.stream_key}
             return (*sorted(keys), len(plan.properties.schema) - 1)
         case _:

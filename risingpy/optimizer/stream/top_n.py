@@ -24,7 +24,7 @@ from risingpy.plan.expression_trees import walk
 from risingpy.plan.expressions import Expr, Literal, Parameter
 from risingpy.plan.logical import SortKey
 from risingpy.plan.operators import StreamPlan
-from risingpy.plan.ordered import LocalTopN, TopN
+from risingpy.plan.ordered import LocalTopN, StreamTopN
 from risingpy.plan.properties import ColumnIndex
 from risingpy.plan.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BOOLEAN
@@ -48,7 +48,7 @@ def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[]
     """The operator that gives `rows` of `input`; only `input` if these are all rows."""
     schema = input.properties.schema
     if rows.limit == 0:
-        return derived(operators.Filter(input, Literal(False, BOOLEAN), underived(schema)))
+        return derived(operators.StreamFilter(input, Literal(False, BOOLEAN), underived(schema)))
     if rows.limit is None and not rows.offset:
         return input
     group_key = watermarks_first(input, tuple(dict.fromkeys(rows.group_key)))
@@ -61,7 +61,7 @@ def plan_top_n(input: StreamPlan, rows: TopRows, job: str, allocate: Callable[[]
     table = ordered_rows(allocate(), job, "top_n", input.properties, group_key, order, distribution)
     limit = None if rows.limit is None else min(rows.limit, LARGEST_WINDOW)
     offset = min(rows.offset, LARGEST_WINDOW)
-    top = TopN(input, group_key, order, limit, offset, rows.with_ties, table, underived(schema))
+    top = StreamTopN(input, group_key, order, limit, offset, rows.with_ties, table, underived(schema))
     return derived(replace(top, table=one_row_per_group(table)) if top.keeps_one_row else top)
 
 

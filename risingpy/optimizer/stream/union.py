@@ -14,18 +14,18 @@ from risingpy.optimizer.stream.projection import projected, references
 from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Field, Schema
-from risingpy.plan.operators import StreamPlan, Union
+from risingpy.plan.operators import StreamPlan, StreamUnion
 from risingpy.types import INTEGER, SqlType
 
 
-def plan_union(inputs: Sequence[StreamPlan], schema: Schema) -> Union:
+def plan_union(inputs: Sequence[StreamPlan], schema: Schema) -> StreamUnion:
     """The UNION ALL of `inputs`, whose first columns are `schema`'s."""
     slots = _key_slots(inputs, len(schema))
     aligned = tuple(_aligned(each, len(schema), slots) for each in inputs)
     visible = aligned[0].properties.schema[: len(schema)]
     keys = [Field(f"_key_{i}", type_, hidden=True) for i, type_ in enumerate(slots)]
     ordinal = Field("_input", INTEGER, hidden=True)
-    return derived(Union(aligned, underived((*visible, *keys, ordinal))))
+    return derived(StreamUnion(aligned, underived((*visible, *keys, ordinal))))
 
 
 def _hidden_key(input: StreamPlan, width: int) -> list[int]:

@@ -24,26 +24,26 @@ from risingpy.plan.expression_trees import columns_read
 from risingpy.plan.expressions import Call, Cast, Expr, InputRef, Literal, operands, with_operands
 from risingpy.plan.joins import AsOfJoin, DynamicFilter, HashJoin, TemporalJoin
 from risingpy.plan.operators import (
-    ChangeLog,
     ConflictBehavior,
     Dml,
     EowcSort,
     Exchange,
-    Expand,
-    Filter,
     Materialize,
     Now,
-    Project,
-    ProjectSet,
     Share,
     Source,
+    StreamChangeLog,
+    StreamExpand,
+    StreamFilter,
     StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+    StreamUnion,
+    StreamValues,
     TableScan,
-    Union,
-    Values,
     WatermarkFilter,
 )
-from risingpy.plan.ordered import Dedup, LocalTopN, OverWindow, TopN
+from risingpy.plan.ordered import Dedup, LocalTopN, StreamOverWindow, StreamTopN
 from risingpy.plan.properties import Bounds, ColumnIndex, WatermarkBound, WatermarkColumn
 from risingpy.plan.watermark_use import bounds_of_pair
 from risingpy.types import BIGINT, VARCHAR, TypeKind
@@ -79,14 +79,23 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
     match plan:
         case TableScan() | Dml() | Source():  # given by the relation
             return plan.properties.watermarks
-        case Values() | SimpleAgg() | Now():
+        case StreamValues() | SimpleAgg() | Now():
             return ()
         case DynamicFilter():  # a row comes or goes when the bound passes it
             return ()
         case WatermarkFilter():
             type_ = plan.properties.schema[plan.column].type
             return (WatermarkColumn(plan.column, (WatermarkBound(plan.watermark_id, InputRef(0, type_), type_),)),)
-        case Filter() | Exchange() | Share() | Expand() | ProjectSet() | ChangeLog() | Dedup() | TemporalJoin():
+        case (
+            StreamFilter()
+            | Exchange()
+            | Share()
+            | StreamExpand()
+            | StreamProjectSet()
+            | StreamChangeLog()
+            | Dedup()
+            | TemporalJoin()
+        ):
             return plan.input.properties.watermarks  # each change is one of the input's
         case LocalTopN():
             return plan.input.properties.watermarks
@@ -94,7 +103,7 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
             unchecked = plan.conflict is ConflictBehavior.NO_CHECK and plan.first_by is None
             kept = unchecked or plan.properties.append_only
             return plan.input.properties.watermarks if kept or _ignores(plan) else ()
-        case Project():
+        case StreamProject():
             found = ((i, expression_bounds(expression, plan.input)) for i, expression in enumerate(plan.expressions))
             return tuple(WatermarkColumn(i, bounds) for i, bounds in found if bounds)
         case HashAgg(emit_on_window_close=True):  # its rows were held: by other columns they come late
@@ -103,13 +112,13 @@ def watermark_columns(plan: StreamPlan) -> tuple[WatermarkColumn, ...]:
             return _moved(plan.input, plan.group_key, range(len(plan.group_key)))
         case EowcSort():  # its rows were held: by other columns they come late
             return _moved(plan.input, (plan.column,), (plan.column,))
-        case TopN():  # a new row changes its group
+        case StreamTopN():  # a new row changes its group
             return _moved(plan.input, plan.group_key, plan.group_key)
-        case OverWindow():  # a new row changes its partition, from as far before it as the functions look ahead
+        case StreamOverWindow():  # a new row changes its partition, from as far before it as the functions look ahead
             return _over_window(plan)
         case HashJoin() | AsOfJoin():
             return _joined(plan)
-        case Union():
+        case StreamUnion():
             return _of_all(plan)
         case _:
             assert_never(plan)
@@ -137,8 +146,8 @@ def _moved(
     return tuple(found[position] for position in sorted(found))
 
 
-def _over_window(plan: OverWindow) -> tuple[WatermarkColumn, ...]:
-    """The watermarks of the partition's columns, and that of the first ordering column, less the look-ahead."""
+def _over_window(plan: StreamOverWindow) -> tuple[WatermarkColumn, ...]:
+    """The partition's columns, and the first one that orders it, less what the functions look ahead."""
     found = {each.column: each for each in _moved(plan.input, plan.partition_by, plan.partition_by)}
     first = plan.order_by[0] if plan.order_by else None
     if first is not None and not (first.descending or first.nulls_first or first.index in found):
@@ -149,8 +158,8 @@ def _over_window(plan: OverWindow) -> tuple[WatermarkColumn, ...]:
     return tuple(found[column] for column in sorted(found))
 
 
-def _looked_ahead(plan: OverWindow, watermark: WatermarkColumn) -> Bounds | None:
-    """The bounds less the look-ahead; None if a change can alter rows at any distance before it."""
+def _looked_ahead(plan: StreamOverWindow, watermark: WatermarkColumn) -> Bounds | None:
+    """None if a change can reach rows however far before it."""
     bounds: dict[WatermarkBound, None] = dict.fromkeys(watermark.bounds)
     type_ = plan.input.properties.schema[watermark.column].type
     for call in plan.calls:
@@ -180,7 +189,7 @@ def _joined(plan: HashJoin | AsOfJoin) -> tuple[WatermarkColumn, ...]:
     return tuple(found[position] for position in sorted(found))
 
 
-def _of_all(plan: Union) -> tuple[WatermarkColumn, ...]:
+def _of_all(plan: StreamUnion) -> tuple[WatermarkColumn, ...]:
     first, *others = (each.properties for each in plan.inputs)
     found = []
     for watermark in first.watermarks:
@@ -255,11 +264,11 @@ def _furthest(multiple: Call, copy: ColumnIndex, input: StreamPlan) -> Expr | No
 def _copies(plan: StreamPlan, column: ColumnIndex) -> int | None:
     """How many copies there are, if the column numbers them."""
     match plan:
-        case Expand() if column == len(plan.properties.schema) - 1:
+        case StreamExpand() if column == len(plan.properties.schema) - 1:
             return plan.copies
-        case Filter():
+        case StreamFilter():
             return _copies(plan.input, column)
-        case Project() if isinstance(reference := plan.expressions[column], InputRef):
+        case StreamProject() if isinstance(reference := plan.expressions[column], InputRef):
             return _copies(plan.input, reference.index)
         case _:
             return None

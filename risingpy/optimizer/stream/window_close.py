@@ -21,8 +21,16 @@ from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.aggregates import HashAgg
 from risingpy.plan.expressions import InputRef, Literal
 from risingpy.plan.logical import SortKey
-from risingpy.plan.operators import EowcSort, Exchange, Expand, Filter, Project, ProjectSet, StreamPlan
-from risingpy.plan.ordered import OverWindow
+from risingpy.plan.operators import (
+    EowcSort,
+    Exchange,
+    StreamExpand,
+    StreamFilter,
+    StreamPlan,
+    StreamProject,
+    StreamProjectSet,
+)
+from risingpy.plan.ordered import StreamOverWindow
 from risingpy.plan.properties import ColumnIndex
 from risingpy.plan.state_tables import held_rows
 from risingpy.plan.window_calls import BoundKind, Frame, FrameBound, FrameUnits, WindowCall
@@ -119,9 +127,9 @@ def is_closed(plan: StreamPlan) -> bool:
     match plan:
         case EowcSort():
             return True
-        case HashAgg() | OverWindow():
+        case HashAgg() | StreamOverWindow():
             return plan.emit_on_window_close
-        case Filter() | Project() | ProjectSet() | Expand() | Exchange():
+        case StreamFilter() | StreamProject() | StreamProjectSet() | StreamExpand() | Exchange():
             return is_closed(plan.input)
         case _:
             return False

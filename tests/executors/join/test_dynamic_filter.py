@@ -17,7 +17,7 @@ from risingpy.executors.epoch.time import COUNTER_BITS
 from risingpy.plan.expressions import Call, InputRef, Literal
 from risingpy.plan.joins import DynamicFilter
 from risingpy.plan.logical import SortKey
-from risingpy.plan.operators import Now, Project, StreamPlan
+from risingpy.plan.operators import Now, StreamPlan, StreamProject
 from risingpy.plan.state_tables import bound_table, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, INTERVAL, TIMESTAMPTZ, VARCHAR, SqlType
 from tests.examples import examples
@@ -102,7 +102,7 @@ def test_the_bound_of_the_time(comparison: str, left: list[Relation], steps: lis
     now = Now(properties([TIMESTAMPTZ]))
     hour = Literal(pa.MonthDayNano([0, 0, 3_600_000_000_000]), INTERVAL)
     earlier = Call("timestamptz_minus", (InputRef(0, TIMESTAMPTZ), hour, Literal("UTC", VARCHAR)), TIMESTAMPTZ)
-    bounds = Project(now, (earlier,), properties([TIMESTAMPTZ]))
+    bounds = StreamProject(now, (earlier,), properties([TIMESTAMPTZ]))
     plan = dynamic_filter(bounds, TIMESTAMPTZ, comparison, only_forward=True)
     order = random.Random(1)
     time = START

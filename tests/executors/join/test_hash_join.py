@@ -26,7 +26,7 @@ from risingpy.plan import logical
 from risingpy.plan.expressions import Call, Expr, InputRef
 from risingpy.plan.joins import HashJoin
 from risingpy.plan.logical import Field, JoinKind
-from risingpy.plan.operators import Exchange, Project, StreamPlan, Values
+from risingpy.plan.operators import Exchange, StreamPlan, StreamProject, StreamValues
 from risingpy.plan.properties import Properties
 from risingpy.plan.traversal import all_state_tables
 from risingpy.storage.codec.table_schema import TableSchema, ValueFormat
@@ -54,7 +54,7 @@ def input_of(types: Sequence[SqlType], key: tuple[int, ...], spread: tuple[int, 
     """An input of the fragment with stream key `key`, spread by `spread`."""
     fields = tuple(Field(f"f{k}", type_) for k, type_ in enumerate(types))
     properties = Properties(fields, key, hash_by(spread), append_only=False)
-    below = Values((), properties, TableSchema(0, "", (), (), (), (), ValueFormat.PLAIN))
+    below = StreamValues((), properties, TableSchema(0, "", (), (), (), (), ValueFormat.PLAIN))
     return Exchange(below, properties)
 
 
@@ -290,4 +290,4 @@ def test_unused_plan_parts_are_not_there() -> None:
     """A projection only where columns move."""
     case, _ = CASES["equality"]
     assert isinstance(case.plan(JoinKind.INNER), HashJoin)
-    assert not isinstance(case.plan(JoinKind.LEFT_SEMI), Project)
+    assert not isinstance(case.plan(JoinKind.LEFT_SEMI), StreamProject)

@@ -15,7 +15,7 @@ from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.functions.evaluation.window_sql import window_sql
 from risingpy.plan.expressions import Expr, InputRef, Literal
 from risingpy.plan.logical import Field, SortKey
-from risingpy.plan.ordered import OverWindow
+from risingpy.plan.ordered import StreamOverWindow
 from risingpy.plan.properties import Distribution, DistributionKind, Properties
 from risingpy.plan.state_tables import ordered_rows
 from risingpy.plan.window_calls import BoundKind, Frame, FrameBound, FrameExclusion, FrameUnits, WindowCall
@@ -96,16 +96,18 @@ windows = st.tuples(
 )
 
 
-def over_window(partition_by: tuple[int, ...], order_by: tuple[SortKey, ...], calls: list[WindowCall]) -> OverWindow:
+def over_window(
+    partition_by: tuple[int, ...], order_by: tuple[SortKey, ...], calls: list[WindowCall]
+) -> StreamOverWindow:
     input = leaf(TYPES)
     fields = [*input.properties.schema, *(Field(f"w{i}", call.type) for i, call in enumerate(calls))]
     out = Properties(tuple(fields), (*partition_by, KEY), Distribution(DistributionKind.SINGLE), append_only=False)
     keyed = Properties(tuple(fields), (KEY,), out.distribution, append_only=False)
     table = ordered_rows(1, "job", "over_window", keyed, partition_by, order_by, ())
-    return OverWindow(input, partition_by, order_by, tuple(calls), table, out)
+    return StreamOverWindow(input, partition_by, order_by, tuple(calls), table, out)
 
 
-def expected(relation: Relation, plan: OverWindow) -> set[object]:
+def expected(relation: Relation, plan: StreamOverWindow) -> set[object]:
     """The answer over the whole relation. The key orders what the window's order leaves open."""
     if not relation:
         return set()
@@ -114,7 +116,7 @@ def expected(relation: Relation, plan: OverWindow) -> set[object]:
     return {comparable((*row, *(c[i] for c in columns))) for i, row in enumerate(given_rows)}
 
 
-def _column_of(call: WindowCall, given_rows: list[Row], plan: OverWindow) -> list[object]:
+def _column_of(call: WindowCall, given_rows: list[Row], plan: StreamOverWindow) -> list[object]:
     if call.function in ("first_value", "last_value", "nth_value") and call.frame.units is FrameUnits.RANGE:
         return [_value_of(call, row, given_rows, plan) for row in given_rows]
     by_rank = call in BY_RANK or (call not in BY_ROW and call.frame.units is not FrameUnits.ROWS)
@@ -134,7 +136,7 @@ def _direction(key: SortKey) -> str:
     return f"{'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
 
 
-def _value_of(call: WindowCall, row: Row, given_rows: list[Row], plan: OverWindow) -> object:
+def _value_of(call: WindowCall, row: Row, given_rows: list[Row], plan: StreamOverWindow) -> object:
     """A value function over the rows up to the last peer, or from the first peer on."""
 
     def place(each: Row) -> tuple[object, ...]:
@@ -152,7 +154,7 @@ def _value_of(call: WindowCall, row: Row, given_rows: list[Row], plan: OverWindo
     return seen[index][TEXT] if index < len(seen) else None
 
 
-def check(plan: OverWindow, history: list[Relation]) -> None:
+def check(plan: StreamOverWindow, history: list[Relation]) -> None:
     with FragmentBench(plan, [plan.table]) as bench:
         output = Output(plan.properties.stream_key)
         for number, (before, after) in enumerate(pairwise([{}, *history])):

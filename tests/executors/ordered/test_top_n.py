@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from risingpy.plan.logical import SortKey
 from risingpy.plan.operators import ConflictBehavior, Materialize
-from risingpy.plan.ordered import LocalTopN, TopN
+from risingpy.plan.ordered import LocalTopN, StreamTopN
 from risingpy.plan.state_tables import one_row_per_group, ordered_rows
 from risingpy.types import BIGINT, DOUBLE, VARCHAR
 from tests.examples import examples
@@ -45,11 +45,11 @@ def top_n(
     *,
     with_ties: bool,
     append_only: bool = False,
-) -> TopN:
+) -> StreamTopN:
     input = leaf(TYPES, append_only=append_only)
     table = ordered_rows(1, "job", "top_n", input.properties, group_key, order, ())
     key = group_key if limit == 1 and not with_ties else (*group_key, KEY)
-    plan = TopN(input, group_key, order, limit, offset, with_ties, table, properties(TYPES, key))
+    plan = StreamTopN(input, group_key, order, limit, offset, with_ties, table, properties(TYPES, key))
     return replace(plan, table=one_row_per_group(table)) if plan.keeps_one_row else plan
 
 
@@ -75,7 +75,7 @@ class _Reversed:
         return isinstance(other, _Reversed) and self.value == other.value
 
 
-def expected(relation: Relation, plan: TopN) -> list[Row]:
+def expected(relation: Relation, plan: StreamTopN) -> list[Row]:
     """The answer, by the book."""
     by_group: dict[object, list[Row]] = {}
     for row in relation.values():
@@ -98,7 +98,7 @@ def expected(relation: Relation, plan: TopN) -> list[Row]:
 shapes = st.tuples(st.sampled_from([(), (GROUP,)]), orders, st.sampled_from([1, 2, 4]), st.sampled_from([0, 0, 1, 3]))
 
 
-def check(plan: TopN, history: list[Relation]) -> None:
+def check(plan: StreamTopN, history: list[Relation]) -> None:
     with FragmentBench(plan, [plan.table]) as bench:
         output = Output(plan.properties.stream_key)
         for number, (before, after) in enumerate(pairwise([{}, *history])):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from risingpy.executors.relation.dml import DmlExecutor
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal
-from risingpy.plan.operators import Filter, Project, Source, StreamPlan, Union, Values
+from risingpy.plan.operators import Source, StreamFilter, StreamPlan, StreamProject, StreamUnion, StreamValues
 from risingpy.plan.state_tables import marker_table
 from risingpy.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, SqlType
 from risingpy.types import NARROW_NUMERIC as NUMERIC
@@ -66,7 +66,7 @@ def either(condition: Callable[[Row], bool]) -> Callable[[Row], list[Row]]:
 @examples(25)
 def test_filter_by_arrow(history: list[Relation]) -> None:
     predicate = call("or", call("gt", NUMBER, big(0)), call("eq", TEXT, Literal("a", VARCHAR)))
-    plan = Filter(leaf(TYPES), predicate, properties(TYPES, (0,)))
+    plan = StreamFilter(leaf(TYPES), predicate, properties(TYPES, (0,)))
     check(plan, history, either(lambda row: (row[1] is not None and int(str(row[1])) > 0) or row[2] == "a"))
 
 
@@ -75,14 +75,14 @@ def test_filter_by_arrow(history: list[Relation]) -> None:
 def test_filter_by_duckdb_and_its_errors(history: list[Relation]) -> None:
     """100 / number > 0 fails for 0: that is false, and counted."""
     predicate = call("gt", call("modulo", big(100), NUMBER, type_=BIGINT), big(0))
-    plan = Filter(leaf(TYPES), predicate, properties(TYPES, (0,)))
+    plan = StreamFilter(leaf(TYPES), predicate, properties(TYPES, (0,)))
     check(plan, history, either(lambda row: row[1] not in (None, 0) and 100 % abs(int(str(row[1]))) > 0))
 
 
 @given(history=rows)
 @examples(25)
 def test_project_drops_changes_that_cancel(history: list[Relation]) -> None:
-    plan = Project(leaf(TYPES), (KEY, NUMBER), properties(TYPES[:2], (0,)))
+    plan = StreamProject(leaf(TYPES), (KEY, NUMBER), properties(TYPES[:2], (0,)))
     check(plan, history, lambda row: [row[:2]])
 
 
@@ -91,8 +91,8 @@ def test_project_drops_changes_that_cancel(history: list[Relation]) -> None:
 def test_project_over_filter(history: list[Relation]) -> None:
     total = call("add", AMOUNT, AMOUNT, type_=NUMERIC)
     shown = call("concat_op", TEXT, Literal("!", VARCHAR), type_=VARCHAR)
-    below = Filter(leaf(TYPES), call("is_not_null", TEXT), properties(TYPES, (0,)))
-    plan = Project(below, (KEY, shown, total), properties([BIGINT, VARCHAR, NUMERIC], (0,)))
+    below = StreamFilter(leaf(TYPES), call("is_not_null", TEXT), properties(TYPES, (0,)))
+    plan = StreamProject(below, (KEY, shown, total), properties([BIGINT, VARCHAR, NUMERIC], (0,)))
 
     def query(row: Row) -> list[Row]:
         amount = None if row[3] is None else 2 * Decimal(str(row[3]))
@@ -104,7 +104,7 @@ def test_project_over_filter(history: list[Relation]) -> None:
 def test_a_failed_expression_is_null_and_counted() -> None:
     ratio = call("divide", big(10), NUMBER, type_=BIGINT)
     one_more = call("add", NUMBER, big(1), type_=BIGINT)
-    plan = Project(leaf(TYPES), (KEY, ratio, one_more), properties([BIGINT] * 3, (0,)))
+    plan = StreamProject(leaf(TYPES), (KEY, ratio, one_more), properties([BIGINT] * 3, (0,)))
     largest = 2**63 - 1
     inserted: list[Row] = [(1, 0, None, None), (2, 5, None, None), (3, None, None, None), (4, largest, None, None)]
     with FragmentBench(plan) as bench:
@@ -117,7 +117,7 @@ def test_a_failed_expression_is_null_and_counted() -> None:
 def test_case_does_not_fail_for_a_branch_not_taken() -> None:
     ratio = call("divide", big(10), NUMBER, type_=BIGINT)
     safe = Case(((call("eq", NUMBER, big(0)), Literal(None, BIGINT)),), ratio, BIGINT)
-    plan = Project(leaf(TYPES), (KEY, safe), properties([BIGINT] * 2, (0,)))
+    plan = StreamProject(leaf(TYPES), (KEY, safe), properties([BIGINT] * 2, (0,)))
     with FragmentBench(plan) as bench:
         changes = bench.run(chunk([(1, (1, 0, None, None)), (1, (2, 5, None, None))], TYPES))
         assert changes.column("c1").to_pylist() == [None, 2]
@@ -128,7 +128,7 @@ def test_case_does_not_fail_for_a_branch_not_taken() -> None:
 @given(left=rows, right=rows)
 @examples(15)
 def test_union(left: list[Relation], right: list[Relation]) -> None:
-    plan = Union((leaf(TYPES), leaf(TYPES)), properties([*TYPES, INTEGER], (0, 4)))
+    plan = StreamUnion((leaf(TYPES), leaf(TYPES)), properties([*TYPES, INTEGER], (0, 4)))
     with FragmentBench(plan) as bench:
         output = Output((0, 4))
         before: tuple[Relation, Relation] = ({}, {})
@@ -145,7 +145,7 @@ def test_values_once() -> None:
     ratio = Call("divide", (Literal(1.0, DOUBLE), Literal(0.0, DOUBLE)), DOUBLE)
     constant = ((Literal(1, INTEGER), Cast(Literal("2.5", VARCHAR), DOUBLE)), (Literal(2, INTEGER), ratio))
     marker = marker_table(9, "job")
-    with FragmentBench(Values(constant, properties(types, (0,)), marker), [marker]) as bench:
+    with FragmentBench(StreamValues(constant, properties(types, (0,)), marker), [marker]) as bench:
         assert rows_of(bench.run()) == [(1, 1, 2.5), (1, 2, None)]
         assert bench.last is not None
         assert bench.last.errors == 1

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.logical import Field
-from risingpy.plan.operators import ChangeLog
+from risingpy.plan.operators import StreamChangeLog
 from risingpy.types import BIGINT, INTEGER, SMALLINT
 from tests.executors.bench import FragmentBench, Output, Relation, Row, delta, leaf, rows_of
 from tests.executors.histories import groups, histories
@@ -29,7 +29,7 @@ def happened(before: Relation, after: Relation) -> set[Row]:
 def test_every_change_is_a_row(history: list[Relation]) -> None:
     input = leaf(TYPES)
     schema = (*input.properties.schema, Field("changelog_op", SMALLINT), Field("epoch", BIGINT))
-    plan = derived(ChangeLog(input, underived(schema)))
+    plan = derived(StreamChangeLog(input, underived(schema)))
     assert plan.properties.stream_key == (0, 2, 3)
     assert plan.properties.append_only
     with FragmentBench(plan) as bench:
@@ -46,6 +46,6 @@ def test_every_change_is_a_row(history: list[Relation]) -> None:
 def test_a_relation_of_one_row_has_no_key() -> None:
     input = leaf([INTEGER], key=())
     schema = (*input.properties.schema, Field("changelog_op", SMALLINT), Field("epoch", BIGINT))
-    with FragmentBench(derived(ChangeLog(input, underived(schema)))) as bench:
+    with FragmentBench(derived(StreamChangeLog(input, underived(schema)))) as bench:
         rows = rows_of(bench.run(delta({0: (1,)}, {0: (2,)}, [INTEGER], random.Random(1))))
     assert sorted(row[1:3] for row in rows) == [(1, 4), (2, 3)]

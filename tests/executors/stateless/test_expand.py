@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from risingpy.optimizer.stream.properties import derived, underived
 from risingpy.plan.logical import Field
-from risingpy.plan.operators import Expand
+from risingpy.plan.operators import StreamExpand
 from risingpy.types import BIGINT, INTEGER
 from tests.executors.bench import FragmentBench, Output, Relation, comparable, delta, leaf
 from tests.executors.histories import groups, histories
@@ -22,7 +22,7 @@ TYPES = [BIGINT, INTEGER]
 def test_every_row_is_copied(history: list[Relation], copies: int) -> None:
     input = leaf(TYPES)
     schema = (*input.properties.schema, Field("copy", BIGINT))
-    plan = derived(Expand(input, copies, underived(schema)))
+    plan = derived(StreamExpand(input, copies, underived(schema)))
     assert plan.properties.stream_key == (0, 2)
     with FragmentBench(plan) as bench:
         output = Output(plan.properties.stream_key)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.plan.expressions import InputRef
-from risingpy.plan.operators import ProjectSet
+from risingpy.plan.operators import StreamProjectSet
 from risingpy.types import BIGINT, VARCHAR, array_of
 from tests.examples import examples
 from tests.executors.bench import FragmentBench, Output, Relation, Row, delta, leaf, properties
@@ -43,7 +43,7 @@ def _without_arrays(changes: pa.Table) -> pa.Table:
 def test_elements(history: list[Relation], outer: bool) -> None:
     lists = tuple(InputRef(k, TYPES[k]) for k in (1, 2))
     types = [*TYPES, BIGINT, BIGINT, VARCHAR]
-    plan = ProjectSet(leaf(TYPES), lists, outer, properties(types, (0, 3)))
+    plan = StreamProjectSet(leaf(TYPES), lists, outer, properties(types, (0, 3)))
     with FragmentBench(plan) as bench:
         output = Output((0, 3))
         for before, after in pairwise([{}, *history]):
