@@ -66,6 +66,7 @@ from risingpy.storage.codec.column_buffers import (
     address,
     buffers_of,
     fixed_array,
+    longest,
     physical,
     whole,
 )
@@ -80,7 +81,7 @@ from risingpy.storage.codec.plain_columns import (
     with_validity,
 )
 from risingpy.storage.codec.table_schema import VNODE_COUNT, KeyColumn, TableSchema, ValueFormat
-from risingpy.storage.kernels import grouping, key_reading, keys, sizing
+from risingpy.storage.kernels import datums, grouping, key_reading, keys, sizing
 from risingpy.types import wide_numeric
 
 FORMAT_VERSION = 5  # of the keys, of the rows and values beside them, of the states in them, and of functions' types
@@ -213,16 +214,16 @@ def decode_keys(schema: TableSchema, encoded: pa.BinaryArray) -> list[pa.Array]:
         _read_column(data, schema.columns[key_column.index].type.arrow, key_column, positions)
         for key_column in schema.key
     ]
-    if not np.array_equal(positions, data.ends):
+    if datums.count_unfinished(data.offsets + 4, 0, 0, data.length, address(positions)):
         raise CorruptData("a stored key is longer than its columns")
     return columns
 
 
 def long_key_form(encoded: pa.BinaryArray) -> tuple[pa.BinaryArray, npt.NDArray[np.bool_]]:
     """The keys as LMDB stores them, and which of them are long and need the whole key in their value."""
+    if longest(encoded) < MAX_KEY_BYTES:
+        return encoded, np.zeros(len(encoded), np.bool_)
     is_long = np.asarray(pc.binary_length(encoded).to_numpy(zero_copy_only=False) >= MAX_KEY_BYTES)
-    if not is_long.any():
-        return encoded, is_long
     stored = [_short(key) if len(key) >= MAX_KEY_BYTES else key for key in encoded.to_pylist()]
     return pa.array(stored, pa.binary()), is_long
 

@@ -56,3 +56,12 @@ def lengths_to_offsets(lengths: int, n: int, offsets: int, positions: int) -> in
         total += load_i64(lengths + 8 * i)
     store_u32(offsets + 4 * n, total)
     return total
+
+
+@kernel
+def longest_row(offsets: int, n: int) -> int:
+    """The bytes of the longest of n rows that int32 offsets delimit; 0 if there is none."""
+    found = 0
+    for i in range(n):
+        found = max(found, load_i32(offsets + 4 * i + 4) - load_i32(offsets + 4 * i))
+    return found
