@@ -34,6 +34,7 @@ from risingpy.meta.writing.identity_counters import IdentityCounters
 from risingpy.meta.writing.table_locks import TableLocks
 from risingpy.meta.writing.writes import Writes
 from risingpy.storage.log.write_ahead_log import log_directory
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 
 class Database:
@@ -43,13 +44,13 @@ class Database:
     session.
     """
 
-    def __init__(self, data_dir: Path, *, parallelism: int) -> None:
+    def __init__(self, data_dir: Path, *, parallelism: int, tuning: StoreTuning = DEFAULT_TUNING) -> None:
         """Recovers the directory: undoes changes that were not committed, and finds the log's pending rows.
 
         `parallelism` is the number of shards of a new directory; an old one keeps its own.
         Raises DataDirectoryInUse if another server has it, IoError if a file is damaged.
         """
-        opened = open_directory(data_dir, parallelism)
+        opened = open_directory(data_dir, parallelism, tuning)
         self.data_dir = data_dir
         self.shards = opened.state.shards
         self.initial_epoch = opened.state.committed.epoch  # with which the directory was opened
@@ -60,7 +61,7 @@ class Database:
         self._published = PublishedState(opened.state, opened.store)
         self._waiters = Waiters(self._published)
         self._changes = GraphChanges(self._waiters)
-        self._log = DmlLog(log_directory(data_dir), opened.state.committed.lsn, self._waiters.wake)
+        self._log = DmlLog(log_directory(data_dir), opened.state.committed.lsn, self._waiters.wake, tuning)
         self._committer = Committer(data_dir, opened.states, self._published, self._waiters, self._log)
         self._identity_counters = IdentityCounters(opened.meta_store, data_dir)
         self._loop: BarrierLoop | None = None

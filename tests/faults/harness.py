@@ -20,6 +20,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,11 @@ from risingpy.meta.recovery.check import check_opened
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import Relation, StoredRelation
 from risingpy.storage import fault_points
-from risingpy.storage.engine import native_lmdb, range_scan
 from risingpy.storage.engine.read_views import ReadView
 from risingpy.storage.engine.storage_table import StorageTable
 from risingpy.storage.kernels.compile import load as load_kernels
-from risingpy.storage.log.write_ahead_log import WriteAheadLog
-from tests.eager_runs import make_runs_eager
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
+from tests.eager_runs import EAGER_RUNS
 from tests.faults.workload import STATEMENTS, Rows, client_of, rows_after, view_of
 
 SOURCE = Path(__file__).with_name("shim.c")
@@ -45,6 +45,7 @@ _KILLED_ONLY = ("change.publish",)  # nothing that could fail comes after it
 SMALL_SEGMENT = 1 << 14  # so that the workload fills several
 SHORT_PAUSES = EpochRetries(first_pause=0.001, longest_pause=0.01)
 RUNS = "--runs"  # what the tables' rows go through first, wherever that can be
+RUNS_VARIABLE = "RISINGPY_TEST_RUNS"
 
 
 def compiled_shim(directory: Path) -> Path | None:
@@ -98,16 +99,14 @@ class Shim:
         return int(self._library.shim_operations())
 
 
-def prepare() -> None:
-    """Small files; everything dear is loaded, and nothing is opened.
+def tuning() -> StoreTuning:
+    """Small files of the log, and runs if the process is to have them."""
+    return replace(EAGER_RUNS if RUNS_VARIABLE in os.environ else DEFAULT_TUNING, log_segment_bytes=SMALL_SEGMENT)
 
-    Batches of two rows are written as those of large epochs are, single rows as in small ones.
-    """
+
+def prepare() -> None:
+    """Everything dear is loaded, and nothing is opened."""
     load_kernels()
-    native_lmdb.FEWEST_ROWS = range_scan.FEW_RANGES = 2
-    defaults = WriteAheadLog.__init__.__kwdefaults__
-    assert defaults is not None
-    defaults["segment_bytes"] = SMALL_SEGMENT
     logging.disable()  # expected failures would be logged by the dozen
 
 
@@ -145,8 +144,8 @@ def run_with_failure(shim: Shim, directory: Path, nth: int, number: int, lasting
 def run_script(directory: Path, acknowledge: Callable[[], object] = lambda: None) -> dict[str, Any]:
     """Runs the workload up to the first statement that fails: how many were acknowledged, and why it ended."""
     try:
-        database = Database(directory / "data", parallelism=2)
-        runner = InProcessRunner(directory / "data")
+        database = Database(directory / "data", parallelism=2, tuning=tuning())
+        runner = InProcessRunner(directory / "data", tuning())
         database.start(runner, SHORT_PAUSES)
     except Exception as error:
         return {"acknowledged": 0, "ended": _told(error), "reads": True}
@@ -179,8 +178,8 @@ def reopened(directory: Path) -> tuple[Rows | None, Rows | None, list[str]]:
 
     The rows come from the store as a query reads them, without the DuckDB that it needs for more than that.
     """
-    database = Database(directory / "data", parallelism=2)
-    runner = InProcessRunner(directory / "data")
+    database = Database(directory / "data", parallelism=2, tuning=tuning())
+    runner = InProcessRunner(directory / "data", tuning())
     database.start(runner, SHORT_PAUSES)
     runner.start()
     database.reads.flush()
@@ -312,8 +311,8 @@ def recorded(directory: Path, record: Path) -> int:
     def run() -> int:
         descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         shim.watch(directory, descriptor)
-        database = Database(directory / "data", parallelism=2)
-        runner = InProcessRunner(directory / "data")
+        database = Database(directory / "data", parallelism=2, tuning=tuning())
+        runner = InProcessRunner(directory / "data", tuning())
         database.start(runner, SHORT_PAUSES)
         runner.start()
         client = client_of(database)
@@ -333,7 +332,7 @@ def _fast_directory() -> str | None:
 def main(arguments: list[str]) -> None:
     prepare()
     if arguments[0] == RUNS:
-        make_runs_eager()
+        os.environ[RUNS_VARIABLE] = "1"  # forks have it too
         arguments = arguments[1:]
     what, *rest = arguments
     if what == "fail":

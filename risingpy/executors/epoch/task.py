@@ -25,6 +25,7 @@ from risingpy.plan.graph_codec import GraphReader
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
 from risingpy.storage.log.reader import LogReader
 from risingpy.storage.log.write_ahead_log import log_directory
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
 COMPACTED_ROWS_PER_EPOCH = 20_000  # checked per shard: about 20 ms
@@ -75,8 +76,9 @@ class LoggedInput:
 class EpochWorker:
     """What a process that runs tasks keeps open. Several threads must not use it at once."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, tuning: StoreTuning = DEFAULT_TUNING) -> None:
         self.data_dir = data_dir
+        self._tuning = tuning
         self._reader = GraphReader()
         self._graph: tuple[StreamGraph, LoadedGraph] | None = None
         self._sources: dict[int, ExternalSource] = {}
@@ -106,7 +108,9 @@ class EpochWorker:
     def store(self, shard: int, shards: int) -> ShardStore:
         if shard not in self._stores:
             directory = shard_directory(self.data_dir, shard, shards)
-            self._stores[shard] = ShardStore(directory, shard=shard, shards=shards, cast=cast_stored)
+            self._stores[shard] = ShardStore(
+                directory, shard=shard, shards=shards, cast=cast_stored, tuning=self._tuning
+            )
         return self._stores[shard]
 
     def logged(self, descriptor: EpochDescriptor) -> dict[int, pa.Table]:

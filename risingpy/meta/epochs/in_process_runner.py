@@ -9,6 +9,7 @@ from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.meta.epochs.runner import EpochFailed, EpochReport, combined
 from risingpy.meta.epochs.shape import EpochShape
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 _TRIES_WITHOUT_MEMORY = 5  # about eight seconds: a statement may hold the memory meanwhile
 
@@ -16,8 +17,8 @@ _TRIES_WITHOUT_MEMORY = 5  # about eight seconds: a statement may hold the memor
 class InProcessRunner:
     """Runs every stage, the first shard in the barrier loop's thread, the others in their own threads."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self._worker = EpochWorker(data_dir)
+    def __init__(self, data_dir: Path, tuning: StoreTuning = DEFAULT_TUNING) -> None:
+        self._worker = EpochWorker(data_dir, tuning)
         self.shape = EpochShape()  # has no effect here
         self._without_memory = 0  # how often in a row
 

@@ -81,7 +81,7 @@ def _check_shard(data_dir: Path, state: MetaState, shard: int, tables: dict[int,
             owned = vnodes_of_shard(shard, state.shards)
             problems = list(find_problems(snapshot, tables, state.purge, owned, cast_stored))
             with snapshot.use() as transaction:
-                noted = read_statistics(snapshot.environment, transaction)
+                noted = read_statistics(transaction)
             return sum(table.rows for table in noted.values()), problems
         finally:
             snapshot.close()

@@ -21,6 +21,7 @@ from risingpy.storage.engine.lmdb_environment import DamagedStore
 from risingpy.storage.engine.meta_store import MetaStore, meta_directory
 from risingpy.storage.engine.read_views import StateStore
 from risingpy.storage.engine.shard_store import shards_directory
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 LOG = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ class OpenedDirectory:
     store: StateStore
 
 
-def open_directory(data_dir: Path, parallelism: int) -> OpenedDirectory:
+def open_directory(data_dir: Path, parallelism: int, tuning: StoreTuning = DEFAULT_TUNING) -> OpenedDirectory:
     """Opens `data_dir`, which gets `parallelism` shards if it is new, and undoes changes that were not committed.
 
     Raises DataDirectoryInUse if another server has it, DamagedStore or IoError if a file is missing or damaged.
@@ -54,6 +55,6 @@ def open_directory(data_dir: Path, parallelism: int) -> OpenedDirectory:
         remove_other_shards(data_dir, stored.shards)
     state = replace(without_unfinished_jobs(stored), graph_version=stored.graph_version + 1)
     states.commit(stored, state)
-    store = StateStore(data_dir, state.shards, cast=cast_stored)
+    store = StateStore(data_dir, state.shards, cast=cast_stored, tuning=tuning)
     store.recover(state.committed.epoch)
     return OpenedDirectory(meta_store, states, state, store)

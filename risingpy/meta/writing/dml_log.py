@@ -15,6 +15,7 @@ from risingpy.plan.catalog import Catalog
 from risingpy.storage.log.segment import LogRecord
 from risingpy.storage.log.spill import Spill as Spill  # what sessions know of the log, with TableChange
 from risingpy.storage.log.write_ahead_log import WriteAheadLog
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,14 @@ class DmlLog:
     A group (a statement or a transaction) is never split between epochs, so that no reader sees half of it.
     """
 
-    def __init__(self, directory: Path, committed_lsn: int, wake: Callable[[], None]) -> None:
-        self._log = WriteAheadLog(directory)
+    def __init__(
+        self,
+        directory: Path,
+        committed_lsn: int,
+        wake: Callable[[], None],
+        tuning: StoreTuning = DEFAULT_TUNING,
+    ) -> None:
+        self._log = WriteAheadLog(directory, segment_bytes=tuning.log_segment_bytes)
         self._wake = wake
         self._guard = threading.Lock()
         self._committed = committed_lsn

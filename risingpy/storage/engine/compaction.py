@@ -9,22 +9,22 @@ of a row does not change, so what was rewritten is never taken back, and a crash
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import lmdb
 import numpy as np
 import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import Bytes, Integers, address, buffers_of
-from risingpy.storage.codec.key_encoding import prefix_end, table_prefix
+from risingpy.storage.codec.key_encoding import table_prefix
 from risingpy.storage.codec.table_codec import TableCodec
 from risingpy.storage.codec.table_schema import TableColumn, TableSchema
-from risingpy.storage.engine.key_scan import read_block
-from risingpy.storage.engine.lmdb_environment import Environment
 from risingpy.storage.engine.mem_table import WriteBatch
+from risingpy.storage.engine.ranges import Ranges
+from risingpy.storage.engine.row_reading import read_first
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, TABLE_ID_BYTES
+from risingpy.storage.engine.transactions import Transaction, scan
 from risingpy.storage.kernels import rows as kernels
 
 _NOTE = b"compact"
@@ -73,9 +73,10 @@ def note_key(table_id: int) -> bytes:
     return _NOTE + table_id.to_bytes(TABLE_ID_BYTES)
 
 
-def read_progress(environment: Environment, transaction: lmdb.Transaction) -> dict[int, CompactionProgress]:
+def read_progress(transaction: Transaction) -> dict[int, CompactionProgress]:
     """By table id, what the shard has noted."""
-    return dict(_notes(environment, transaction))
+    notes = scan(transaction, _NOTE, db=META)
+    return {int.from_bytes(table): CompactionProgress.decode(value) for table, value in notes}
 
 
 def compact_rows(
@@ -84,7 +85,7 @@ def compact_rows(
     """Looks at the next `limit` rows: (those to rewrite, as they shall be stored, and where it has come to)."""
     schema = codec.schema
     prefix = table_prefix(schema.table_id)
-    page = read_block(rows, prefix, prefix_end(prefix), limit, after=progress.position)
+    page = read_first(rows, Ranges.of_prefix(prefix), limit, after=progress.position)
     chosen: list[int] = np.flatnonzero(_with_foreign_columns(schema, page.values)).tolist()
     batch = None
     if len(chosen):
@@ -94,19 +95,10 @@ def compact_rows(
     return batch, CompactionProgress(
         progress.target,
         page.last or progress.position,
-        not page.more,
-        progress.examined + len(page.keys),
+        len(page) < limit,
+        progress.examined + len(page),
         progress.rewritten + len(chosen),
     )
-
-
-def _notes(environment: Environment, transaction: lmdb.Transaction) -> Iterator[tuple[int, CompactionProgress]]:
-    with transaction.cursor(environment.databases[META]) as cursor:
-        if cursor.set_range(_NOTE):
-            for key, value in cursor.iternext():
-                if not bytes(key).startswith(_NOTE):
-                    break
-                yield int.from_bytes(key[len(_NOTE) :]), CompactionProgress.decode(bytes(value))
 
 
 def _with_foreign_columns(schema: TableSchema, values: pa.BinaryArray) -> Bytes:

@@ -14,7 +14,6 @@ until everybody has closed it. Three things are settled here, once:
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import threading
@@ -28,15 +27,19 @@ import lmdb
 from risingpy.errors import InternalError, IoError, SerializationFailure, SqlError
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory, sync_directory
-from risingpy.storage.engine import native_lmdb
+from risingpy.storage.engine.lmdb_library import find_library
+from risingpy.storage.engine.native_lmdb import NativeHandle
+from risingpy.storage.engine.py_lmdb import PyLmdbHandle
+from risingpy.storage.engine.transactions import Handle, Transaction
 from risingpy.storage.fault_points import reach
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 MAP_BYTES = 1 << 38  # address space only: the file is as large as what is in it; a process has room for 500
 _SMALL_MAP_BYTES = 1 << 20
 MAX_READERS = 2048  # snapshots of all processes together
 
-_open: dict[str, Environment] = {}
-_guard = threading.Lock()
+# How LMDB is called: `native`, by its own functions where they are exported, which is the default, or `py-lmdb`.
+BINDING_VARIABLE = "RISINGPY_LMDB"
 
 
 class DamagedStore(IoError):
@@ -55,22 +58,74 @@ class SnapshotTooOld(SqlError):
     sqlstate = "72000"
 
 
-def open_environment(path: Path, *, databases: Sequence[bytes], map_size: int = MAP_BYTES) -> Environment:
-    """The environment of a directory, made if there is none. Everybody who opens it closes it."""
-    key = os.path.realpath(path)
-    with _guard:
-        environment = _open.get(key)
-        if environment is None:
-            environment = _open[key] = Environment(path, databases, map_size)
-        environment.users += 1
-        return environment
+def open_environment(
+    path: Path, *, databases: Sequence[bytes], map_size: int = MAP_BYTES, tuning: StoreTuning = DEFAULT_TUNING
+) -> Environment:
+    """The environment of a directory, made if there is none. Everybody who opens it closes it.
+
+    Who opens it while it is open gets it as it is, with the other's size and tuning.
+    """
+    return _of_this_process.open(path, databases, map_size, tuning)
+
+
+class OpenEnvironments:
+    """What a process has open: one environment per directory."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._open: dict[str, Environment] = {}
+        self._parents: set[str] = set()
+
+    def open(self, path: Path, databases: Sequence[bytes], map_size: int, tuning: StoreTuning) -> Environment:
+        """See `open_environment`."""
+        key = os.path.realpath(path)
+        with self._guard:
+            if key in self._parents:
+                raise IoError(f"the store in {path} was opened before this process was forked")
+            environment = self._open.get(key)
+            if environment is None:
+                environment = self._open[key] = Environment(self, path, databases, map_size, tuning)
+            environment.users += 1
+            return environment
+
+    def let_go(self, environment: Environment) -> None:
+        """One user less; the last one of this process closes it."""
+        key = os.path.realpath(environment.path)
+        with self._guard:
+            environment.users -= 1
+            if environment.users == 0 and self._open.get(key) is environment:  # the parent's is not here
+                del self._open[key]
+                environment.handle.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: nothing is open here, and what the parent has open is not touched."""
+        self._guard = threading.Lock()  # a thread that the child does not have may have held it
+        for environment in self._open.values():
+            environment.leave_to_parent()
+        self._parents.update(self._open)
+        self._open.clear()
+
+
+# LMDB's locks are POSIX locks, which belong to the process: who opens a directory a second time and closes it takes the
+# locks from the first. So what is open is known to the process, whoever asks; nobody else could own it.
+_of_this_process = OpenEnvironments()
+os.register_at_fork(after_in_child=_of_this_process.leave_to_parent)
 
 
 class Environment:
     """An open LMDB environment; `databases` are its named databases, the first being the default."""
 
-    def __init__(self, path: Path, databases: Sequence[bytes], map_size: int) -> None:
+    def __init__(
+        self,
+        opened_in: OpenEnvironments,
+        path: Path,
+        databases: Sequence[bytes],
+        map_size: int,
+        tuning: StoreTuning = DEFAULT_TUNING,
+    ) -> None:
         self.path = path
+        self.tuning = tuning
+        self._opened_in = opened_in
         self.users = 0
         self.snapshots: WeakSet[Snapshot] = WeakSet()
         self._writer = threading.Lock()
@@ -83,28 +138,25 @@ class Environment:
             if not (path / "data.mdb").exists():
                 _make(path, databases)
             _refuse_empty(path)
-            self.handle = _open_handle(path, databases, map_size)
-            self._refuse_cut()
-            self.databases = {name: self.handle.open_db(name) for name in databases}
-            native_lmdb.prepare(self.handle, databases)
+            self.handle = _open_handle(path, databases, map_size, tuning)
+            try:
+                self._refuse_cut()
+                self.handle.open_databases(databases)
+            except BaseException:
+                self.handle.close()
+                raise
         except (OSError, lmdb.Error) as error:
             raise disk_failure(f"cannot open the store in {path}", error) from error
-        self._default = self.databases[databases[0]]
 
     def _refuse_cut(self) -> None:
         """DamagedStore if the file is shorter than LMDB's header says."""
-        needed = (self.handle.info()["last_pgno"] + 1) * self.handle.stat()["psize"]
+        needed = self.handle.used_bytes
         if self.size_bytes < needed:
-            self.handle.close()
             raise DamagedStore(f"{self.path / 'data.mdb'} is damaged: {self.size_bytes} bytes are left of {needed}")
 
     def close(self) -> None:
         """Closes the environment when its last user does."""
-        with _guard:
-            self.users -= 1
-            if self.users == 0 and not self._is_parents:
-                del _open[os.path.realpath(self.path)]
-                self.handle.close()
+        self._opened_in.let_go(self)
 
     @property
     def size_bytes(self) -> int:
@@ -123,7 +175,7 @@ class Environment:
             finally:
                 self._writing_thread = None
 
-    def write(self, body: Callable[[lmdb.Transaction], object]) -> None:
+    def write(self, body: Callable[[Transaction], object]) -> None:
         """One durable write transaction around `body`, which runs again if the map has to grow for it.
 
         IoError if the disk refuses; then nothing is written.
@@ -143,12 +195,12 @@ class Environment:
                 finally:
                     transaction.abort()
 
-    def begin_write(self) -> lmdb.Transaction:
+    def begin_write(self) -> Transaction:
         """A write transaction, for a thread that is `writing`. Waits for writers in other processes."""
         while True:
             try:
                 with self.in_use():
-                    return self.handle.begin(self._default, write=True)
+                    return self.handle.begin(write=True)
             except lmdb.MapResizedError:
                 self.grow(0)
             except lmdb.Error as error:
@@ -159,7 +211,7 @@ class Environment:
         while True:
             try:
                 with self.in_use():
-                    snapshot = Snapshot(self, self.handle.begin(self._default))
+                    snapshot = Snapshot(self, self.handle.begin())
                     self.snapshots.add(snapshot)
                     return snapshot
             except lmdb.MapResizedError:
@@ -185,7 +237,7 @@ class Environment:
     def leave_to_parent(self) -> None:
         """In a forked child: whatever is open stays open for ever, and cannot be used."""
         self._is_parents = True
-        _keep_forever(self.handle)
+        self.handle.leave_to_parent()
         for snapshot in self.snapshots:
             snapshot.leave_to_parent()
 
@@ -199,9 +251,9 @@ class Environment:
             try:
                 self._usable.wait_for(lambda: self._using == 0)
                 pinned = [snapshot for snapshot in self.snapshots if snapshot.is_open]
-                self.handle.set_mapsize(2 * self.handle.info()["map_size"] if size is None else size)
+                self.handle.set_map_bytes(2 * self.handle.map_bytes if size is None else size)
                 for snapshot in pinned:
-                    snapshot.renew(self.handle.begin(self._default))
+                    snapshot.renew(self.handle.begin())
             finally:
                 self._is_moving = False
                 self._usable.notify_all()
@@ -213,8 +265,12 @@ def _refuse_empty(path: Path) -> None:
         raise DamagedStore(f"{path / 'data.mdb'} is damaged: it is empty")
 
 
-def _open_handle(path: Path, databases: Sequence[bytes], map_size: int) -> lmdb.Environment:
-    return lmdb.open(str(path), map_size=map_size, max_dbs=len(databases), max_readers=MAX_READERS, readahead=False)
+def _open_handle(path: Path, databases: Sequence[bytes], map_size: int, tuning: StoreTuning) -> Handle:
+    library = None if os.environ.get(BINDING_VARIABLE) == "py-lmdb" else find_library()
+    n = len(databases)
+    if library is None:
+        return PyLmdbHandle(path, map_bytes=map_size, databases=n, readers=MAX_READERS, tuning=tuning)
+    return NativeHandle(library, path, map_bytes=map_size, databases=n, readers=MAX_READERS, tuning=tuning)
 
 
 def _make(path: Path, databases: Sequence[bytes]) -> None:
@@ -222,11 +278,10 @@ def _make(path: Path, databases: Sequence[bytes]) -> None:
     unfinished = path.with_name(f"{path.name}.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     make_directory(unfinished)
-    handle = _open_handle(unfinished, databases, _SMALL_MAP_BYTES)
+    handle = _open_handle(unfinished, databases, _SMALL_MAP_BYTES, DEFAULT_TUNING)
     try:
-        for name in databases:
-            handle.open_db(name)
-        handle.sync(True)
+        handle.open_databases(databases)
+        handle.sync()
     finally:
         handle.close()
     sync_directory(unfinished)
@@ -238,10 +293,10 @@ def _make(path: Path, databases: Sequence[bytes]) -> None:
 class Snapshot:
     """A read transaction: the state as it was when it began, whatever is written since."""
 
-    def __init__(self, environment: Environment, transaction: lmdb.Transaction) -> None:
+    def __init__(self, environment: Environment, transaction: Transaction) -> None:
         self.environment = environment
-        self._transaction: lmdb.Transaction | None = transaction
-        self._id = transaction.id()
+        self._transaction: Transaction | None = transaction
+        self._id = transaction.id
         self._ended: SqlError | None = None
         self._guard = threading.Lock()
 
@@ -255,8 +310,8 @@ class Snapshot:
         return self._ended
 
     @contextmanager
-    def use(self) -> Iterator[lmdb.Transaction]:
-        """The transaction, for this thread alone; close cursors before leaving.
+    def use(self) -> Iterator[Transaction]:
+        """The transaction, for this thread alone.
 
         SnapshotEnded or SnapshotTooOld if it is no more.
         """
@@ -272,14 +327,16 @@ class Snapshot:
         make_directory(directory)
         with self.use() as transaction:
             try:
-                self.environment.handle.copy(str(directory), compact=True, txn=transaction)
+                self.environment.handle.copy(directory, transaction)
             except lmdb.Error as error:
                 raise disk_failure(f"cannot copy {self.environment.path} to {directory}", error) from error
         sync_directory(directory)
 
-    def renew(self, transaction: lmdb.Transaction) -> None:
+    def renew(self, transaction: Transaction) -> None:
         """Goes on with `transaction`, after the map has moved, if it sees the same state."""
-        if transaction.id() == self._id:
+        if self._transaction is not None:
+            self._transaction.abort()
+        if transaction.id == self._id:
             self._transaction = transaction
         else:
             transaction.abort()
@@ -309,23 +366,5 @@ class Snapshot:
 
     def leave_to_parent(self) -> None:
         """See `Environment.leave_to_parent`."""
-        if self._transaction is not None:
-            _keep_forever(self._transaction)
         self._transaction = None
         self._guard = threading.Lock()  # a thread that the child does not have may have held it
-
-
-def _keep_forever(thing: object) -> None:
-    # A reference that nobody gives back: not even the end of the process frees the object.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
-
-
-def _forget_after_fork() -> None:
-    global _guard
-    _guard = threading.Lock()
-    for environment in _open.values():
-        environment.leave_to_parent()
-    _open.clear()
-
-
-os.register_at_fork(after_in_child=_forget_after_fork)

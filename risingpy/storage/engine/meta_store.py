@@ -11,14 +11,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
-
-import lmdb
 
 from risingpy.errors import SqlError
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory
 from risingpy.storage.engine.lmdb_environment import Environment, Snapshot, open_environment
+from risingpy.storage.engine.transactions import Transaction, scan
 from risingpy.storage.fault_points import reach
 
 MAP_BYTES = 1 << 34
@@ -91,7 +89,6 @@ class MetaTransaction:
     def __init__(self, environment: Environment, snapshot: Snapshot) -> None:
         self._environment = environment
         self._snapshot = snapshot
-        self._database = environment.databases[_DATABASE]
         self._written: dict[bytes, bytes | None] = {}
 
     def get(self, key: str) -> bytes | None:
@@ -99,7 +96,7 @@ class MetaTransaction:
         if name in self._written:
             return self._written[name]
         with self._snapshot.use() as transaction:
-            return cast("bytes | None", transaction.get(name, db=self._database))
+            return transaction.get(name, db=_DATABASE)
 
     def put(self, key: str, value: bytes) -> None:
         """Keys have 1 to 511 bytes (ValueError)."""
@@ -116,12 +113,8 @@ class MetaTransaction:
         """All keys that start with `prefix`, in byte order, and their values."""
         start = prefix.encode()
         found: dict[bytes, bytes | None] = {}
-        with self._snapshot.use() as transaction, transaction.cursor(self._database) as cursor:
-            if cursor.set_range(start):
-                for key, value in cast("Iterator[tuple[bytes, bytes]]", cursor.iternext()):
-                    if not key.startswith(start):
-                        break
-                    found[key] = value
+        with self._snapshot.use() as transaction:
+            found.update((start + rest, value) for rest, value in scan(transaction, start, db=_DATABASE))
         found.update({key: value for key, value in self._written.items() if key.startswith(start)})
         return [(key.decode(), value) for key, value in sorted(found.items()) if value is not None]
 
@@ -130,13 +123,13 @@ class MetaTransaction:
         if self._written:
             self._environment.write(self._write_into)
 
-    def _write_into(self, transaction: lmdb.Transaction) -> None:
+    def _write_into(self, transaction: Transaction) -> None:
         reach("meta.commit")
         for key, value in self._written.items():
             if value is None:
-                transaction.delete(key, db=self._database)
+                transaction.delete(key, db=_DATABASE)
             else:
-                transaction.put(key, value, db=self._database)
+                transaction.put(key, value, db=_DATABASE)
 
 
 def _lock_directory(data_dir: Path) -> int:

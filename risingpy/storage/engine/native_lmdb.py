@@ -1,367 +1,378 @@
-"""LMDB's C functions on py-lmdb's transactions: many keys in one call, without the interpreter.
+"""LMDB by its own C functions: environments, transactions and cursors are ours, and kernels go through many keys in one
+call, without the interpreter (decision 034).
 
-py-lmdb goes through Python objects and the interpreter's lock for each key: two shards that read and write at the same
-time mostly wait for each other. Its library has LMDB's functions in it, and a transaction object holds LMDB's own
-transaction. Where that stands in the object is found out once per process, with a transaction whose number and
-environment are known: nothing is read but what the system says can be read, and only a place of which everything fits
-is taken. Where it is not found (another build or version of py-lmdb, another system), everything goes the slow way.
-
-py-lmdb must have no cursor open in a transaction while rows are written so: it would not learn of it.
+Two shards that read and write at the same time would wait for each other if each key took the interpreter's lock.
+A transaction keeps a cursor for each database that it went through; LMDB moves them as the transaction writes.
 """
 
 from __future__ import annotations
 
 import ctypes
-import functools
-import itertools
-import logging
 import os
-import struct
-import sys
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
-import lmdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from risingpy.storage.codec.column_buffers import BinaryOutput, address, buffers_of, whole
+from risingpy.errors import InternalError
+from risingpy.storage.codec.column_buffers import (
+    BINARY,
+    MAX_BATCH_BYTES,
+    BinaryOutput,
+    Integers,
+    address,
+    buffers_of,
+)
+from risingpy.storage.engine.lmdb_library import (
+    COMPACT,
+    CREATE,
+    NO_READ_AHEAD,
+    NO_THREAD_SLOTS,
+    NOT_FOUND,
+    READ_ONLY,
+    EnvironmentInfo,
+    Library,
+    Statistics,
+)
+from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges
+from risingpy.storage.engine.transactions import Transaction
 from risingpy.storage.kernels import lmdb_calls
+from risingpy.storage.tuning import StoreTuning
 
-LOG = logging.getLogger(__name__)
-
-FEWEST_ROWS = 64  # fewer are faster one by one (measured): the call alone takes 15 µs
-_MAP_FULL = -30792
-_ROOM_PER_RANGE, _ROOM_GROWTH = 4, 8  # rows that the first page has room for, and how it grows
-_WORD = 8
-# struct MDB_txn of LMDB 0.9: parent, child, next page, number, environment.
-_NUMBER_AT, _ENVIRONMENT_AT = 3 * _WORD, 4 * _WORD
+_FILE_MODE = 0o644
+_NO_LIMIT = 1 << 62
+_START = [0, 0, 0, 0]  # of a read: the range, rows given of it, length and address of their last key
 
 
-@dataclass(frozen=True, slots=True)
-class _Functions:
-    """LMDB's functions, as ctypes has them."""
+class NativeHandle:
+    """An environment that was opened with LMDB's functions."""
 
-    get: Any
-    put: Any
-    delete: Any
-    open_cursor: Any
-    close_cursor: Any
-    number_of: Any
-    environment_of: Any
-    path_of: Any
-    open_database: Any
-    find: Any
-    error_text: Any
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Where in a transaction object LMDB's transaction stands."""
-
-    offset: int
-
-
-_layouts: list[_Layout | None] = []  # none: not looked for yet
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """The numbers of an environment's databases, the first being the default, and the bytes of a page."""
-
-    databases: dict[bytes, int]
-    page_bytes: int
+    def __init__(
+        self, library: Library, path: Path, *, map_bytes: int, databases: int, readers: int, tuning: StoreTuning
+    ) -> None:
+        """Opens the environment in a directory. lmdb.Error if it cannot."""
+        self.library = library
+        self.tuning = tuning
+        self.numbers: dict[bytes, int] = {}
+        self.transactions: WeakSet[NativeTransaction] = WeakSet()
+        self.page_bytes = 0
+        own = ctypes.c_void_p()
+        library.call("env_create", ctypes.byref(own))
+        self._own: int | None = own.value
+        try:
+            library.call("env_set_mapsize", own, map_bytes)
+            library.call("env_set_maxdbs", own, databases)
+            library.call("env_set_maxreaders", own, readers)
+            library.call("env_open", own, os.fsencode(path), NO_READ_AHEAD | NO_THREAD_SLOTS, _FILE_MODE)
+            self.page_bytes = self._statistics().page_bytes
+        except BaseException:
+            self.close()
+            raise
 
     @property
-    def default(self) -> int:
-        return next(iter(self.databases.values()))
+    def own(self) -> int:
+        """LMDB's environment. InternalError if it is closed."""
+        if self._own is None:
+            raise InternalError("a store is used after it was closed")
+        return self._own
+
+    @property
+    def is_open(self) -> bool:
+        return self._own is not None
+
+    @property
+    def map_bytes(self) -> int:
+        return int(self._info().map_bytes)
+
+    @property
+    def used_bytes(self) -> int:
+        return (int(self._info().last_page) + 1) * self.page_bytes
+
+    def open_databases(self, names: Sequence[bytes]) -> None:
+        """See `Handle`."""
+        transaction = self.begin()
+        try:
+            found = [self._open_database(transaction, name, 0) for name in names]
+            transaction.commit()
+        finally:
+            transaction.abort()
+        if not all(found):
+            transaction = self.begin(write=True)
+            try:
+                for name in names:
+                    self._open_database(transaction, name, CREATE)
+                transaction.commit()
+            finally:
+                transaction.abort()
+        self.numbers = {name: self.numbers[name] for name in names}
+
+    def _open_database(self, transaction: NativeTransaction, name: bytes, flags: int) -> bool:
+        number = ctypes.c_uint()
+        status = self.library.functions["dbi_open"](transaction.own, name, flags, ctypes.byref(number))
+        if status == NOT_FOUND:
+            return False
+        self.library.check(status, "dbi_open")
+        self.numbers[name] = number.value
+        return True
+
+    def begin(self, *, write: bool = False) -> NativeTransaction:
+        """See `Handle`."""
+        own = ctypes.c_void_p()
+        self.library.call("txn_begin", self.own, None, 0 if write else READ_ONLY, ctypes.byref(own))
+        transaction = NativeTransaction(self, own.value or 0)
+        self.transactions.add(transaction)
+        return transaction
+
+    def set_map_bytes(self, size: int) -> None:
+        """See `Handle`."""
+        self.library.call("env_set_mapsize", self.own, size)
+
+    def copy(self, directory: Path, transaction: Transaction) -> None:
+        """See `Handle`."""
+        assert isinstance(transaction, NativeTransaction)
+        self.library.call("env_copy3", self.own, os.fsencode(directory), COMPACT, transaction.own)
+
+    def sync(self) -> None:
+        """See `Handle`."""
+        self.library.call("env_sync", self.own, 1)
+
+    def close(self) -> None:
+        """See `Handle`."""
+        if self._own is not None:
+            for transaction in list(self.transactions):
+                transaction.abort()
+            self.library.functions["env_close"](self._own)
+            self._own = None
+
+    def leave_to_parent(self) -> None:
+        """See `Handle`. Transactions look here before they end."""
+        self._own = None
+
+    def _info(self) -> EnvironmentInfo:
+        info = EnvironmentInfo()
+        self.library.call("env_info", self.own, ctypes.byref(info))
+        return info
+
+    def _statistics(self) -> Statistics:
+        statistics = Statistics()
+        self.library.call("env_stat", self.own, ctypes.byref(statistics))
+        return statistics
 
 
-_opened: dict[int, _Opened] = {}  # by the address of LMDB's environment
+class NativeTransaction:
+    """A transaction of LMDB's. One that nobody holds any more is aborted."""
 
+    def __init__(self, handle: NativeHandle, own: int) -> None:
+        self._handle = handle
+        self._library = handle.library
+        self._own: int | None = own
+        self._cursors: dict[int, int] = {}
+        # What calls take and give, first the key and the value (length, address), and places for the rows of a small
+        # page. To make it for each call would take a read of one row longer than to find the row.
+        self._few_rows = handle.tuning.first_page_rows
+        self._frame: Any = (ctypes.c_int64 * (lmdb_calls.FRAME_WORDS + lmdb_calls.ROW_WORDS * self._few_rows))()
+        self._frame_at = ctypes.addressof(self._frame)
 
-def prepare(environment: lmdb.Environment, databases: Sequence[bytes]) -> None:
-    """Learns an environment that was just opened; its transactions are begun with the first of the databases."""
-    functions = _functions()
-    if functions is None or environment.lib_version()[:2] != (0, 9):
-        return
-    transaction = environment.begin()
-    try:
-        if not _layouts:
-            _layouts.append(_find_layout(functions, environment, transaction))
-            if _layouts == [None]:
-                LOG.info("LMDB's own transactions are not found in py-lmdb's: batches go through py-lmdb, more slowly")
-        own = _own_transaction(transaction)
-        if own:
-            numbers = {name: _database_number(functions, own, name) for name in databases}
-            _opened[functions.environment_of(own)] = _Opened(numbers, environment.stat()["psize"])
-    finally:
-        transaction.abort()
+    @property
+    def own(self) -> int:
+        """LMDB's transaction. InternalError if it is over."""
+        if self._own is None or not self._handle.is_open:
+            raise InternalError("a transaction of the store is used after its end")
+        return self._own
 
+    @property
+    def id(self) -> int:
+        return int(self._library.functions["txn_id"](self.own))
 
-def get_values(transaction: lmdb.Transaction, keys: pa.BinaryArray) -> pa.BinaryArray:
-    """The value of each key in the default database, NULL where there is none. Best if the keys ascend."""
-    with _cursor(transaction, len(keys)) as (cursor, _):
-        if cursor is None:
-            return whole(pa.array(list(map(transaction.get, keys.to_pylist())), pa.binary()))
-        functions = _known_functions()
+    def get(self, key: bytes, *, db: bytes) -> bytes | None:
+        """See `Transaction`."""
+        return ctypes.string_at(self._frame[3], self._frame[2]) if self._find(key, db) else None
+
+    def first_row(self, start: bytes, *, db: bytes | None, beyond: bool = False) -> tuple[bytes, bytes] | None:
+        """See `Transaction`."""
+        cursor, frame = self._cursor(db), self._frame
+        get = self._library.functions["cursor_get"]
+        keys = pa.py_buffer(start)
+        frame[:2] = [keys.size, keys.address]
+        status = get(cursor, self._frame_at, self._frame_at + 16, lmdb_calls.SET_RANGE)
+        if status == 0 and beyond and ctypes.string_at(frame[1], frame[0]) == start:
+            status = get(cursor, self._frame_at, self._frame_at + 16, lmdb_calls.NEXT)
+        if status == NOT_FOUND:
+            return None
+        self._library.check(status, "cursor_get")
+        return ctypes.string_at(frame[1], frame[0]), ctypes.string_at(frame[3], frame[2])
+
+    def stored_value(self, key: bytes, *, db: bytes) -> pa.Buffer:
+        """See `Transaction`."""
+        if not self._find(key, db):
+            raise KeyError(key)
+        return pa.foreign_buffer(self._frame[3], self._frame[2], base=self)
+
+    def put(self, key: bytes, value: bytes | pa.Buffer, *, db: bytes) -> None:
+        """See `Transaction`."""
+        keys, values = pa.py_buffer(key), pa.py_buffer(value)
+        self._frame[:4] = [keys.size, keys.address, values.size, values.address]
+        self._library.call("put", self.own, self._handle.numbers[db], self._frame_at, self._frame_at + 16, 0)
+
+    def delete(self, key: bytes, *, db: bytes) -> None:
+        """See `Transaction`."""
+        keys = pa.py_buffer(key)
+        self._frame[:2] = [keys.size, keys.address]
+        status = self._library.functions["del"](self.own, self._handle.numbers[db], self._frame_at, None)
+        self._library.check(0 if status == NOT_FOUND else status, "del")
+
+    def entries(self, db: bytes) -> int:
+        """See `Transaction`."""
+        statistics = Statistics()
+        self._library.call("stat", self.own, self._handle.numbers[db], ctypes.byref(statistics))
+        return int(statistics.entries)
+
+    def get_values(self, keys: pa.BinaryArray) -> pa.BinaryArray:
+        """See `Transaction`."""
         n = len(keys)
         key = buffers_of(keys)
-        words = np.empty(4, np.int64)
-        places = np.empty((n, 2), np.int64)
-        _check(lmdb_calls.find_values(
-            _at(functions.get), cursor, key.data, key.offsets, n, address(words), address(places)
-        ), "mdb_cursor_get")  # fmt: skip
-        output = BinaryOutput(pa.binary(), np.ascontiguousarray(places[:, 1]))
-        lmdb_calls.copy_values(address(places), n, output.data, output.positions)
-        return output.finish((places[:, 0] != 0).view(np.uint8))
+        places: Integers = np.empty(2 * n, np.int64)
+        at = address(places)
+        self._library.check(
+            lmdb_calls.find_values(
+                self._library.cursor_get, self._cursor(None), key.data, key.offsets, n, self._frame_at, at
+            ),
+            "cursor_get",
+        )
+        return _copied(places, at, (places[::2] != 0).view(np.uint8))
 
-
-def read_rows(
-    transaction: lmdb.Transaction, start: bytes, stop: bytes, limit: int, *, behind: bool
-) -> tuple[pa.BinaryArray, pa.BinaryArray]:
-    """Keys and values of at most `limit` rows of the default database from `start` on, or `behind` it, to `stop`."""
-    with _cursor(transaction, limit) as (cursor, _):
-        if cursor is None:
-            return _read_one_by_one(transaction, start, stop, limit, behind=behind)
-        words = np.empty(4, np.int64)
-        keys, values = np.empty((2, limit, 2), np.int64)
-        bounds = pa.py_buffer(start), pa.py_buffer(stop)
-        found = lmdb_calls.find_range(
-            _at(_known_functions().get), cursor, bounds[0].address, len(start), int(behind),
-            bounds[1].address, len(stop), limit, address(words), address(keys), address(values),
-        )  # fmt: skip
-        _check(int(words[0]), "mdb_cursor_get")
-        return _copied(keys[:found]), _copied(values[:found])
-
-
-def read_ranges(
-    transaction: lmdb.Transaction,
-    starts: pa.BinaryArray,
-    stops: pa.BinaryArray | None,
-    limits: npt.NDArray[np.int64] | None,
-    page_rows: int,
-) -> Iterator[tuple[npt.NDArray[np.int64], pa.BinaryArray, pa.BinaryArray]]:
-    """The rows of many ranges of the default database, at most `page_rows` at a time: range, key and value of each.
-
-    A range goes from its start to its stop; if there are no stops, over the keys that begin with its start. Of each
-    only the first `limits`, if given. Best if the starts ascend. Only if `is_native`; nothing may be written meanwhile.
-    """
-    n = len(starts)
-    start = buffers_of(starts)
-    stop = start if stops is None else buffers_of(stops)
-    words = np.empty(4, np.int64)
-    state = np.zeros(4, np.int64)
-    room = min(page_rows, _ROOM_PER_RANGE * n)
-    while state[0] < n:
-        numbers, (keys, values) = np.empty(room, np.int64), np.empty((2, room, 2), np.int64)
-        with _cursor(transaction, FEWEST_ROWS) as (cursor, _):  # none is open when the caller goes away
-            found = lmdb_calls.find_in_ranges(
-                _at(_known_functions().get), cursor or 0, start.data, start.offsets,
-                0 if stops is None else stop.data, stop.offsets, 0 if limits is None else address(limits), n,
-                room, address(words), address(state), address(numbers), address(keys), address(values),
-            )  # fmt: skip
-            _check(int(words[0]), "mdb_cursor_get")
-            copied = _copied(keys[:found]), _copied(values[:found])
-        if found:
-            yield numbers[:found], *copied
-            last = keys[found - 1]
-            key = buffers_of(copied[0].slice(found - 1))
-            state[2], state[3] = last[1], key.data + int(key.starts[0])
-        room = min(page_rows, _ROOM_GROWTH * room)
-
-
-def is_native(transaction: lmdb.Transaction) -> bool:
-    """Whether LMDB's own functions can be called on it."""
-    return _own_opened(transaction) is not None
-
-
-def _copied(places: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    output = BinaryOutput(pa.binary(), np.ascontiguousarray(places[:, 1]))
-    lmdb_calls.copy_values(address(places), len(places), output.data, output.positions)
-    return output.finish(np.empty(len(places), np.uint8), missing=0)
-
-
-def _read_one_by_one(
-    transaction: lmdb.Transaction, start: bytes, stop: bytes, limit: int, *, behind: bool
-) -> tuple[pa.BinaryArray, pa.BinaryArray]:
-    with transaction.cursor() as cursor:
-        there = cursor.set_range(start) and not (behind and cursor.key() == start and not cursor.next())
-        pairs = list(itertools.islice(cursor.iternext(), limit)) if there else []
-    pairs = pairs[: bisect_left(pairs, (stop,))]
-    return pa.array([key for key, _ in pairs], pa.binary()), pa.array([value for _, value in pairs], pa.binary())
-
-
-def write_rows(transaction: lmdb.Transaction, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-    """Puts the values into the default database; a NULL one deletes its key. The keys ascend."""
-    with _cursor(transaction, len(keys)) as (cursor, page_bytes):
-        if cursor is None:
-            _write_one_by_one(transaction, keys, values)
-            return
-        functions = _known_functions()
+    def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+        """See `Transaction`."""
         key, value = buffers_of(keys), buffers_of(values)
-        words = np.empty(4, np.int64)
+        page_bytes = self._handle.page_bytes
         tail = np.empty(lmdb_calls.TAIL_PAGES * page_bytes, np.uint8)
-        _check(lmdb_calls.write_rows(
-            _at(functions.get), _at(functions.put), _at(functions.delete), cursor, key.data, key.offsets,
+        library = self._library
+        library.check(lmdb_calls.write_rows(
+            library.cursor_get, library.cursor_put, library.cursor_delete, self._cursor(None), key.data, key.offsets,
             value.data, value.offsets, value.validity, value.bit_offset, len(keys),
-            address(words), address(tail), page_bytes,
-        ), "mdb_cursor_put")  # fmt: skip
+            self._frame_at, address(tail), page_bytes,
+        ), "cursor_put")  # fmt: skip
 
+    def read(
+        self,
+        ranges: Ranges,
+        limits: Integers | None = None,
+        direction: Direction | Directions = Direction.FORWARD,
+        *,
+        most: int | None = None,
+        page_rows: int | None = None,
+        db: bytes | None = None,
+        with_values: bool = True,
+    ) -> Iterator[Batch]:
+        """See `Transaction`. The first page is small and the next ones grow: nobody knows how many rows there are."""
+        n = len(ranges)
+        tuning = self._handle.tuning
+        largest = page_rows or tuning.page_rows
+        missing = _NO_LIMIT if most is None else most
+        room = min(largest, max(tuning.first_page_rows, tuning.rows_per_range * n)) if most is None else largest
+        start, stop = buffers_of(ranges.starts), buffers_of(ranges.stops)
+        limit_at = 0 if limits is None else address(limits)
+        all_backward, backward_at = int(direction is Direction.BACKWARD), 0
+        if not isinstance(direction, Direction):
+            backward_at = address(direction)
+        place = _START
+        while place[0] < n and missing > 0:
+            room = min(room, missing)
+            rows_at, noted = self._room(room)
+            self._frame[4:8] = place
+            found = lmdb_calls.find_in_ranges(
+                self._library.cursor_get, self._cursor(db), start.data, start.offsets, stop.data, stop.offsets,
+                limit_at, n, all_backward, backward_at, int(with_values), room, self._frame_at, rows_at,
+            )  # fmt: skip
+            status, place = self._frame[0], self._frame[4:8]
+            if status:
+                raise self._library.error(status, "mdb_cursor_get")
+            missing -= found
+            if found:
+                batch = _copied_rows(rows_at, found, *self._frame[8 : lmdb_calls.FRAME_WORDS])
+                if place[0] < n:  # goes on after a key of ours: LMDB's may move
+                    last = buffers_of(batch.keys.slice(found - 1))
+                    place[2:] = int(last.ends[0] - last.starts[0]), last.data + int(last.starts[0])
+                yield batch
+            del noted
+            room = min(largest, tuning.page_growth * room)
 
-def _write_one_by_one(transaction: lmdb.Transaction, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-    if values.null_count:
-        list(map(transaction.delete, keys.filter(values.is_null()).to_pylist()))
-        kept = values.is_valid()
-        keys, values = keys.filter(kept), values.filter(kept)
-    if len(keys):
-        with transaction.cursor() as cursor:
-            cursor.putmulti(zip(keys.to_pylist(), values.to_pylist(), strict=True))
+    def _room(self, rows: int) -> tuple[int, object]:
+        """Where a page of so many rows can be noted, and what owns the place: for few, one that is always there."""
+        if rows <= self._few_rows:
+            return self._frame_at + 8 * lmdb_calls.FRAME_WORDS, None
+        room = np.empty(lmdb_calls.ROW_WORDS * rows, np.int64)
+        return address(room), room
 
+    def commit(self) -> None:
+        """See `Transaction`."""
+        own = self.own
+        self._close_cursors()
+        self._own = None
+        self._library.call("txn_commit", own)
 
-def stored_value(transaction: lmdb.Transaction, database: Any, name: bytes, key: bytes) -> pa.Buffer:
-    """What is under a key that is there, of the named database; where it can be, not a copy but the store's memory.
+    def abort(self) -> None:
+        """See `Transaction`."""
+        own, self._own = self._own, None
+        if own is not None and self._handle.is_open:
+            self._close_cursors()
+            self._library.functions["txn_abort"](own)
 
-    That holds until the transaction ends, or writes this key.
-    """
-    own_and_opened = _own_opened(transaction)
-    if own_and_opened is None:
-        return pa.py_buffer(transaction.get(key, db=database))
-    own, opened = own_and_opened
-    functions = _known_functions()
-    asked = (ctypes.c_size_t * 2)(len(key), ctypes.cast(ctypes.c_char_p(key), ctypes.c_void_p).value or 0)
-    found = (ctypes.c_size_t * 2)()
-    _check(functions.find(own, opened.databases[name], asked, found), "mdb_get")
-    return pa.foreign_buffer(found[1], found[0], base=transaction)
+    def __del__(self) -> None:
+        self.abort()
 
+    def _find(self, key: bytes, db: bytes) -> bool:
+        keys = pa.py_buffer(key)
+        self._frame[:2] = [keys.size, keys.address]
+        status = self._library.functions["get"](self.own, self._handle.numbers[db], self._frame_at, self._frame_at + 16)
+        self._library.check(0 if status == NOT_FOUND else status, "get")
+        return bool(status == 0)
 
-@functools.cache
-def _functions() -> _Functions | None:
-    """Those of the LMDB that py-lmdb has in it; None if it hides them."""
-    if not sys.platform.startswith("linux") or struct.calcsize("P") != _WORD:
-        return None
-    try:
-        library = ctypes.CDLL(sys.modules["lmdb.cpython"].__file__)
-        return _declared(library)
-    except (AttributeError, KeyError, OSError):
-        return None
-
-
-def _declared(library: ctypes.CDLL) -> _Functions:
-    pointer, number = ctypes.c_void_p, ctypes.c_uint
-
-    def function(name: str, result: Any, *arguments: Any) -> Any:
-        found = library[f"mdb09_{name}"]
-        found.restype, found.argtypes = result, arguments
+    def _cursor(self, db: bytes | None) -> int:
+        """LMDB's cursor in a database, the default one if none is named."""
+        numbers = self._handle.numbers
+        number = next(iter(numbers.values())) if db is None else numbers[db]
+        own = self.own
+        found = self._cursors.get(number)
+        if found is None:
+            cursor = ctypes.c_void_p()
+            self._library.call("cursor_open", own, number, ctypes.byref(cursor))
+            found = self._cursors[number] = cursor.value or 0
         return found
 
-    return _Functions(
-        get=function("cursor_get", ctypes.c_int),
-        put=function("cursor_put", ctypes.c_int),
-        delete=function("cursor_del", ctypes.c_int),
-        open_cursor=function("cursor_open", ctypes.c_int, pointer, number, ctypes.POINTER(pointer)),
-        close_cursor=function("cursor_close", None, pointer),
-        number_of=function("txn_id", ctypes.c_size_t, pointer),
-        environment_of=function("txn_env", pointer, pointer),
-        path_of=function("env_get_path", ctypes.c_int, pointer, ctypes.POINTER(ctypes.c_char_p)),
-        find=function("get", ctypes.c_int, pointer, number, pointer, pointer),
-        open_database=function("dbi_open", ctypes.c_int, pointer, ctypes.c_char_p, number, ctypes.POINTER(number)),
-        error_text=function("strerror", ctypes.c_char_p, ctypes.c_int),
+    def _close_cursors(self) -> None:
+        for cursor in self._cursors.values():
+            self._library.functions["cursor_close"](cursor)
+        self._cursors = {}
+
+
+def _copied_rows(rows_at: int, n: int, key_bytes: int, value_bytes: int, longest_key: int) -> Batch:
+    """The rows that were found at `rows_at`, in memory of their own: one piece, whose parts are 8 bytes apart."""
+    if max(key_bytes, value_bytes) > MAX_BATCH_BYTES:
+        raise OverflowError(f"{n} rows of {key_bytes + value_bytes} bytes exceed a batch of {MAX_BATCH_BYTES} bytes")
+    offsets_bytes = (4 * (n + 1) + 7) & ~7
+    value_offsets = 8 * n + offsets_bytes
+    keys = value_offsets + offsets_bytes
+    values = keys + ((key_bytes + 7) & ~7)
+    room = pa.allocate_buffer(values + value_bytes)
+    at = room.address
+    lmdb_calls.copy_rows(rows_at, n, at, at + 8 * n, at + keys, at + value_offsets, at + values)
+    key_parts = [None, room.slice(8 * n, offsets_bytes), room.slice(keys, key_bytes)]
+    value_parts = [None, room.slice(value_offsets, offsets_bytes), room.slice(values, value_bytes)]
+    return Batch(
+        np.frombuffer(room, np.int64, n),
+        pa.BinaryArray.from_buffers(BINARY, n, key_parts, null_count=0),
+        pa.BinaryArray.from_buffers(BINARY, n, value_parts, null_count=0),
+        longest_key,
     )
 
 
-def _database_number(functions: _Functions, own: int, name: bytes) -> int:
-    number = ctypes.c_uint()
-    _check(functions.open_database(own, name, 0, ctypes.byref(number)), "mdb_dbi_open")
-    return number.value
-
-
-def _known_functions() -> _Functions:
-    functions = _functions()
-    assert functions is not None
-    return functions
-
-
-def _at(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def _find_layout(functions: _Functions, environment: lmdb.Environment, transaction: lmdb.Transaction) -> _Layout | None:
-    """Looks at each word of the object, but calls LMDB only with one that points at such a transaction."""
-    environments = set(_words_of(environment))
-    for place, word in enumerate(_words_of(transaction)):
-        head = _read(word, _ENVIRONMENT_AT + _WORD)
-        if head is None:
-            continue
-        (number,) = struct.unpack_from("N", head, _NUMBER_AT)
-        (owner,) = struct.unpack_from("N", head, _ENVIRONMENT_AT)
-        if number != transaction.id() or owner not in environments:
-            continue
-        path = ctypes.c_char_p()
-        fits = functions.number_of(word) == number and functions.environment_of(word) == owner
-        if fits and functions.path_of(owner, ctypes.byref(path)) == 0 and path.value is not None:
-            return _Layout(place * _WORD) if os.fsdecode(path.value) == environment.path() else None
-    return None
-
-
-def _words_of(thing: object) -> tuple[int, ...]:
-    size = type(thing).__basicsize__ // _WORD
-    return struct.unpack(f"{size}N", ctypes.string_at(id(thing), size * _WORD))
-
-
-def _read(place: int, size: int) -> bytes | None:
-    """Memory of this process; None where there is none."""
-    if not 4096 <= place < 1 << 47:
-        return None
-    with open("/proc/self/mem", "rb", buffering=0) as memory:
-        try:
-            found = os.pread(memory.fileno(), size, place)
-        except OSError:
-            return None
-    return found if len(found) == size else None
-
-
-def _own_transaction(transaction: lmdb.Transaction) -> int | None:
-    """LMDB's transaction, if it is known where to look and the transaction has not ended."""
-    layout = _layouts[0] if _layouts else None
-    if layout is None or type(transaction) is not lmdb.Transaction:
-        return None
-    return ctypes.c_size_t.from_address(id(transaction) + layout.offset).value or None
-
-
-def _own_opened(transaction: lmdb.Transaction) -> tuple[int, _Opened] | None:
-    """LMDB's transaction, and what is known of its environment."""
-    own, functions = _own_transaction(transaction), _functions()
-    opened = _opened.get(functions.environment_of(own)) if own and functions is not None else None
-    return None if own is None or opened is None else (own, opened)
-
-
-@contextmanager
-def _cursor(transaction: lmdb.Transaction, rows: int) -> Iterator[tuple[int | None, int]]:
-    """A cursor of LMDB's in the default database, and the bytes of a page.
-
-    None if there can be no cursor, or it does not pay for so few rows.
-    """
-    own_and_opened = _own_opened(transaction) if rows >= FEWEST_ROWS else None
-    if own_and_opened is None:
-        yield None, 0
-        return
-    own, opened = own_and_opened
-    functions = _known_functions()
-    cursor = ctypes.c_void_p()
-    _check(functions.open_cursor(own, opened.default, ctypes.byref(cursor)), "mdb_cursor_open")
-    try:
-        yield cursor.value, opened.page_bytes
-    finally:
-        functions.close_cursor(cursor)
-
-
-def _check(status: int, operation: str) -> None:
-    if status == 0:
-        return
-    text = f"{operation}: {_known_functions().error_text(status).decode()}"
-    raise lmdb.MapFullError(text) if status == _MAP_FULL else lmdb.Error(text)
+def _copied(places: Integers, places_at: int, valid: npt.NDArray[np.uint8]) -> pa.BinaryArray:
+    """The bytes at pairs of address and length, which lie at `places_at`; NULL where not `valid`."""
+    output = BinaryOutput(BINARY, np.ascontiguousarray(places[1::2]))
+    lmdb_calls.copy_values(places_at, len(places) // 2, output.data, output.positions)
+    return output.finish(valid)

@@ -15,6 +15,7 @@ from risingpy.storage.engine.compaction import CompactionProgress, read_progress
 from risingpy.storage.engine.lmdb_environment import MAP_BYTES, Snapshot, SnapshotTooOld
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
 from risingpy.storage.engine.table_statistics import TableStatistics, added_up, read_row_count, read_statistics
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 LOG = logging.getLogger(__name__)
 
@@ -24,13 +25,21 @@ _BUSY_SECONDS = 0.05  # a view that is being read is looked at again so soon: a 
 class StateStore:
     """All shards of a data directory."""
 
-    def __init__(self, data_dir: Path, shards: int, *, cast: Cast = no_cast, map_size: int = MAP_BYTES) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        shards: int,
+        *,
+        cast: Cast = no_cast,
+        map_size: int = MAP_BYTES,
+        tuning: StoreTuning = DEFAULT_TUNING,
+    ) -> None:
         """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
         self.shards = shards
         self._cast = cast
         self._stores = [
-            ShardStore(shard_directory(data_dir, shard, shards), shard=shard, shards=shards, map_size=map_size)
-            for shard in range(shards)
+            ShardStore(directory, shard=shard, shards=shards, map_size=map_size, tuning=tuning)
+            for shard, directory in enumerate(shard_directory(data_dir, shard, shards) for shard in range(shards))
         ]
         self._views: WeakSet[ReadView] = WeakSet()
         self._views_guard = threading.Lock()  # the loop opens views while sessions look at them
@@ -156,7 +165,7 @@ class ReadView:
         parts = []
         for snapshot in self.snapshots:
             with snapshot.use() as transaction:
-                parts.append(read_statistics(snapshot.environment, transaction))
+                parts.append(read_statistics(transaction))
         return added_up(parts)
 
     def rows_of(self, table_id: int) -> int:
@@ -164,7 +173,7 @@ class ReadView:
         rows = 0
         for snapshot in self.snapshots:
             with snapshot.use() as transaction:
-                rows += read_row_count(snapshot.environment, transaction, table_id)
+                rows += read_row_count(transaction, table_id)
         return rows
 
     def compactions(self) -> dict[int, CompactionProgress]:
@@ -172,7 +181,7 @@ class ReadView:
         parts = []
         for snapshot in self.snapshots:
             with snapshot.use() as transaction:
-                parts.append(read_progress(snapshot.environment, transaction))
+                parts.append(read_progress(transaction))
         return compaction.added_up(parts)
 
     def acquire(self) -> ReadView:

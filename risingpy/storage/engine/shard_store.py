@@ -12,11 +12,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
-import lmdb
-
 from risingpy.errors import InternalError, IoError
 from risingpy.storage.codec.column_history import Cast, no_cast
-from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION, prefix_end, table_prefix
+from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
 from risingpy.storage.codec.known_keys import KnownKeys
 from risingpy.storage.codec.table_codec import TableCodec
 from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema
@@ -29,17 +27,19 @@ from risingpy.storage.engine.lmdb_environment import (
     open_environment,
 )
 from risingpy.storage.engine.mem_table import WriteBatch
+from risingpy.storage.engine.ranges import Ranges, joined
 from risingpy.storage.engine.shard_writer import ReadInOrder, ShardWriter, StaleEpoch
 from risingpy.storage.engine.sorted_runs import RUNS
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
+from risingpy.storage.engine.transactions import Transaction
 from risingpy.storage.engine.undo_record import ROWS, UNDO, read_markers, undo_stages
 from risingpy.storage.fault_points import reach
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
 __all__ = ["EpochTransaction", "IncompatibleStore", "ShardStore", "StaleEpoch", "shard_directory", "shards_directory"]
 
-MAX_CODECS = 4096  # of tables that were used lately: making one costs a small epoch as much as reading a row
 STORE_VERSION = 3  # of the databases, of the undo record, of the statistics and of sorted runs
 
 
@@ -60,8 +60,18 @@ def shard_directory(data_dir: Path, shard: int, shards: int) -> Path:
 class ShardStore:
     """Opens its environment when it is first used: a process may make stores and then fork, not the reverse."""
 
-    def __init__(self, path: Path, *, shard: int, shards: int, cast: Cast = no_cast, map_size: int = MAP_BYTES) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        shard: int,
+        shards: int,
+        cast: Cast = no_cast,
+        map_size: int = MAP_BYTES,
+        tuning: StoreTuning = DEFAULT_TUNING,
+    ) -> None:
         """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
+        self._tuning = tuning
         self.path = path
         self._cast = cast
         self.shard = shard
@@ -69,7 +79,7 @@ class ShardStore:
         self._map_size = map_size
         self._environment: Environment | None = None
         self._codecs: dict[int, TableCodec] = {}
-        self._read_in_order = ReadInOrder()
+        self._read_in_order = ReadInOrder(tuning.in_order_memory)
 
     def begin(self, epoch: int, stage: int, *, committed: int | None = None) -> EpochTransaction:
         """A task's transaction, to be entered with `with`; leaving without `commit` drops its writes.
@@ -78,7 +88,7 @@ class ShardStore:
         this stage, and of all stages in epochs between the two, is taken back first.
         """
         committed = epoch - 1 if committed is None else committed
-        if len(self._codecs) > MAX_CODECS:
+        if len(self._codecs) > self._tuning.codecs:
             self._codecs.clear()
         writer = ShardWriter(self._open(), self._read_in_order, epoch=epoch, stage=stage, committed=committed)
         return EpochTransaction(self._open(), self._codecs, writer, self._cast)
@@ -87,10 +97,10 @@ class ShardStore:
         """Puts rows, durably, into a shard that no epoch has written yet."""
         environment = self._open()
 
-        def put(transaction: lmdb.Transaction) -> None:
+        def put(transaction: Transaction) -> None:
             statistics = StatisticsChange()
             statistics.add(batch.keys, batch.values, +1)
-            statistics.write(environment, transaction)
+            statistics.write(transaction)
             StoredRows(environment, transaction).write(batch, in_order=True)
 
         environment.write(put)
@@ -99,9 +109,9 @@ class ShardStore:
         """Takes back every stage that is ahead of the committed epoch."""
         environment = self._open()
 
-        def undo(transaction: lmdb.Transaction) -> None:
+        def undo(transaction: Transaction) -> None:
             reach("shard.undo")
-            markers = read_markers(environment, transaction)
+            markers = read_markers(transaction)
             ahead = [stage for stage, epoch in markers.items() if epoch > committed]
             undo_stages(StoredRows(environment, transaction), ahead, committed)
 
@@ -112,7 +122,7 @@ class ShardStore:
         environment = self._open()
         snapshot = environment.snapshot()
         with snapshot.use() as transaction:
-            newest = max(read_markers(environment, transaction).values(), default=0)
+            newest = max(read_markers(transaction).values(), default=0)
         if newest > epoch:
             snapshot.close()
             raise InternalError(f"the store in {self.path} is at epoch {newest}, not at {epoch}")
@@ -140,7 +150,9 @@ class ShardStore:
 
     def _open(self) -> Environment:
         if self._environment is None:
-            environment = open_environment(self.path, databases=[ROWS, UNDO, META, RUNS], map_size=self._map_size)
+            environment = open_environment(
+                self.path, databases=[ROWS, UNDO, META, RUNS], map_size=self._map_size, tuning=self._tuning
+            )
             try:
                 self._check_format(environment)
             except BaseException:
@@ -158,14 +170,13 @@ class ShardStore:
             "shard": self.shard,
             "shards": self.shards,
         }
-        database = environment.databases[META]
         snapshot = environment.snapshot()
         with snapshot.use() as transaction:
-            stored = transaction.get(b"format", db=database)
+            stored = transaction.get(b"format", db=META)
         snapshot.close()
         if stored is None:
             value = json.dumps(expected).encode()
-            environment.write(lambda transaction: transaction.put(b"format", value, db=database))
+            environment.write(lambda transaction: transaction.put(b"format", value, db=META))
             return
         found = json.loads(bytes(stored))
         if found != expected:
@@ -226,25 +237,18 @@ class EpochTransaction:
 
     def purge(self, table_id: int, limit: int) -> bool:
         """Deletes at most `limit` rows of a dropped table, for good; True if none are left on this shard."""
-        prefix = table_prefix(table_id)
-        end = prefix_end(prefix)
-        keys: list[bytes] = []
-        with self._writer.transaction.cursor() as cursor:
-            if cursor.set_range(prefix):
-                for key in cursor.iternext(keys=True, values=False):
-                    if bytes(key) >= end or len(keys) > limit:
-                        break
-                    keys.append(bytes(key))
-        if keys or self._writer.rows.has_runs(table_id):
-            self._writer.purge(table_id, keys[:limit])
-        return len(keys) <= limit
+        whole_table = Ranges.of_prefix(table_prefix(table_id))
+        found = joined([*self._writer.transaction.read(whole_table, most=limit + 1, with_values=False)])
+        if len(found) or self._writer.rows.has_runs(table_id):
+            self._writer.purge(table_id, found.keys.slice(0, limit))
+        return len(found) <= limit
 
     def compact(self, schema: TableSchema, target: int, limit: int) -> bool:
         """Rewrites rows without dropped columns, going through at most `limit` of them; True if it is through.
 
         It begins anew for a later `target`, the version of the table when it last lost a column.
         """
-        noted = self._writer.transaction.get(note_key(schema.table_id), db=self._environment.databases[META])
+        noted = self._writer.transaction.get(note_key(schema.table_id), db=META)
         progress = CompactionProgress(target) if noted is None else CompactionProgress.decode(bytes(noted))
         if progress.target != target:
             progress = CompactionProgress(target)

@@ -19,8 +19,10 @@ from risingpy.storage.engine.lmdb_environment import Environment
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
-from risingpy.storage.engine.undo_record import UndoRecord, read_markers, undo_stages, write_undo
+from risingpy.storage.engine.transactions import Transaction
+from risingpy.storage.engine.undo_record import UndoRecord, read_marker, read_markers, undo_stages, write_undo
 from risingpy.storage.fault_points import reach
+from risingpy.storage.tuning import StoreTuning
 
 Mask = npt.NDArray[np.bool_]
 
@@ -32,9 +34,9 @@ class StaleEpoch(SerializationFailure):
 class ReadInOrder:
     """The tables of a shard that were lately read in order, which makes runs of theirs cost more than they save."""
 
-    MEMORY = 64  # transactions, of which an epoch may have several
-
-    def __init__(self) -> None:
+    def __init__(self, memory: int) -> None:
+        """`memory`: for so many transactions it is remembered."""
+        self._memory = memory
         self._last: dict[int, int] = {}
         self._transactions = 0
 
@@ -49,7 +51,7 @@ class ReadInOrder:
     def lately(self, table_id: int) -> bool:
         """Whether it was, not long ago."""
         last = self._last.get(table_id)
-        return last is not None and self._transactions - last <= self.MEMORY
+        return last is not None and self._transactions - last <= self._memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,11 @@ class ShardWriter:
         self._notes: dict[bytes, bytes] = {}
 
     @property
+    def tuning(self) -> StoreTuning:
+        """That of the environment."""
+        return self._environment.tuning
+
+    @property
     def rows(self) -> StoredRows:
         """The state with all that was written."""
         if self._rows is None:
@@ -92,7 +99,7 @@ class ShardWriter:
         return self._rows
 
     @property
-    def transaction(self) -> lmdb.Transaction:
+    def transaction(self) -> Transaction:
         """The LMDB transaction of `rows`."""
         return self.rows.transaction
 
@@ -127,10 +134,10 @@ class ShardWriter:
         if len(batch.keys):
             self._keep(_Written(batch, can_be_undone=True), known, new)
 
-    def purge(self, table_id: int, keys: list[bytes]) -> None:
+    def purge(self, table_id: int, keys: pa.BinaryArray) -> None:
         """Deletes rows of a table that is no more, for good."""
         self._purged.add(table_id)
-        gone = WriteBatch(pa.array(keys, pa.binary()), pa.nulls(len(keys), pa.binary()))
+        gone = WriteBatch(keys, pa.nulls(len(keys), pa.binary()))
         self._keep(_Written(gone, can_be_undone=False, purged=table_id))
 
     def rewrite(self, batch: WriteBatch) -> None:
@@ -165,7 +172,7 @@ class ShardWriter:
         self._rows = StoredRows(self._environment, self._environment.begin_write())
         self._undo = []
         self._statistics = StatisticsChange()
-        markers = read_markers(self._environment, self.transaction)
+        markers = read_markers(self.transaction)
         later = max(markers.values(), default=0)
         if later > self.epoch:
             raise StaleEpoch(f"epoch {self.epoch} comes too late: {self._environment.path} is at {later}")
@@ -242,13 +249,13 @@ class ShardWriter:
     def _commit(self) -> None:
         transaction = self.transaction
         if self._undo:
-            before = read_markers(self._environment, transaction).get(self.stage, 0)
-            write_undo(self._environment, transaction, self.stage, UndoRecord(self.epoch, before, self._undo))
+            before = read_marker(transaction, self.stage)
+            write_undo(transaction, self.stage, UndoRecord(self.epoch, before, self._undo))
         for table_id in self._purged:
             self._statistics.forget(table_id)
-        self._statistics.write(self._environment, transaction)
+        self._statistics.write(transaction)
         for key, value in self._notes.items():
-            transaction.put(key, value, db=self._environment.databases[META])
+            transaction.put(key, value, db=META)
         reach("shard.commit")
         transaction.commit()
         self._rows = None

@@ -106,16 +106,16 @@ class SortedRun:
         parts += [offsets.view(np.uint8) for offsets, _ in columns]
         return pa.py_buffer(np.concatenate([*parts, *(data for _, data in columns)]))
 
-    def between(self, start: bytes, stop: bytes, *, behind: tuple[bool, bool]) -> SortedRun:
-        """The rows from the key `start` to `stop`: with these themselves, or not, as `place` says."""
-        first, end = self.place(start, behind=behind[0]), self.place(stop, behind=behind[1])
-        rows = max(end - first, 0)
+    def between(self, start: bytes, stop: bytes) -> SortedRun:
+        """The rows from the key `start`, itself included, to `stop`, itself not."""
+        first = self.place(start)
+        rows = max(self.place(stop) - first, 0)
         return SortedRun(self.number, self.keys.slice(first, rows), self.values.slice(first, rows))
 
-    def place(self, key: bytes, *, behind: bool) -> int:
-        """How many rows have keys before this one, and also the row of just this key if `behind`."""
+    def place(self, key: bytes) -> int:
+        """How many rows have keys before this one."""
         at, wanted = buffers_of(self.keys), pa.py_buffer(key)
-        return run_search.find_place(at.data, at.offsets, len(self), wanted.address, len(key), int(behind))
+        return run_search.find_place(at.data, at.offsets, len(self), wanted.address, len(key))
 
 
 def _last_offset(offsets: pa.Buffer) -> int:

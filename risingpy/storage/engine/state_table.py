@@ -7,7 +7,7 @@ reads see the newest rows, and a table that is only written in an epoch is sorte
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,28 +16,17 @@ import pyarrow.compute as pc
 
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.codec.group_keys import sort_indices
-from risingpy.storage.codec.key_encoding import prefix_end, table_prefix, vnode_prefix
+from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
 from risingpy.storage.codec.known_keys import KnownKeys
 from risingpy.storage.codec.table_codec import TableCodec
-from risingpy.storage.engine.key_ranges import VNODE_PREFIX_BYTES, keys_in, ranges_below
-from risingpy.storage.engine.key_scan import (
-    Block,
-    Page,
-    Span,
-    in_block,
-    joined,
-    read_around,
-    read_block,
-    read_points,
-)
-from risingpy.storage.engine.key_scan_backward import read_range_backward
+from risingpy.storage.codec.table_schema import VNODE_COUNT
 from risingpy.storage.engine.mem_table import MemTable, WriteBatch, is_ascending
-from risingpy.storage.engine.range_scan import read_between, read_leading, read_prefix_pages, read_prefixes
+from risingpy.storage.engine.ranges import Batch, Direction, Ranges, joined
+from risingpy.storage.engine.row_reading import read, read_all, read_around, read_first, read_points
 from risingpy.storage.engine.shard_writer import ShardWriter
 from risingpy.storage.engine.stored_rows import StoredRows
 
-# Writes go to the store from here on, also unread: Arrow's binary arrays end at 2 GiB.
-LARGEST_MEM_TABLE = 512 << 20
+_VALUE_TAG = b"\x01"  # of a key column that is not NULL
 
 
 class StateTable:
@@ -71,13 +60,13 @@ class StateTable:
         """
         stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
-        numbers, block = read_leading(stored, prefixes, np.ones(len(order), np.int64))
+        first = read_all(stored, Ranges.of_prefixes(prefixes), np.ones(len(order), np.int64))
         found = np.zeros(len(order), np.bool_)
         places = np.zeros(len(order), np.int64)
-        owners = order[numbers]
+        owners = order[first.numbers]
         found[owners] = True
         places[owners] = np.arange(len(owners))
-        rows = self._rows(block)
+        rows = self._rows(first)
         return found, rows if bool(found.all()) and is_ascending(order) else rows.take(pa.array(places, mask=~found))
 
     def scan_prefix(self, prefix: Sequence[pa.Array], limits: npt.NDArray[np.int64] | None = None) -> pa.Table:
@@ -88,13 +77,8 @@ class StateTable:
         """
         stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
-        if limits is None:
-            numbers, block = read_prefixes(stored, prefixes)
-        else:
-            numbers, block = read_leading(stored, prefixes, np.ascontiguousarray(limits[order], np.int64))
-        owners = order[numbers]
-        rows = self._rows(block).append_column("_prefix", pa.array(owners, pa.int64()))
-        return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
+        limits = None if limits is None else np.ascontiguousarray(limits[order], np.int64)
+        return self._by_prefix(read_all(stored, Ranges.of_prefixes(prefixes), limits), order)
 
     def scan_prefix_pages(
         self, prefix: Sequence[pa.Array], page_rows: int
@@ -106,8 +90,8 @@ class StateTable:
         """
         stored = self._in_order()
         prefixes, order = self._prefixes(prefix)
-        for numbers, block in read_prefix_pages(stored, prefixes, page_rows):
-            yield order[numbers], self._codec.decode(block.keys, block.values, self._all)
+        for batch in read(stored, Ranges.of_prefixes(prefixes), page_rows=page_rows):
+            yield order[batch.numbers], self._codec.decode(batch.keys, batch.values, self._all)
 
     def scan_around(
         self, low: Sequence[pa.Array], high: Sequence[pa.Array], prefix: int, before: int, behind: int | None
@@ -119,12 +103,10 @@ class StateTable:
         """
         stored = self._in_order()
         prefixes, order = self._prefixes(low[:prefix])
-        ends = [self._codec.encode_keys([whole(column) for column in key]).take(pa.array(order)) for key in (low, high)]
-        spans = map(Span, prefixes.to_pylist(), ends[0].to_pylist(), ends[1].to_pylist())
-        numbers, page = read_around(stored, list(spans), before, behind)
-        owners = order[numbers]
-        rows = self._rows(page).append_column("_prefix", pa.array(owners, pa.int64()))
-        return rows if is_ascending(order) else rows.take(pa.array(np.argsort(owners, kind="stable")))
+        low_keys, high_keys = (self._codec.encode_keys([whole(column) for column in key]) for key in (low, high))
+        if not is_ascending(order):
+            low_keys, high_keys = (keys.take(pa.array(order)) for keys in (low_keys, high_keys))
+        return self._by_prefix(read_around(stored, prefixes, (low_keys, high_keys), before=before, after=behind), order)
 
     def leading_key(self, value: pa.Array) -> bytes:
         """What the keys of rows with the one value in the first key column start with, behind the vnode.
@@ -143,59 +125,44 @@ class StateTable:
     def scan_between(self, vnodes: Sequence[int], low: bytes, high: bytes) -> pa.Table:
         """All rows of the vnodes whose key, behind the vnode, lies in `low` <= key < `high`, all columns."""
         prefixes = [vnode_prefix(self.schema.table_id, vnode) for vnode in vnodes]
-        return self._rows(read_between(self._in_order(), [(prefix + low, prefix + high) for prefix in prefixes]))
+        ranges = Ranges.of([(prefix + low, prefix + high) for prefix in prefixes])
+        return self._rows(read_all(self._in_order(), ranges))
 
     def scan(self, vnodes: Sequence[int], after: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
         """At most `limit` rows of the vnodes, in the order of vnode and key, behind the key `after`.
 
         Also the key to go on after, or None if nothing follows. A key `after` need not exist any more.
         """
-        stored = self._in_order()
-        return self._scanned(
-            _runs(vnodes), limit, lambda start, stop, most: read_block(stored, start, stop, most, after=after)
-        )
+        return self._scanned(vnodes, after, limit, Direction.FORWARD)
 
     def scan_pages(self, page_rows: int) -> Iterator[tuple[int, list[pa.Array]]]:
         """All rows of the table on this shard, some `page_rows` at a time: how many, and all columns. In key order.
 
         Nothing may be written to the table before the last page has been taken.
         """
-        prefix = table_prefix(self.schema.table_id)
+        whole_table = Ranges.of_prefix(table_prefix(self.schema.table_id))
         after: bytes | None = None
         while True:
-            block = read_block(self._in_order(), prefix, prefix_end(prefix), page_rows, after=after)
-            if len(block.keys):
-                yield len(block.keys), self._codec.decode(block.keys, block.values, self._all)
-                after = block.last
-            if not block.more or not len(block.keys):
+            batch = read_first(self._in_order(), whole_table, page_rows, after=after)
+            if len(batch):
+                yield len(batch), self._codec.decode(batch.keys, batch.values, self._all)
+                after = batch.last
+            if len(batch) < page_rows:
                 return
 
     def scan_backward(self, vnodes: Sequence[int], before: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
         """As `scan`, from the last vnode and key to the first: at most `limit` rows in front of the key `before`."""
-        stored = self._in_order()
-
-        def read(start: bytes, stop: bytes, most: int) -> Block:
-            return in_block(read_range_backward(stored, start, stop if before is None else min(stop, before), most))
-
-        return self._scanned(_runs(vnodes)[::-1], limit, read)
+        return self._scanned(vnodes, before, limit, Direction.BACKWARD)
 
     def _scanned(
-        self, runs: Sequence[tuple[int, int]], limit: int, read: Callable[[bytes, bytes, int], Block]
+        self, vnodes: Sequence[int], after: bytes | None, limit: int, direction: Direction
     ) -> tuple[pa.Table, bytes | None]:
-        """At most `limit` rows of the runs of vnodes, as `read` gives those of a range; the last key if more follow."""
-        blocks: list[Block] = []
-        missing = limit
-        more = False
-        for first, last in runs:
-            if more or missing <= 0:
-                more = True
-                break
-            start = vnode_prefix(self.schema.table_id, first)
-            blocks.append(read(start, prefix_end(vnode_prefix(self.schema.table_id, last)), missing))
-            missing -= len(blocks[-1].keys)
-            more = blocks[-1].more
-        block = joined(blocks)
-        return self._rows(block), block.last if more else None
+        """At most `limit` rows of the vnodes beyond a key; the last key if others may follow."""
+        runs = _runs(vnodes)[:: 1 if direction is Direction.FORWARD else -1]
+        bounds = [[vnode_prefix(self.schema.table_id, vnode) for vnode in run] for run in runs]
+        ranges = Ranges.of([(first, prefix_end(last)) for first, last in bounds])
+        batch = read_first(self._in_order(), ranges, limit, direction, after=after)
+        return self._rows(batch), batch.last if len(batch) == limit else None
 
     def scan_prefix_backward(self, prefix: Sequence[object], limit: int = sys.maxsize) -> list[tuple[object, ...]]:
         """The last `limit` rows of a prefix of the key, as Python values, the last one first.
@@ -207,36 +174,33 @@ class StateTable:
             for value, column in zip(prefix, self.schema.key, strict=False)
         ]
         stored = self._in_order()
-        start = self._prefixes(columns)[0][0].as_py()
-        rows = self._rows(read_range_backward(stored, start, prefix_end(start), limit))
+        prefixes, _ = self._prefixes(columns)
+        rows = self._rows(read_first(stored, Ranges.of_prefixes(prefixes), limit, Direction.BACKWARD))
         return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
     def scan_below(self, bound: pa.Array) -> pa.Table:
         """All rows whose first key column, which ascends, is not NULL and below the one value of `bound`."""
-        stored = self._in_order()
-        ranges = ranges_below(stored.transaction, self.schema.table_id, self._bound(bound))
-        return self._rows(joined([read_block(stored, start, stop, sys.maxsize) for start, stop in ranges]))
+        return self._rows(read_all(self._in_order(), self._ranges_below(bound)))
 
     def delete_below(self, bound: pa.Array, limit: int = sys.maxsize) -> None:
         """Deletes rows whose first key column, which ascends, is not NULL and below the one value of `bound`.
 
         At most `limit` of them, the first ones of each vnode in turn: the others are left to another time.
         """
-        stored = self._in_order()
-        keys: list[bytes] = []
-        for start, stop in ranges_below(stored.transaction, self.schema.table_id, self._bound(bound)):
-            keys += keys_in(stored.transaction, start, stop, limit - len(keys))
-            if len(keys) >= limit:
-                break
-        if keys:
-            gone = pa.array(keys, pa.binary())
-            self._written.add(gone, pa.nulls(len(keys), pa.binary()), np.zeros(len(keys), np.bool_))
+        transaction = self._in_order().transaction
+        ranges = self._ranges_below(bound)
+        gone = joined([*transaction.read(ranges, most=limit, with_values=False)]).keys
+        if len(gone):
+            self._written.add(gone, pa.nulls(len(gone), pa.binary()), np.zeros(len(gone), np.bool_))
 
-    def _bound(self, bound: pa.Array) -> bytes:
+    def _ranges_below(self, bound: pa.Array) -> Ranges:
+        """For each vnode, the keys whose first column, not NULL, is below the one value."""
         if self.schema.key[0].descending:
             raise ValueError(f"the key of table {self.schema.name} begins with a descending column")
         (encoded,) = self._codec.encode_keys([whole(bound)], np.zeros(1, np.uint16)).to_pylist()
-        return bytes(encoded[VNODE_PREFIX_BYTES:])
+        low, high = _VALUE_TAG, bytes(encoded[PREFIX_BYTES:])
+        vnodes = [vnode_prefix(self.schema.table_id, vnode) for vnode in range(VNODE_COUNT)]
+        return Ranges.of([(vnode + low, vnode + high) for vnode in vnodes])
 
     def apply(self, ops: npt.NDArray[np.int8], rows: Sequence[pa.Array]) -> None:
         """Writes rows in this order: +1 puts the row, −1 deletes the row of its key. The last write of a key wins.
@@ -258,7 +222,7 @@ class StateTable:
             return
         keys, values = self._codec.encode([whole(column) for column in rows], len(ops), self._known_keys)
         self._written.add(keys, values, ops > 0, are_changes=are_changes)
-        if self._written.size_bytes > LARGEST_MEM_TABLE:
+        if self._written.size_bytes > self._writer.tuning.mem_table_bytes:
             self.flush()
 
     def flush(self) -> None:
@@ -314,17 +278,27 @@ class StateTable:
         return self._writer.in_order(self.schema.table_id)
 
     def _prefixes(self, prefix: Sequence[pa.Array]) -> tuple[pa.BinaryArray, npt.NDArray[np.int64]]:
-        """The encoded prefixes, sorted, and which position each has in the caller's batch."""
+        """The encoded prefixes, sorted if there are many, and which position each has in the caller's batch."""
         if not self._codec.tells_vnode(len(prefix)):
             raise ValueError(f"{len(prefix)} key columns of table {self.schema.name} do not tell the vnode")
         encoded = self._codec.encode_keys([whole(column) for column in prefix])
+        if len(encoded) < self._writer.tuning.sort_lookups_from:
+            return encoded, np.arange(len(encoded))
         order = sort_indices(encoded)
         if not is_ascending(order):
             encoded = encoded.take(pa.array(order))
         return encoded, order
 
-    def _rows(self, page: Page | Block) -> pa.Table:
-        columns = self._codec.decode(page.keys, page.values, self._all)
+    def _by_prefix(self, batch: Batch, order: npt.NDArray[np.int64]) -> pa.Table:
+        """Rows of prefixes, in the caller's order of these, with `_prefix`."""
+        owners = order[batch.numbers]
+        if not is_ascending(order):  # before they are decoded: a key and a value are less to move than all columns
+            places = np.argsort(owners, kind="stable")
+            batch, owners = batch.take(places), owners[places]
+        return self._rows(batch).append_column("_prefix", pa.array(owners, pa.int64()))
+
+    def _rows(self, batch: Batch) -> pa.Table:
+        columns = self._codec.decode(batch.keys, batch.values, self._all)
         return pa.table(columns, names=[f"c{column}" for column in self._all])
 
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
-from risingpy.storage.codec.table_codec import TableCodec, whole_rows
+from risingpy.storage.codec.table_codec import TableCodec
 from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema, shards_of_vnodes
-from risingpy.storage.engine.key_scan import read_points
-from risingpy.storage.engine.range_scan import read_between, read_prefixes
+from risingpy.storage.engine.ranges import Ranges
 from risingpy.storage.engine.read_views import ReadView
+from risingpy.storage.engine.row_reading import read_all, read_first, read_points
 from risingpy.storage.engine.stored_rows import rows_of
 
 ROWS_PER_BATCH = 16_384  # read in one go, in about 1 ms; other queries of the view wait for the shard meanwhile
@@ -74,9 +74,9 @@ class StorageTable:
                 continue
             order = sort_indices(encoded)
             with rows_of(self._view.snapshots[shard]) as rows:
-                found, block = read_prefixes(rows, encoded.take(pa.array(order)))
-            numbers.append(owners[order[found]])
-            tables.append(self._table(block.keys, block.values))
+                batch = read_all(rows, Ranges.of_prefixes(encoded.take(pa.array(order))))
+            numbers.append(owners[order[batch.numbers]])
+            tables.append(self._table(batch.keys, batch.values))
         rows = pa.concat_tables(tables) if tables else self._table([], [])
         owner = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
         rows = rows.append_column("_prefix", pa.array(owner, pa.int64()))
@@ -95,8 +95,9 @@ class StorageTable:
         for shard in range(self._view.shards):
             prefixes = [vnode_prefix(self.schema.table_id, v) for v in np.flatnonzero(owners == shard).tolist()]
             with rows_of(self._view.snapshots[shard]) as rows:
-                block = read_between(rows, [(each + start, prefix_end(each)) for each in prefixes], limit=1)
-            pairs = zip(block.keys.to_pylist(), block.values.to_pylist(), strict=True)
+                ranges = Ranges.of([(each + start, prefix_end(each)) for each in prefixes])
+                first = read_all(rows, ranges, np.ones(len(prefixes), np.int64))
+            pairs = zip(first.keys.to_pylist(), first.values.to_pylist(), strict=True)
             found += [(key[PREFIX_BYTES:], key, value) for key, value in pairs]
         if not found:
             return None
@@ -127,16 +128,16 @@ class StorageTable:
         return chosen, self._codec.encode_keys(columns, wanted[mine])
 
     def _scan_shard(self, shard: int, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        prefix = table_prefix(self.schema.table_id)
-        end = prefix_end(prefix)
-        at: bytes | None = prefix
-        while at is not None:
+        whole_table = Ranges.of_prefix(table_prefix(self.schema.table_id))
+        after: bytes | None = None
+        while True:
             with rows_of(self._view.snapshots[shard]) as rows:
-                page = rows.page(at, end, ROWS_PER_BATCH, behind=at != prefix)
-            if len(page.values):
-                pairs = page.keys, page.values
-                yield self._batch(*(whole_rows(*pairs) if self._codec.has_long_keys else pairs), columns)
-            at = page.last
+                page = read_first(rows, whole_table, ROWS_PER_BATCH, after=after)
+            if len(page):
+                yield self._batch(page.keys, page.values, columns)
+            if len(page) < ROWS_PER_BATCH:
+                return
+            after = page.last
 
     def _batch(self, keys: pa.BinaryArray, values: pa.BinaryArray, columns: Sequence[int]) -> pa.RecordBatch:
         if not columns:

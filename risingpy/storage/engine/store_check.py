@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
-from itertools import islice, takewhile
-from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,10 +11,11 @@ from risingpy.errors import SqlError
 from risingpy.storage.codec.column_buffers import CorruptData
 from risingpy.storage.codec.column_history import Cast, no_cast
 from risingpy.storage.codec.key_encoding import table_prefix
-from risingpy.storage.codec.table_codec import TableCodec, whole_row
+from risingpy.storage.codec.table_codec import TableCodec, whole_rows
 from risingpy.storage.codec.table_schema import TableSchema
 from risingpy.storage.engine.lmdb_environment import Snapshot
 from risingpy.storage.engine.mem_table import WriteBatch
+from risingpy.storage.engine.ranges import Batch, Ranges
 from risingpy.storage.engine.sorted_runs import SLICES, SortedRun, slices_of
 from risingpy.storage.engine.stored_rows import StoredRows, rows_of
 from risingpy.storage.engine.table_statistics import (
@@ -43,9 +41,8 @@ def counted(snapshot: Snapshot, without: Collection[int] = ()) -> dict[int, Tabl
 def stored_rows(snapshot: Snapshot, without: Collection[int] = ()) -> Iterator[tuple[int, WriteBatch]]:
     """(table id, rows) of everything that is stored, in key order, table by table; `without` some tables."""
     with rows_of(snapshot) as rows:
-        for table_id, pairs in _batches(rows, without):
-            keys, values = zip(*pairs, strict=True)
-            yield table_id, WriteBatch(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
+        for table_id, batch in _batches(rows, without):
+            yield table_id, WriteBatch(batch.keys, batch.values)
 
 
 def find_problems(
@@ -68,7 +65,7 @@ def find_problems(
     yield from _damaged_rows(snapshot, tables, codecs, unread, owned)
     found = counted(snapshot, unread)
     with snapshot.use() as transaction:
-        noted = read_statistics(snapshot.environment, transaction)
+        noted = read_statistics(transaction)
     for table_id in sorted({*found, *noted} - unread):
         here, said = found.get(table_id, TableStatistics()), noted.get(table_id, TableStatistics())
         if here != said:
@@ -86,27 +83,28 @@ def _damaged_rows(
 ) -> Iterator[str]:
     told: dict[int, int] = {}
     with rows_of(snapshot) as rows:
-        for table_id, pairs in _batches(rows, unread):
+        for table_id, batch in _batches(rows, unread):
             if told.get(table_id, 0) >= _MOST_PER_TABLE:
                 continue
             codec = codecs.get(table_id)
-            reason = "it has rows, and no relation has it" if codec is None else _damage(codec, pairs, owned)
+            reason = "it has rows, and no relation has it" if codec is None else _damage(codec, batch, owned)
             if reason is not None:
                 told[table_id] = told.get(table_id, 0) + (_MOST_PER_TABLE if codec is None else 1)
                 yield f"{_name(tables, table_id)}: {reason}"
 
 
-def _damage(codec: TableCodec, stored: list[tuple[bytes, bytes]], owned: range) -> str | None:
+def _damage(codec: TableCodec, stored: Batch, owned: range) -> str | None:
     """Why rows cannot be read back, or do not lie where they belong; None if they do."""
     try:
-        pairs = [whole_row(key, value) for key, value in stored] if codec.has_long_keys else stored
-        keys, values = [key for key, _ in pairs], [value for _, value in pairs]
+        keys, values = whole_rows(stored.keys, stored.values)
         rows = codec.decode(keys, values, range(len(codec.schema.columns)))
         key_columns = [rows[column.index] for column in codec.schema.key]
         again = codec.encode_keys(key_columns) if key_columns else codec.encode_keys([])
-        if again.to_pylist() != keys:
+        if not again.equals(keys):
             return "a row's key does not belong to its values, or to its vnode"
-        vnodes = [int.from_bytes(key[TABLE_ID_BYTES : TABLE_ID_BYTES + 2]) for key in (keys[0], keys[-1])]
+        vnodes = [
+            int.from_bytes(key[TABLE_ID_BYTES : TABLE_ID_BYTES + 2]) for key in (keys[0].as_py(), keys[-1].as_py())
+        ]
         if codec.schema.distribution and not (vnodes[0] in owned and vnodes[1] in owned):
             return "it has rows of another shard"
         return None
@@ -136,33 +134,23 @@ def _is_in_order(slice_: int, run: SortedRun) -> bool:
 
 
 def _damaged_undo(snapshot: Snapshot) -> Iterator[str]:
-    environment = snapshot.environment
     with snapshot.use() as transaction:
-        for stage, epoch in read_markers(environment, transaction).items():
-            if not has_undo(environment, transaction, stage):  # it was taken back to this epoch
+        for stage, epoch in read_markers(transaction).items():
+            if not has_undo(transaction, stage):  # it was taken back to this epoch
                 continue
             try:
-                read_undo(environment, transaction, stage, epoch)
+                read_undo(snapshot.environment, transaction, stage, epoch)
             except (CorruptData, pa.ArrowException) as error:
                 yield f"stage {stage}: {error}"
 
 
-def _batches(rows: StoredRows, without: Collection[int]) -> Iterator[tuple[int, list[tuple[bytes, bytes]]]]:
+def _batches(rows: StoredRows, without: Collection[int]) -> Iterator[tuple[int, Batch]]:
     """All stored rows in key order, table by table, at most `ROWS_PER_BATCH` at a time; `without` some tables."""
     for table_id in rows.tables():
         if table_id in without:
             continue
-        prefix = table_prefix(table_id)
-        with rows.cursor(prefix) as cursor:
-            if cursor.set_range(prefix):
-                pairs = cast("Iterator[tuple[bytes, bytes]]", cursor.iternext())
-                own = takewhile(partial(_begins_with, prefix), pairs)
-                while batch := list(islice(own, ROWS_PER_BATCH)):
-                    yield table_id, batch
-
-
-def _begins_with(prefix: bytes, pair: tuple[bytes, bytes]) -> bool:
-    return pair[0].startswith(prefix)
+        for batch in rows.read(Ranges.of_prefix(table_prefix(table_id)), page_rows=ROWS_PER_BATCH):
+            yield table_id, batch
 
 
 def _name(tables: Mapping[int, TableSchema], table_id: int) -> str:

@@ -6,18 +6,16 @@ slice of the vnodes, and the slices are merged in turn: then many epochs' rows g
 its own rows and twice as many of the tree, however large the table is.
 
 A table has runs only if its rows are found by their whole keys. Whoever reads it in order in a writing transaction has
-it merged first (`in_order`); a snapshot's readers merge as they read (`merged_cursor`).
+it merged first (`in_order`); a snapshot's readers merge as they read (`StoredRows.read`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from typing import cast
 
-import lmdb
 import numpy as np
 import pyarrow as pa
 
@@ -25,8 +23,7 @@ from risingpy.storage.codec.column_buffers import BinaryOutput, Integers, addres
 from risingpy.storage.codec.key_encoding import prefix_end, table_prefix
 from risingpy.storage.engine.lmdb_environment import Environment, Snapshot
 from risingpy.storage.engine.mem_table import WriteBatch
-from risingpy.storage.engine.merged_cursor import MergedCursor
-from risingpy.storage.engine.native_lmdb import get_values, read_rows, stored_value, write_rows
+from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges, is_backward, joined
 from risingpy.storage.engine.sorted_runs import (
     RUNS,
     SLICES,
@@ -39,34 +36,17 @@ from risingpy.storage.engine.sorted_runs import (
     slices_of,
 )
 from risingpy.storage.engine.table_statistics import TABLE_ID_BYTES, read_row_count
+from risingpy.storage.engine.transactions import Transaction
 from risingpy.storage.kernels import lmdb_calls, run_search
-
-LEAST_ROWS = 4096  # of a batch that may be put down as runs: fewer are written as fast as they are read again
-LEAST_TIMES = 4  # so many times as large as the batch the table must be
-LEAST_SLICES = 4  # in which the batch's keys lie: a table in one vnode would be merged all at once
-WAITING_PART = 4  # of its rows a table has at most one in so many in runs
-MOST_RUNS = 16  # of a slice: a lookup searches them all
-SMALL_RUN = 128  # rows: small runs are joined
-_SAMPLES = 32  # neighbours in a batch that are looked at
-GAP = 4  # rows of the tree between two neighbours that are far from each other
-
-
-@dataclass(frozen=True, slots=True)
-class RowPage:
-    """Stored rows. Others may follow `last`, which need not be the last of these; none if it is None."""
-
-    keys: pa.BinaryArray
-    values: pa.BinaryArray
-    last: bytes | None
 
 
 class StoredRows:
     """Reads and writes stored rows. For the thread that has the transaction, until it ends."""
 
-    def __init__(self, environment: Environment, transaction: lmdb.Transaction) -> None:
+    def __init__(self, environment: Environment, transaction: Transaction) -> None:
         self.environment = environment
         self.transaction = transaction
-        self._database = environment.databases[RUNS]
+        self.tuning = environment.tuning
         self._waiting = self._read_waiting()
         self._runs: dict[tuple[int, int], list[SortedRun]] = {}  # by table and slice, the oldest first
 
@@ -83,8 +63,8 @@ class StoredRows:
         found = self._runs.get((table_id, slice_))
         if found is None:
             found = self._runs[table_id, slice_] = [
-                SortedRun.decode(run_number(key), stored_value(self.transaction, self._database, RUNS, key))
-                for key in self._run_keys(table_id, run_key(table_id, slice_, 0)[: TABLE_ID_BYTES + 1])
+                SortedRun.decode(run_number(key), self.transaction.stored_value(key, db=RUNS))
+                for key in self._run_keys(run_key(table_id, slice_, 0)[: TABLE_ID_BYTES + 1])
             ]
         return found
 
@@ -92,7 +72,7 @@ class StoredRows:
         """The value of each stored key, all of one table, NULL where there is none. Best if the keys ascend."""
         table_id = self.table_of(keys) if self._waiting else 0
         if not self.has_runs(table_id):
-            return get_values(self.transaction, keys)
+            return self.transaction.get_values(keys)
         wanted = buffers_of(keys)
         places: Integers = np.zeros((len(keys), 2), np.int64)
         for number, first, end in slices_of(keys):
@@ -104,58 +84,101 @@ class StoredRows:
                 )  # fmt: skip
         missing = np.flatnonzero(places[:, 0] == 0)
         if len(missing) == len(keys):
-            return get_values(self.transaction, keys)
-        in_tree = get_values(self.transaction, keys.take(pa.array(missing)))
+            return self.transaction.get_values(keys)
+        in_tree = self.transaction.get_values(keys.take(pa.array(missing)))
         places[missing] = _places_of(in_tree)
         output = BinaryOutput(pa.binary(), np.ascontiguousarray(places[:, 1]))
         lmdb_calls.copy_values(address(places), len(keys), output.data, output.positions)
         return output.finish((places[:, 1] > 0).view(np.uint8))
 
-    def cursor(self, key: bytes, rows: int = 0) -> lmdb.Cursor | MergedCursor:
-        """A cursor over the table to which the key belongs, to be closed. `rows`: so many may be read at least."""
-        if self.has_runs(int.from_bytes(key[:TABLE_ID_BYTES])):
-            return MergedCursor(self.page, key[:TABLE_ID_BYTES], rows)
-        return self.transaction.cursor()
+    def read(
+        self,
+        ranges: Ranges,
+        limits: Integers | None = None,
+        direction: Direction | Directions = Direction.FORWARD,
+        *,
+        most: int | None = None,
+        page_rows: int | None = None,
+    ) -> Iterator[Batch]:
+        """Stored rows of ranges of one table, as `Transaction.read` gives them."""
+        if not self._waiting or not self.has_runs(self.table_of(ranges.starts)):
+            return self.transaction.read(ranges, limits, direction, most=most, page_rows=page_rows)
+        return self._read_merged(ranges, limits, direction, most, page_rows)
 
-    def page(self, start: bytes, stop: bytes, rows: int, *, behind: bool) -> RowPage:
-        """Some `rows` rows of a table, in the order of stored keys, from `start` on, or `behind` it, to `stop`."""
-        keys, values = read_rows(self.transaction, start, stop, rows, behind=behind)
-        is_full = len(keys) == rows
-        last = keys[-1].as_py() if is_full else stop
-        table_id = int.from_bytes(start[:TABLE_ID_BYTES])
-        if self.has_runs(table_id):
-            slices = range(slice_at(table_id, start), slice_at(table_id, last) + 1)
-            runs = [run for slice_ in slices for run in self.runs(table_id, slice_)]
-            over = [run.between(start, last, behind=(behind, is_full)) for run in runs]
-            over = [run for run in over if len(run)]
-            if over:
-                merged = in_one([SortedRun(0, keys, values), *over])
-                there = merged.values.is_valid()
-                keys, values = merged.keys.filter(there), merged.values.filter(there)
-        return RowPage(keys, values, last if is_full else None)
+    def _read_merged(
+        self,
+        ranges: Ranges,
+        limits: Integers | None,
+        direction: Direction | Directions,
+        most: int | None,
+        page_rows: int | None,
+    ) -> Iterator[Batch]:
+        """As `read`, of a table that has runs."""
+        missing = most
+        for number in range(len(ranges)):
+            limit = least(missing, None if limits is None else int(limits[number]))
+            towards = Direction.BACKWARD if is_backward(direction, number) else Direction.FORWARD
+            for batch in self._read_range_merged(*ranges.bounds(number), limit, towards, page_rows):
+                yield Batch(np.full(len(batch), number), batch.keys, batch.values)
+                missing = None if missing is None else missing - len(batch)
+            if missing == 0:
+                return
+
+    def _read_range_merged(
+        self, start: bytes, stop: bytes, limit: int | None, direction: Direction, page_rows: int | None
+    ) -> Iterator[Batch]:
+        """One range of a table that has runs, a page of the tree at a time, with the runs' rows that belong there."""
+        page_rows = page_rows or self.tuning.page_rows
+        missing = limit
+        while start < stop and missing != 0:
+            # A few more than are missing, for some of the tree's rows may be deleted in runs.
+            size = page_rows if missing is None else min(page_rows, max(missing, self.tuning.merged_rows))
+            tree = joined([*self.transaction.read(Ranges.of([(start, stop)]), None, direction, most=size)])
+            low, high = start, stop  # what of the range the page covers
+            if len(tree) == size and direction is Direction.FORWARD:
+                high = cast(bytes, tree.last) + b"\0"
+            elif len(tree) == size:
+                low = cast(bytes, tree.last)
+            merged = self._with_runs(tree if direction is Direction.FORWARD else tree.reversed(), low, high)
+            page = merged if direction is Direction.FORWARD else merged.reversed()
+            if missing is not None:
+                page = page.slice(0, missing)
+                missing -= len(page)
+            for first in range(0, len(page), page_rows):
+                yield page.slice(first, page_rows)
+            start, stop = (high, stop) if direction is Direction.FORWARD else (start, low)
+
+    def _with_runs(self, tree: Batch, low: bytes, high: bytes) -> Batch:
+        """The tree's rows from `low` to `high`, in key order, with what runs say of these keys."""
+        table_id = int.from_bytes(low[:TABLE_ID_BYTES])
+        slices = range(slice_at(table_id, low), slice_at(table_id, high) + 1)
+        over = [run.between(low, high) for slice_ in slices for run in self.runs(table_id, slice_)]
+        over = [run for run in over if len(run)]
+        if not over:
+            return tree
+        merged = in_one([SortedRun(0, tree.keys, tree.values), *over])
+        there = merged.values.is_valid()
+        keys = merged.keys.filter(there)
+        return Batch(np.zeros(len(keys), np.int64), keys, merged.values.filter(there))
 
     def tables(self) -> list[int]:
         """The tables that have rows, or deleted ones in runs."""
-        found = set(self._waiting)
-        at = b"\0"
-        with self.transaction.cursor() as cursor:
-            while cursor.set_range(at):
-                table = cast(bytes, cursor.key())[:TABLE_ID_BYTES]
-                found.add(int.from_bytes(table))
-                at = prefix_end(table)
-        return sorted(found)
+        first = _first_rows(self.transaction, None, TABLE_ID_BYTES)
+        return sorted({*self._waiting, *(int.from_bytes(table) for table, _ in first)})
 
     def write(self, batch: WriteBatch, *, in_order: bool = False) -> None:
         """Writes rows of one table. `in_order`: the table must lie in the tree, for it is read in order."""
         if not len(batch.keys):
             return
         table_id = self.table_of(batch.keys)
-        as_runs = not in_order and len(batch.keys) >= LEAST_ROWS and self._is_scattered(table_id, batch.keys)
-        if as_runs or (self.has_runs(table_id) and not in_order and len(batch.keys) < LEAST_ROWS):
+        as_runs = (
+            not in_order and len(batch.keys) >= self.tuning.run_batch_rows and self._is_scattered(table_id, batch.keys)
+        )
+        if as_runs or (self.has_runs(table_id) and not in_order and len(batch.keys) < self.tuning.run_batch_rows):
             self._add_runs(table_id, batch)
         else:
             self.merge(table_id)
-            write_rows(self.transaction, batch.keys, batch.values)
+            self.transaction.write_rows(batch.keys, batch.values)
 
     def merge(self, table_id: int) -> None:
         """Brings all of a table's rows into the tree."""
@@ -167,33 +190,19 @@ class StoredRows:
     def drop_runs(self, table_id: int) -> None:
         """Forgets the runs of a table that is being deleted."""
         if self.has_runs(table_id):
-            self._delete(table_id, self._run_keys(table_id, table_prefix(table_id)))
+            self._delete(table_id, self._run_keys(table_prefix(table_id)))
             self._forget(table_id)
 
     def _read_waiting(self) -> dict[int, Waiting]:
-        found: dict[int, Waiting] = {}
-        if self.transaction.stat(self._database)["entries"] == 0:
-            return found
-        at = b"\0"
-        with self.transaction.cursor(self._database) as cursor:
-            while cursor.set_range(at):
-                key, value = cast("tuple[bytes, bytes]", cursor.item())
-                found[int.from_bytes(key)] = Waiting.decode(value)
-                at = prefix_end(key)
-        return found
+        if self.transaction.entries(RUNS) == 0:
+            return {}
+        notes = _first_rows(self.transaction, RUNS, TABLE_ID_BYTES)
+        return {int.from_bytes(key): Waiting.decode(value) for key, value in notes}
 
-    def _run_keys(self, table_id: int, prefix: bytes) -> list[bytes]:
-        with self.transaction.cursor(self._database) as cursor:
-            if not cursor.set_range(prefix):
-                return []
-            keys = cast("Iterator[bytes]", cursor.iternext(keys=True, values=False))
-            found = []
-            for key in keys:
-                if not key.startswith(prefix):
-                    break
-                if len(key) > TABLE_ID_BYTES:
-                    found.append(key)
-            return found
+    def _run_keys(self, prefix: bytes) -> list[bytes]:
+        batches = self.transaction.read(Ranges.of_prefix(prefix), db=RUNS, with_values=False)
+        keys = cast("list[bytes]", [key for batch in batches for key in batch.keys.to_pylist()])
+        return [key for key in keys if len(key) > TABLE_ID_BYTES]
 
     @staticmethod
     def table_of(keys: pa.BinaryArray) -> int:
@@ -203,14 +212,18 @@ class StoredRows:
     def _is_scattered(self, table_id: int, keys: pa.BinaryArray) -> bool:
         """Whether the batch is a small part of the table and lies all over it."""
         n = len(keys)
-        if read_row_count(self.environment, self.transaction, table_id) < LEAST_TIMES * n:
+        if read_row_count(self.transaction, table_id) < self.tuning.run_table_times * n:
             return False
-        if len(list(islice(slices_of(keys), LEAST_SLICES))) < LEAST_SLICES:
+        least = self.tuning.run_slices
+        if len(list(islice(slices_of(keys), least))) < least:
             return False
-        firsts = np.linspace(0, n - 2, min(_SAMPLES, n - 1)).astype(np.int64).tolist()
-        with self.transaction.cursor() as cursor:
-            far = sum(_is_far(cursor, keys[first].as_py(), keys[first + 1].as_py()) for first in firsts)
-        return 2 * far >= len(firsts)
+        firsts = np.linspace(0, n - 2, min(self.tuning.run_samples, n - 1)).astype(np.int64)
+        between = Ranges(keys.take(pa.array(firsts)), keys.take(pa.array(firsts + 1)))
+        gap = self.tuning.run_gap_rows
+        limits = np.full(len(firsts), gap, np.int64)
+        found = joined([*self.transaction.read(between, limits, with_values=False)]).numbers
+        far = np.bincount(found, minlength=len(firsts)) >= gap
+        return 2 * int(far.sum()) >= len(firsts)
 
     def _add_runs(self, table_id: int, batch: WriteBatch) -> None:
         keys, values = batch.keys, batch.values
@@ -229,20 +242,20 @@ class StoredRows:
         runs = self.runs(table_id, slice_)
         before = sum(map(len, runs))
         run = SortedRun(runs[-1].number + 1 if runs else 0, keys, values)
-        if runs and len(runs[-1]) + len(run) <= SMALL_RUN:
+        if runs and len(runs[-1]) + len(run) <= self.tuning.small_run_rows:
             last = runs.pop()
             joined = in_one([last, run])
             run = SortedRun(last.number, joined.keys, joined.values.fill_null(b""))
         data = run.encode()
-        self.transaction.put(run_key(table_id, slice_, run.number), data, db=self._database)
+        self.transaction.put(run_key(table_id, slice_, run.number), data, db=RUNS)
         runs.append(SortedRun.decode(run.number, data))
         return sum(map(len, runs)) - before
 
     def _merge_some(self, table_id: int) -> None:
         """Merges slices in turn until few enough rows wait, and those that have many runs."""
-        most = read_row_count(self.environment, self.transaction, table_id) // WAITING_PART
+        most = read_row_count(self.transaction, table_id) // self.tuning.waiting_part
         for slice_ in range(SLICES):
-            if len(self._runs.get((table_id, slice_), ())) > MOST_RUNS:
+            if len(self._runs.get((table_id, slice_), ())) > self.tuning.runs_per_slice:
                 self._merge(table_id, slice_)
         for _ in range(SLICES):
             waiting = self._waiting[table_id]
@@ -258,7 +271,7 @@ class StoredRows:
         if not runs:
             return
         batch = in_one(runs)
-        write_rows(self.transaction, batch.keys, batch.values)
+        self.transaction.write_rows(batch.keys, batch.values)
         self._delete(table_id, [run_key(table_id, slice_, run.number) for run in runs])
         waiting = self._waiting[table_id]
         self._note(table_id, Waiting(waiting.rows - sum(map(len, runs)), waiting.next_slice))
@@ -266,16 +279,16 @@ class StoredRows:
 
     def _delete(self, table_id: int, keys: list[bytes]) -> None:
         for key in keys:
-            self.transaction.delete(key, db=self._database)
+            self.transaction.delete(key, db=RUNS)
 
     def _note(self, table_id: int, waiting: Waiting) -> None:
         self._waiting[table_id] = waiting
-        self.transaction.put(table_prefix(table_id), waiting.encode(), db=self._database)
+        self.transaction.put(table_prefix(table_id), waiting.encode(), db=RUNS)
 
     def _forget(self, table_id: int) -> None:
         """All is in the tree."""
         del self._waiting[table_id]
-        self.transaction.delete(table_prefix(table_id), db=self._database)
+        self.transaction.delete(table_prefix(table_id), db=RUNS)
         self._runs = {place: runs for place, runs in self._runs.items() if place[0] != table_id}
 
 
@@ -297,11 +310,15 @@ def _places_of(values: pa.BinaryArray) -> Integers:
     return places
 
 
-def _is_far(cursor: lmdb.Cursor, key: bytes, other: bytes) -> bool:
-    """Whether several rows of the tree lie between two keys."""
-    there = cursor.set_range(key)
-    for _ in range(GAP):
-        if not there or cast(bytes, cursor.key()) >= other:
-            return False
-        there = cursor.next()
-    return True
+def least(limit: int | None, other: int | None) -> int | None:
+    """The smaller of two limits; None is none."""
+    return other if limit is None else limit if other is None else min(limit, other)
+
+
+def _first_rows(transaction: Transaction, db: bytes | None, prefix_bytes: int) -> Iterator[tuple[bytes, bytes]]:
+    """The different beginnings of a database's keys, and the value of the first key of each."""
+    at = b"\0"
+    while (row := transaction.first_row(at, db=db)) is not None:
+        prefix = row[0][:prefix_bytes]
+        yield prefix, row[1]
+        at = prefix_end(prefix)

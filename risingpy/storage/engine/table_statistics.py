@@ -13,12 +13,11 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import lmdb
 import numpy as np
 import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import Integers, address, buffers_of
-from risingpy.storage.engine.lmdb_environment import Environment
+from risingpy.storage.engine.transactions import Transaction, scan
 from risingpy.storage.kernels import digests
 
 META = b"meta"  # the named database of a shard that has notes beside the rows
@@ -84,36 +83,28 @@ class StatisticsChange:
         """The changes so far."""
         return {int.from_bytes(table): _of(totals) for table, totals in self._totals.items() if len(totals)}
 
-    def write(self, environment: Environment, transaction: lmdb.Transaction) -> None:
+    def write(self, transaction: Transaction) -> None:
         """Puts the changes to what the store has noted."""
-        database = environment.databases[META]
         for table, totals in self._totals.items():
             key = _KEY + table
-            stored = transaction.get(key, db=database)
+            stored = transaction.get(key, db=META)
             if not len(totals):
-                transaction.delete(key, db=database)
+                transaction.delete(key, db=META)
                 continue
             now = _of(totals)
             if stored is not None:
                 now = _decoded(bytes(stored)).plus(now)
-            transaction.put(key, _encoded(now), db=database)
+            transaction.put(key, _encoded(now), db=META)
 
 
-def read_statistics(environment: Environment, transaction: lmdb.Transaction) -> dict[int, TableStatistics]:
+def read_statistics(transaction: Transaction) -> dict[int, TableStatistics]:
     """By table id, what the store has noted."""
-    found: dict[int, TableStatistics] = {}
-    with transaction.cursor(environment.databases[META]) as cursor:
-        if cursor.set_range(_KEY):
-            for key, value in cursor.iternext():
-                if not bytes(key).startswith(_KEY):
-                    break
-                found[int.from_bytes(key[len(_KEY) :])] = _decoded(bytes(value))
-    return found
+    return {int.from_bytes(name): _decoded(value) for name, value in scan(transaction, _KEY, db=META)}
 
 
-def read_row_count(environment: Environment, transaction: lmdb.Transaction, table_id: int) -> int:
+def read_row_count(transaction: Transaction, table_id: int) -> int:
     """How many rows of a table the store has noted."""
-    stored = transaction.get(_KEY + table_id.to_bytes(TABLE_ID_BYTES), db=environment.databases[META])
+    stored = transaction.get(_KEY + table_id.to_bytes(TABLE_ID_BYTES), db=META)
     return 0 if stored is None else _decoded(bytes(stored)).rows
 
 

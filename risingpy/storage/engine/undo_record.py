@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-import lmdb
 import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import CorruptData
@@ -23,6 +22,7 @@ from risingpy.storage.engine.lmdb_environment import Environment
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
+from risingpy.storage.engine.transactions import Transaction, scan
 
 ROWS, UNDO = b"rows", b"undo"  # named databases of a shard, beside META; the first is the default
 _MARKER = b"marker"
@@ -60,33 +60,32 @@ class UndoRecord:
         return cls(epoch, epoch_before, [WriteBatch(batch.column(0), batch.column(1)) for batch in stream])
 
 
-def read_markers(environment: Environment, transaction: lmdb.Transaction) -> dict[int, int]:
+def read_markers(transaction: Transaction) -> dict[int, int]:
     """The epoch that each stage is at."""
-    markers = {}
-    with transaction.cursor(environment.databases[META]) as cursor:
-        if cursor.set_range(_MARKER):
-            for key, value in cursor.iternext():
-                if not bytes(key).startswith(_MARKER):
-                    break
-                markers[int.from_bytes(key[len(_MARKER) :])] = int.from_bytes(value)
-    return markers
+    return {int.from_bytes(stage): int.from_bytes(epoch) for stage, epoch in scan(transaction, _MARKER, db=META)}
 
 
-def write_undo(environment: Environment, transaction: lmdb.Transaction, stage: int, record: UndoRecord) -> None:
+def read_marker(transaction: Transaction, stage: int) -> int:
+    """The epoch that a stage is at; 0 if it has committed none."""
+    epoch = transaction.get(_MARKER + stage.to_bytes(4), db=META)
+    return 0 if epoch is None else int.from_bytes(epoch)
+
+
+def write_undo(transaction: Transaction, stage: int, record: UndoRecord) -> None:
     """Notes that the stage is at the record's epoch, and how to take it back."""
     number = stage.to_bytes(4)
-    transaction.put(number, record.encode(), db=environment.databases[UNDO])
-    transaction.put(_MARKER + number, record.epoch.to_bytes(8), db=environment.databases[META])
+    transaction.put(number, record.encode(), db=UNDO)
+    transaction.put(_MARKER + number, record.epoch.to_bytes(8), db=META)
 
 
-def has_undo(environment: Environment, transaction: lmdb.Transaction, stage: int) -> bool:
+def has_undo(transaction: Transaction, stage: int) -> bool:
     """Whether the last commit of the stage stands; if it was taken back, the stage is at the epoch before."""
-    return transaction.get(stage.to_bytes(4), db=environment.databases[UNDO]) is not None
+    return transaction.get(stage.to_bytes(4), db=UNDO) is not None
 
 
-def read_undo(environment: Environment, transaction: lmdb.Transaction, stage: int, epoch: int) -> UndoRecord:
+def read_undo(environment: Environment, transaction: Transaction, stage: int, epoch: int) -> UndoRecord:
     """The record that takes back `epoch`, at which the stage is."""
-    data = transaction.get(stage.to_bytes(4), db=environment.databases[UNDO])
+    data = transaction.get(stage.to_bytes(4), db=UNDO)
     if data is None:
         raise CorruptData(f"no undo record of stage {stage} in {environment.path}")
     record = UndoRecord.decode(bytes(data))
@@ -97,8 +96,10 @@ def read_undo(environment: Environment, transaction: lmdb.Transaction, stage: in
 
 def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None:
     """Takes back what the stages have written since epoch `committed`, so that everything is as it was."""
+    if not stages:
+        return
     environment, transaction = rows.environment, rows.transaction
-    markers = read_markers(environment, transaction)
+    markers = read_markers(transaction)
     statistics = StatisticsChange()
     for stage in stages:
         record = read_undo(environment, transaction, stage, markers[stage])
@@ -109,9 +110,9 @@ def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None
             statistics.replace(part.keys, now, part.values)
             rows.write(part)
         number = stage.to_bytes(4)
-        transaction.delete(number, db=environment.databases[UNDO])
+        transaction.delete(number, db=UNDO)
         if record.epoch_before:
-            transaction.put(_MARKER + number, record.epoch_before.to_bytes(8), db=environment.databases[META])
+            transaction.put(_MARKER + number, record.epoch_before.to_bytes(8), db=META)
         else:
-            transaction.delete(_MARKER + number, db=environment.databases[META])
-    statistics.write(environment, transaction)
+            transaction.delete(_MARKER + number, db=META)
+    statistics.write(transaction)

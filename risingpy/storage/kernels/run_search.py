@@ -13,11 +13,11 @@ def _order_of_row(keys: int, offsets: int, row: int, other: int, other_length: i
 
 
 @inlined
-def _first_from(keys: int, offsets: int, low: int, high: int, key: int, key_length: int, most: int) -> int:
-    """The first of the rows [low, high) of which a key sorts at least `most` above the given one; `high` if none."""
+def _first_from(keys: int, offsets: int, low: int, high: int, key: int, key_length: int) -> int:
+    """The first of the rows [low, high) whose key does not sort before the given one; `high` if none."""
     while low < high:
         middle = (low + high) >> 1
-        if _order_of_row(keys, offsets, middle, key, key_length) < most:
+        if _order_of_row(keys, offsets, middle, key, key_length) < 0:
             low = middle + 1
         else:
             high = middle
@@ -25,9 +25,9 @@ def _first_from(keys: int, offsets: int, low: int, high: int, key: int, key_leng
 
 
 @kernel
-def find_place(keys: int, offsets: int, rows: int, key: int, key_length: int, most: int) -> int:
-    """How many of the ascending keys sort before the given one (`most` 0), or before it and at it (`most` 1)."""
-    return _first_from(keys, offsets, 0, rows, key, key_length, most)
+def find_place(keys: int, offsets: int, rows: int, key: int, key_length: int) -> int:
+    """How many of the ascending keys sort before the given one."""
+    return _first_from(keys, offsets, 0, rows, key, key_length)
 
 
 @kernel
@@ -49,13 +49,13 @@ def find_rows(
         key = wanted + start
         length = load_i32(wanted_offsets + 4 * i + 4) - start
         if at > 0 and _order_of_row(keys, offsets, at - 1, key, length) >= 0:
-            at = _first_from(keys, offsets, 0, at, key, length, 0)
+            at = _first_from(keys, offsets, 0, at, key, length)
         else:
             step = 1
             while at + step <= rows and _order_of_row(keys, offsets, at + step - 1, key, length) < 0:
                 at += step
                 step *= 2
-            at = _first_from(keys, offsets, at, min(at + step, rows), key, length, 0)
+            at = _first_from(keys, offsets, at, min(at + step, rows), key, length)
         if at < rows and _order_of_row(keys, offsets, at, key, length) == 0:
             value = load_i32(value_offsets + 4 * at)
             store_i64(places + 16 * i, values + value)

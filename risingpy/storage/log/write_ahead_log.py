@@ -38,12 +38,12 @@ from risingpy.storage.log.segment import (
     write_at,
 )
 from risingpy.storage.log.spill import Spill, spill_path, spill_paths
+from risingpy.storage.tuning import DEFAULT_TUNING
 
 __all__ = ["DamagedLog", "LogReader", "LogRecord", "WriteAheadLog", "log_directory"]
 
 LOG = logging.getLogger(__name__)
 
-SEGMENT_BYTES = 32 << 20  # preallocated: an fsync that need not grow the file takes half the time (measured)
 LARGEST_BLOCK = 256 << 20  # what one fsync takes at most, unless a single group is larger
 _UNFINISHED = ".new"
 
@@ -56,7 +56,7 @@ def log_directory(data_dir: Path) -> Path:
 class WriteAheadLog:
     """Appends to the log; one process at a time may hold it (the meta store's lock sees to that)."""
 
-    def __init__(self, directory: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(self, directory: Path, *, segment_bytes: int = DEFAULT_TUNING.log_segment_bytes) -> None:
         """Opens the log, or makes a new one. Cuts a torn tail; raises DamagedLog on any other damage."""
         self.directory = directory
         self._segment_bytes = segment_bytes

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import lmdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -16,14 +15,15 @@ from hypothesis import strategies as st
 
 from risingpy.storage.codec.column_buffers import CorruptData, address, buffers_of
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
-from risingpy.storage.engine import stored_rows
 from risingpy.storage.engine.read_views import StateStore
 from risingpy.storage.engine.shard_store import ShardStore, shard_directory
 from risingpy.storage.engine.sorted_runs import RUNS, SLICES, SortedRun, Waiting, in_one, run_key
 from risingpy.storage.engine.storage_table import StorageTable
 from risingpy.storage.engine.store_check import counted, find_problems
 from risingpy.storage.engine.stored_rows import rows_of
+from risingpy.storage.engine.transactions import Transaction
 from risingpy.storage.kernels import run_search
+from risingpy.storage.tuning import DEFAULT_TUNING
 from risingpy.types.sql_type import BIGINT
 from tests.examples import examples
 
@@ -128,7 +128,7 @@ def test_at_most_a_part_of_the_table_waits(store: ShardStore) -> None:
     for epoch in range(2, 30):
         write(store, epoch, scattered(epoch), add=epoch)
         most = max(most, waiting(store))
-    assert 3 * 5000 < most <= 2 * ROWS // stored_rows.WAITING_PART
+    assert 3 * 5000 < most <= 2 * ROWS // DEFAULT_TUNING.waiting_part
     model: Model = {}
     for epoch in range(2, 30):
         model |= {key: key + epoch for key in scattered(epoch)}
@@ -175,7 +175,7 @@ def test_a_purge_takes_the_runs_too(store: ShardStore) -> None:
     snapshot = store.newest()
     with rows_of(snapshot) as rows:
         assert rows.tables() == []
-        assert rows.transaction.stat(rows.environment.databases[RUNS])["entries"] == 0
+        assert rows.transaction.entries(RUNS) == 0
     snapshot.close()
 
 
@@ -205,8 +205,8 @@ def test_a_view_is_read_whole_in_parts_and_at_points(store: ShardStore, tmp_path
 def test_a_damaged_run_is_found(store: ShardStore) -> None:
     write(store, 2, scattered(1), add=7)
 
-    def damage(data: bytes, transaction: lmdb.Transaction) -> None:
-        transaction.put(run_key(TABLE.table_id, 3, 0), data, db=store._open().databases[RUNS])
+    def damage(data: bytes, transaction: Transaction) -> None:
+        transaction.put(run_key(TABLE.table_id, 3, 0), data, db=RUNS)
 
     def problems() -> list[str]:
         snapshot = store.newest()
@@ -251,8 +251,7 @@ def test_searches_are_those_of_a_list(keys: list[bytes], wanted: list[bytes], so
     run = SortedRun.decode(0, run_of(0, {key: b"v" + key for key in ordered}).encode())
     wanted = (sorted(wanted) if sort else wanted) + keys[:3]
     for each in wanted:
-        assert run.place(each, behind=False) == bisect_left(ordered, each)
-        assert run.place(each, behind=True) == bisect_right(ordered, each)
+        assert run.place(each) == bisect_left(ordered, each)
     places = np.zeros((len(wanted), 2), np.int64)
     asked, key, value = (buffers_of(column) for column in (pa.array(wanted, pa.binary()), run.keys, run.values))
     found = run_search.find_rows(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,29 +19,28 @@ from hypothesis import strategies as st
 
 from risingpy.storage.codec.key_encoding import compute_vnodes
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
-from risingpy.storage.engine import native_lmdb, range_scan
-from risingpy.storage.engine.lmdb_environment import MAP_BYTES
+from risingpy.storage.engine.lmdb_environment import BINDING_VARIABLE, MAP_BYTES
 from risingpy.storage.engine.read_views import StateStore
 from risingpy.storage.engine.shard_store import EpochTransaction, ShardStore
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.storage.engine.storage_table import StorageTable
 from risingpy.storage.engine.store_check import counted, find_problems, stored_rows
 from risingpy.storage.engine.table_statistics import TableStatistics, read_statistics
+from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 from risingpy.types.sql_type import BIGINT, INTEGER, VARCHAR
-from tests.eager_runs import eager_runs
+from tests.eager_runs import EAGER_RUNS
 from tests.examples import examples
 
 
-@pytest.fixture(autouse=True, scope="module", params=["one by one", "by LMDB's functions", "as runs", "as runs, both"])
-def way(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The batches here are small and would all go one by one into the tree."""
-    with ExitStack() as stack:
-        if request.param in ("by LMDB's functions", "as runs, both"):
-            stack.enter_context(mock.patch.object(native_lmdb, "FEWEST_ROWS", 1))
-            stack.enter_context(mock.patch.object(range_scan, "FEW_RANGES", 0))
-        if request.param in ("as runs", "as runs, both"):
-            stack.enter_context(eager_runs())
-        yield
+@pytest.fixture(
+    scope="module",
+    params=["native tree", "py-lmdb tree", "native runs", "py-lmdb runs"],
+)
+def tuning(request: pytest.FixtureRequest) -> Iterator[StoreTuning]:
+    """Both bindings, and rows in the tree or in runs: the batches here are small and would all go into the tree."""
+    binding, place = request.param.split()
+    with mock.patch.dict(os.environ, {BINDING_VARIABLE: binding}):
+        yield EAGER_RUNS if place == "runs" else DEFAULT_TUNING
 
 
 Row = tuple[Any, ...]
@@ -131,7 +131,7 @@ def check_statistics(store: ShardStore) -> None:
     """What the shard has noted of its tables is what their rows add up to."""
     snapshot = store.newest()
     with snapshot.use() as transaction:
-        noted = read_statistics(snapshot.environment, transaction)
+        noted = read_statistics(transaction)
     assert {table: held for table, held in noted.items() if held.rows} == counted(snapshot)
     assert all(held == TableStatistics() for held in noted.values() if not held.rows)
     assert not list(find_problems(snapshot, {table.table_id: table for table in TABLES}, (), range(256)))
@@ -201,9 +201,9 @@ def contents(store: ShardStore) -> dict[bytes, bytes]:
 
 
 @contextmanager
-def new_store(map_size: int) -> Iterator[ShardStore]:
+def new_store(map_size: int, tuning: StoreTuning) -> Iterator[ShardStore]:
     with tempfile.TemporaryDirectory() as directory:
-        store = ShardStore(Path(directory), shard=0, shards=1, map_size=map_size)
+        store = ShardStore(Path(directory), shard=0, shards=1, map_size=map_size, tuning=tuning)
         yield store
         store.close()
 
@@ -221,9 +221,9 @@ steps = st.lists(
 
 @examples(60)
 @given(steps, st.lists(rows, max_size=5), st.integers(1, 7), st.sampled_from([MAP_BYTES, 1 << 16]))
-def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size: int) -> None:
+def test_random_epochs(tuning: StoreTuning, steps_: list[Any], probe: list[Row], limit: int, map_size: int) -> None:
     models: list[Model] = [{}, {}, {}]
-    with new_store(map_size) as store:
+    with new_store(map_size, tuning) as store:
         committed = epoch = 0
         for kind, batches in steps_:
             epoch += 1
@@ -258,10 +258,10 @@ def test_random_epochs(steps_: list[Any], probe: list[Row], limit: int, map_size
 
 @examples(40)
 @given(st.lists(writes, min_size=1, max_size=3), st.lists(rows, min_size=1, max_size=4), st.integers(1, 3))
-def test_a_read_view_over_shards(batches: list[Any], probe: list[Row], shards: int) -> None:
+def test_a_read_view_over_shards(tuning: StoreTuning, batches: list[Any], probe: list[Row], shards: int) -> None:
     models: list[Model] = [{}, {}, {}]
     with tempfile.TemporaryDirectory() as directory:
-        state = StateStore(Path(directory), shards)
+        state = StateStore(Path(directory), shards, tuning=tuning)
         stores = state._stores
         for epoch, batch in enumerate(batches, 1):
             vnodes = compute_vnodes([pa.array([row[0] for _, _, row in batch], pa.int64())], len(batch))
@@ -299,8 +299,8 @@ def write(transaction: EpochTransaction, op: int, *written: Row) -> None:
     transaction.state_table(table).apply(ops, columns(table, written))
 
 
-def test_what_was_read_before_a_write_is_not_believed_after_it() -> None:
-    with new_store(MAP_BYTES) as store:
+def test_what_was_read_before_a_write_is_not_believed_after_it(tuning: StoreTuning) -> None:
+    with new_store(MAP_BYTES, tuning) as store:
         with store.begin(1, 0) as transaction:
             write(transaction, 1, (0, "k", 1, "old"))
             transaction.commit()
