@@ -45,37 +45,42 @@ class _Fault:
     nth: int
 
 
-_armed: dict[str, _Fault] = {}
-reached: Counter[str] = Counter()  # how often each point was, since one was armed
+class FaultPoints:
+    """What is armed, and in `reached` how often each point was, since something was armed."""
+
+    def __init__(self, text: str = "") -> None:
+        self._armed: dict[str, _Fault] = {}
+        self.reached: Counter[str] = Counter()
+        self.arm(text)
+
+    def arm(self, text: str) -> None:
+        """Replaces what is armed. ValueError if the text is none that the module's docstring describes."""
+        self._armed.clear()
+        self.reached.clear()
+        for entry in filter(None, (part.strip() for part in text.split(","))):
+            found = _ENTRY.fullmatch(entry)
+            if found is None or found[1] not in POINTS:
+                names = ", ".join(POINTS)
+                raise ValueError(f"{VARIABLE}: {entry!r} is not a point's name=kill|eio|enospc@N; names: {names}")
+            self._armed[found[1]] = _Fault(found[2], int(found[3]))
+
+    def reach(self, name: str) -> None:
+        """Tells that the step is about to be taken. OSError if it is to fail."""
+        if self._armed:
+            self._strike(name)
+
+    def _strike(self, name: str) -> None:
+        self.reached[name] += 1
+        fault = self._armed.get(name)
+        if fault is None or self.reached[name] != fault.nth:
+            return
+        if fault.action == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        number = _ERRORS[fault.action]
+        raise OSError(number, os.strerror(number))
 
 
-def reach(name: str) -> None:
-    """Tells that the step is about to be taken. OSError if it is to fail."""
-    if _armed:
-        _strike(name)
-
-
-def arm(text: str) -> None:
-    """Replaces what is armed. ValueError if the text is none that the module's docstring describes."""
-    _armed.clear()
-    reached.clear()
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        found = _ENTRY.fullmatch(entry)
-        if found is None or found[1] not in POINTS:
-            names = ", ".join(POINTS)
-            raise ValueError(f"{VARIABLE}: {entry!r} is not a point's name=kill|eio|enospc@N; names: {names}")
-        _armed[found[1]] = _Fault(found[2], int(found[3]))
-
-
-def _strike(name: str) -> None:
-    reached[name] += 1
-    fault = _armed.get(name)
-    if fault is None or reached[name] != fault.nth:
-        return
-    if fault.action == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-    number = _ERRORS[fault.action]
-    raise OSError(number, os.strerror(number))
-
-
-arm(os.environ.get(VARIABLE, ""))
+# A fault strikes the process, which got the variable from whoever started it: a server, a command, a worker of Spark's.
+# Nothing that these share could own it, and passing it on to each step would lead a test's thread through the product.
+of_this_process = FaultPoints(os.environ.get(VARIABLE, ""))
+reach = of_this_process.reach

@@ -270,9 +270,9 @@ def walk_points(actions: list[str], most: int) -> dict[str, Any]:
 def _counted_points() -> dict[str, int]:
     """How often an undisturbed run reaches each point."""
     with tempfile.TemporaryDirectory(dir=_fast_directory()) as scratch:
-        fault_points.arm("shard.commit=kill@1000000")
+        fault_points.of_this_process.arm("shard.commit=kill@1000000")
         run_script(Path(scratch))
-        return dict(fault_points.reached)
+        return dict(fault_points.of_this_process.reached)
 
 
 def _struck(directory: Path, armed: str, kill: bool) -> tuple[str, str | None]:
@@ -285,11 +285,11 @@ def _struck(directory: Path, armed: str, kill: bool) -> tuple[str, str | None]:
 
     def run() -> dict[str, Any]:
         descriptor = os.open(acknowledged, os.O_WRONLY | os.O_APPEND)
-        fault_points.arm(armed)
+        fault_points.of_this_process.arm(armed)
         return run_script(directory, lambda: os.write(descriptor, b"."))
 
     def restart() -> None:
-        fault_points.arm("shard.undo=kill@2")
+        fault_points.of_this_process.arm("shard.undo=kill@2")
         reopened(directory)
 
     found = forked(run)

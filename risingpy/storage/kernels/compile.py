@@ -22,6 +22,7 @@ import logging
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 LOG = logging.getLogger(__name__)
 
+_ROOT = "risingpy"
 _PACKAGE = Path(__file__).parent
 _MODULES = (
     *("sizing", "keys", "key_reading", "datums", "rows", "row_writing", "grouping", "sorting", "digests"),
@@ -64,16 +66,11 @@ def _type_of_kernel(kernel: Kernel, context: Any) -> Any:
     return typeof(kernel.code)  # type: ignore[no-untyped-call]
 
 
-_kernels: list[Kernel] = []
-
-
 def compiled(*arguments: Any, result: Any = types.void) -> Callable[[Function], Function]:
     """Makes a kernel of a function with these types of arguments, cached, without the GIL."""
 
     def decorate(function: Function) -> Function:
-        kernel = Kernel(function, result(*arguments))
-        _kernels.append(kernel)
-        return cast(Function, kernel)
+        return cast(Function, Kernel(function, result(*arguments)))
 
     return decorate
 
@@ -90,14 +87,17 @@ def inlined(function: Function) -> Function:
 
 
 def load() -> None:
-    """Loads the storage's kernels and those of all imported modules.
+    """Loads the storage's kernels and those that stand in any module of ours that was imported.
 
     Call it before forking workers, which then share the code and start at once.
     """
-    for module in _MODULES:
-        importlib.import_module(f"risingpy.storage.kernels.{module}")
-    for each in tuple(_kernels):
-        _ = each.code
+    for name in _MODULES:
+        importlib.import_module(f"{_ROOT}.storage.kernels.{name}")
+    for name, module in tuple(sys.modules.items()):
+        if name.startswith(f"{_ROOT}."):
+            for each in tuple(vars(module).values()):
+                if isinstance(each, Kernel):
+                    _ = each.code
 
 
 def _cache_folders() -> Iterator[Path]:
