@@ -38,7 +38,7 @@ BY_B = IndexDefinition(3, (IndexKey("b", InputRef(2, VARCHAR)),))
 
 
 def earlier(kind: EarlierKind) -> EarlierRelation:
-    """A record in which every field says something that it may have said of any kind."""
+    """What records of all kinds had."""
     return EarlierRelation(7, "s", "r", kind, COLUMNS, "CREATE …", depends_on=(3,), version=5)
 
 

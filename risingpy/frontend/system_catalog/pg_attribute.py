@@ -80,7 +80,6 @@ def _rows(state: SystemState) -> Iterable[Row]:
 
 def _index_columns(index: Index, indexed: IndexedRelation) -> Iterable[tuple[str, SqlType]]:
     """The keys and what is included, named as PostgreSQL names an index's columns: `expr` where a key is none."""
-    assert index.index is not None
     names = {column.column_id: column.name for column in indexed.columns}
     expressions = 0
     for key in index.index.keys:
