@@ -1,16 +1,19 @@
-"""RisingPy, a streaming database: SQL over PostgreSQL's wire protocol, views that stay equal to their queries.
+"""RisingPy, a streaming database: SQL over PostgreSQL's wire protocol, and views that are always up to date.
 
 In: clients' bytes, at `server.py`. Out: answers, and a data directory. `cli.py` is the command; `config.py` its
 settings.
 
     frontend      the wire protocol, sessions, parser, binder, a file per statement, system catalogs
+    batch         plans and runs queries
     meta          the catalog, epochs, the log of writes, schema changes, recovery
-    optimizer     logical plans and rules; stream plans, stream keys, state tables, fragments; EXPLAIN
-    executors     an epoch's changes through every operator; expressions; the Spark driver
+    optimizer     rules for logical plans; stream plans, stream keys, fragments; EXPLAIN
+    executors     compute an epoch's changes, operator by operator; the Spark driver
+    functions     SQL functions and aggregates, and the evaluation of expressions
+    plan          plans, expressions and the catalog, as data
     connectors    external sources
     storage       key and row encodings, LMDB stores, state tables, the write-ahead log
     types         SQL types: Arrow types, text and binary forms
-    errors        what a client is told
+    errors        the errors that clients see
     sqllogictest  suites of SQL with their answers, and the runner; a client like any other
     demo          `risingpy demo`
 

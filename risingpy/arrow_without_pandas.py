@@ -1,7 +1,7 @@
-"""Has PyArrow begin without pandas, which our processes never use and which takes 0.3 to 0.5 s to import.
+"""Keeps PyArrow from importing pandas, which our processes never use and whose import takes 0.3 to 0.5 s.
 
-The first `pyarrow.array` of a Python list looks whether pandas is installed, by importing it, and remembers the
-answer. Who calls this first has it find none; pandas itself can be imported afterwards as ever.
+The first `pyarrow.array` of a Python list tests whether pandas is installed by importing it, and remembers the result.
+If this function is called before, the test fails. Other code can still import pandas later.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import ModuleType
 
 
 class _NoPandas:
-    """An import hook that knows pandas as missing."""
+    """An import hook that reports pandas as missing."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -24,7 +24,7 @@ class _NoPandas:
 
 
 def begin_without_pandas() -> None:
-    """Call it before anything that makes Arrow arrays is imported."""
+    """Call it before importing any module that makes Arrow arrays."""
     import pyarrow
 
     hook = _NoPandas()

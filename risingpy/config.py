@@ -1,8 +1,8 @@
 """The server's settings, from four places: command line, environment, `risingpy.toml`, defaults, in that order.
 
 An option `data_dir` is `--data-dir` on the command line, `RISINGPY_DATA_DIR` in the environment and `data_dir`
-in the file. A value that does not fit, and a name in the file that is no option, is a `ConfigError`: a typo
-must not leave a default in force unseen.
+in the file. A wrong value, or a name in the file that is no option, is a `ConfigError`: a typo must not silently leave
+a default in force.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from risingpy.memory import parse_bytes, show_bytes
 DEFAULT_PORT = 4566  # RisingWave's
 DEFAULT_FILE = Path("risingpy.toml")
 ENVIRONMENT_PREFIX = "RISINGPY_"
-MAX_DEFAULT_PARALLELISM = 16  # beyond this an embedded server gains nothing and an empty epoch costs more
+MAX_DEFAULT_PARALLELISM = 16  # with more, an embedded server gains nothing, and an empty epoch costs more
 MAX_PARALLELISM = 256  # one shard per virtual node
 TASK_TRIES = 4  # plain local[N] gives up at a task's first failure
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -32,14 +32,14 @@ _LOCAL_MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
 
 
 class ConfigError(Exception):
-    """A setting is wrong; the message names it and where it came from. The operator mends it."""
+    """A setting is wrong; the message names the setting and its origin. The operator must correct it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServeConfig:
-    """What `risingpy serve` runs with. `parallelism` is the number of shards; port 0 lets the system choose.
+    """The settings of `risingpy serve`. `parallelism` is the number of shards; port 0 lets the system choose.
 
-    `memory` in bytes; 0: what the machine leaves.
+    `memory` is in bytes; 0 means all that the machine has.
     """
 
     data_dir: Path
@@ -60,7 +60,7 @@ def load_serve_config(
     environ: Mapping[str, str],
     file: Path | None = None,
 ) -> ServeConfig:
-    """Merges the four places. `flags` holds None for what was not given.
+    """Merges the four places. `flags` has None for options that are not given.
 
     `file` is `--config`; without it RISINGPY_CONFIG, then `risingpy.toml` in the working directory if there is one.
     """
@@ -84,9 +84,9 @@ def load_serve_config(
 
 
 def require_local_master(master: str, origin: str) -> None:
-    """ConfigError if Spark's master is on other machines: they would not see the state and the log on this one's disk.
+    """Raises ConfigError if Spark's master is on other machines, which do not have this one's state and log.
 
-    A cluster would answer that epochs are through, and their rows would be lost.
+    A cluster would report epochs as done, and their rows would be lost.
     """
     if _LOCAL_MASTER.fullmatch(master) is None:
         raise ConfigError(

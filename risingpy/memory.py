@@ -1,8 +1,8 @@
-"""How much memory the server may take, and what share of it goes to what.
+"""The server's memory, and how it is divided.
 
-The server is told (`--memory`), or takes what the machine, its cgroup and its resource limits leave. Its processes read
-it from the environment, which Spark hands on: RISINGPY_MEMORY. Of the rest that the shares leave, Spark's Java takes a
-gigabyte, and the page cache of LMDB's maps what it finds.
+`--memory` sets it; by default it is all that the machine, the cgroup and the resource limits allow. The server's
+processes read it from the environment variable RISINGPY_MEMORY, which Spark passes on. Besides the shares below,
+Spark's Java takes a gigabyte, and the page cache of LMDB's maps uses what is free.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ENVIRONMENT_NAME = "RISINGPY_MEMORY"
 STATEMENT_SHARE = 1 / 8  # one statement, unless `statement_memory` says otherwise
 QUERIES_SHARE = 1 / 4  # all statements that run, together
 WRITTEN_SHARE = 1 / 4  # the rows that a transaction writes: one epoch takes them all
-EPOCH_SHARE = 1 / 8  # what an operator collects in an epoch, on a shard
+EPOCH_SHARE = 1 / 8  # what an operator collects in an epoch on a shard
 
 _UNITS = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
 _TEXT = re.compile(r"(\d{1,15})\s*([a-z]*)", re.IGNORECASE)
@@ -28,19 +28,19 @@ _OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
 def server_memory() -> int:
-    """In bytes. Raises ValueError if the environment has what is no amount of memory."""
+    """The server's memory in bytes. Raises ValueError if the environment variable is no amount of memory."""
     told = parse_bytes(os.environ.get(ENVIRONMENT_NAME) or "0")
     return told or available_memory()
 
 
 def share_of_memory(share: float) -> int:
-    """That much of the server's memory, in bytes."""
+    """A share of the server's memory, in bytes."""
     return int(server_memory() * share)
 
 
 @cache
 def available_memory() -> int:
-    """What the machine has, or less where a cgroup or a resource limit allows less."""
+    """The machine's memory, or less if a cgroup or a resource limit allows less."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *cgroup_limits(_CGROUPS, _OWN_CGROUPS)]
     for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
         soft, _ = resource.getrlimit(kind)
@@ -49,9 +49,10 @@ def available_memory() -> int:
 
 
 def cgroup_limits(mount: Path, own: Path) -> Iterator[int]:
-    """Those of the cgroups that the process is in, and of all around these; `own` tells which they are.
+    """The limits of the process's cgroups and of their parents; the file `own` names the cgroups.
 
-    In a container it may tell the host's paths, which are not there: then the mount's root is the container's own.
+    In a container the file may have the host's paths, which do not exist there. Then the mount's root is the
+    container's own cgroup.
     """
     for line in own.read_text().splitlines() if own.exists() else ():
         _, controllers, place = line.split(":", 2)
@@ -78,7 +79,7 @@ def parse_bytes(text: str, *, unit: str = "b") -> int:
 
 
 def show_bytes(amount: int) -> str:
-    """In the largest unit that leaves no rest, as PostgreSQL shows its settings."""
+    """The amount in the largest unit that divides it, as PostgreSQL shows its settings."""
     for name in ("TB", "GB", "MB", "kB"):
         size = _UNITS[name.lower()]
         if amount and amount % size == 0:

@@ -1,11 +1,11 @@
-"""The last of the limits on memory: what would get the whole server killed fails where it asks for more.
+"""The last limit on memory: an allocation fails before the kernel would kill the whole server.
 
-Statements have limits of their own, which count what is known to grow. What none of them counts, a vector of long texts
-in the middle of an expression, say, would take all memory, and the kernel would end the process. RLIMIT_DATA has the
-allocation refused instead: it is that of the statement which takes the most, nearly always, and becomes its 53200.
+Statements have their own limits, which count the data that is known to grow. Memory that none of them counts (say, a
+vector of long texts in the middle of an expression) could grow until the kernel kills the process. RLIMIT_DATA makes
+the allocation fail instead. It is nearly always that of the statement which takes the most, and becomes its 53200.
 
-The limit counts addresses, of which allocators keep far more than they use. So it is not set once, but moved: what
-the process has, and what is left for it then. DuckDB's allocator would keep all that it ever had, and use it again.
+The limit counts addresses, and allocators keep far more of these than they use. So the guard moves the limit all the
+time, to what the process has now plus what it may still take. DuckDB's allocator would keep freed addresses for ever.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ PROCESS_SHARE = 3 / 4  # of the server's memory: Spark's processes take the rest
 _STATM = Path("/proc/self/statm")
 _PAGE = resource.getpagesize()
 _LOOKS_EVERY_SECONDS = 0.1
-_LEAST_LEFT = 16 << 20  # so that a process that has all it may have can still say so
+_LEAST_LEFT = 16 << 20  # so that a process that has reached its limit can still report it
 _TRIMS_EVERY_SECONDS = 2.0
-_LARGE = 1 / 2  # of the limit: from there on, what allocators keep is given back
+_LARGE = 1 / 2  # of the limit: above it, allocators must give freed memory back
 
 
 class MemoryGuard:
     """Keeps this process within its share of the server's memory. Linux only: elsewhere it does nothing.
 
-    The server looks all the time, a process of Spark's before each piece of work.
+    The server calls `look` all the time, a process of Spark before each piece of work.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class MemoryGuard:
         self._trimmed = 0.0
 
     def start(self) -> None:
-        """Begins to look, for good. Child processes have limits of their own."""
+        """Starts a thread that calls `look` for ever. Child processes have their own limits."""
         self.look()
         os.register_at_fork(after_in_child=lift_limit)
         threading.Thread(target=self._run, name="memory", daemon=True).start()
@@ -63,23 +63,23 @@ class MemoryGuard:
     def _run(self) -> None:
         while True:
             time.sleep(_LOOKS_EVERY_SECONDS)
-            with suppress(MemoryError):  # there is none left even for looking: then the next time
+            with suppress(MemoryError):  # not even `look` has memory: the next call may
                 self.look()
 
 
 def return_freed_memory() -> None:
-    """Has DuckDB's allocator give freed addresses back. Before DuckDB is imported."""
+    """Makes DuckDB's allocator give freed addresses back. To be called before DuckDB is imported."""
     os.environ.setdefault("DUCKDB_JE_MALLOC_CONF", "retain:false")
 
 
 def lift_limit() -> None:
-    """Lets this process allocate as much as whoever started the server may."""
+    """Removes the limit: this process may allocate as much as the process that started the server."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
 
 def _give_back() -> None:
-    """What was freed and the C library keeps; it keeps large blocks too, once such have been freed."""
+    """Gives back freed memory that the C library keeps; once large blocks were freed, it also keeps those."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # glibc
         trim(0)

@@ -1,4 +1,4 @@
-"""The server: opens the data directory, answers the wire, starts Spark behind it, and stops cleanly."""
+"""The server: opens the data directory, answers the wire, starts Spark meanwhile, and stops cleanly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from risingpy.storage.engine.meta_store import DataDirectoryInUse
 
 LOG = logging.getLogger("risingpy")
 
-# A busy engine thread may hold the interpreter for this long before a client's thread gets a turn; Python's own
+# How long a busy engine thread may hold the interpreter before a client's thread gets its turn. Python's default of
 # 5 ms cost a point query 12 ms at the 99th percentile.
 SWITCH_INTERVAL_SECONDS = 0.0005
 
@@ -37,7 +37,7 @@ SWITCH_INTERVAL_SECONDS = 0.0005
 def serve(config: ServeConfig, *, started: float) -> int:
     """Runs the server until SIGTERM or Ctrl-C; returns the process's exit code.
 
-    `started`: when the process began, as `time.monotonic` tells it: importing all this is most of a start.
+    `started` is the `time.monotonic` of the process's begin: the imports are most of the time to start.
     """
     logging.basicConfig(level=config.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
@@ -67,7 +67,7 @@ def serve(config: ServeConfig, *, started: float) -> int:
     _say(f"  psql -h {config.host} -p {wire.port} -d dev -U root")
     MemoryGuard().start()
     runner.start()
-    threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # behind the first connections
+    threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait
     while not stop.wait(1.0):
         if database.fatal is not None:
             wire.stop()

@@ -67,18 +67,18 @@ class ServerProcess:
         return psycopg.connect(host=HOST, port=self.port, user="root", dbname="dev", autocommit=True, **options)
 
     def wait_for_spark(self) -> None:
-        """Returns when epochs run on Spark: before, the server runs them itself."""
+        """Returns when epochs run on Spark; until then the server runs them itself."""
         if not self._warm.wait(WARM_SECONDS):
             raise RuntimeError("Spark did not start:\n" + "".join(self.output))
 
     def kill(self) -> None:
-        """kill -9: nothing is flushed and nobody is told."""
+        """kill -9: the server flushes nothing, and tells no client."""
         if self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def stop(self) -> int:
-        """SIGTERM; returns the exit code. After STOP_SECONDS it is killed, and TimeoutExpired raised."""
+        """Sends SIGTERM, and returns the exit code. After STOP_SECONDS kills the server and raises TimeoutExpired."""
         if self.process.poll() is None:
             self.process.terminate()
         try:

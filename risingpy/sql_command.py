@@ -13,7 +13,7 @@ _RIGHT_ALIGNED_OIDS = frozenset({20, 21, 23, 26, 700, 701, 1700})  # whole numbe
 
 
 class StatementFailed(Exception):
-    """A statement got an error from the server: the text's author mends it. `lines` show it as psql does."""
+    """The server answered a statement with an error; its author must act. `lines` show it as psql does."""
 
     def __init__(self, statement: str, error: psycopg.Error) -> None:
         super().__init__(str(error))
@@ -21,7 +21,7 @@ class StatementFailed(Exception):
 
 
 def run_sql(conninfo: str, texts: Iterable[str], output: TextIO) -> None:
-    """Runs each statement of the texts, all on one connection: what one writes, the next one reads.
+    """Runs each statement of the texts, all on one connection: each reads what those before it have written.
 
     Stops at the first error. Raises StatementFailed, or psycopg.Error where there is no connection.
     """

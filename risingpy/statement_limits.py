@@ -1,8 +1,8 @@
-"""What the statement that a thread runs may take: our functions inside DuckDB ask here, in that same thread.
+"""The limits of the statement that a thread runs. Our functions inside DuckDB read them, in that same thread.
 
-DuckDB looks at its own limits between vectors of 2,048 rows, and counts neither the texts in a vector nor what our
-functions take. So these ask whether the statement was cancelled, and before they make something large, whether it fits.
-Tasks of an epoch have no statement: there the memory is the epoch's share, and nobody cancels.
+DuckDB checks its own limits only between vectors of 2,048 rows, and counts neither the texts in a vector nor the memory
+of our functions. So our functions check whether the statement is cancelled, and whether a large result fits into
+memory. Tasks of an epoch have no statement: their memory is the epoch's share, and nobody cancels them.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from dataclasses import dataclass, field
 from risingpy.errors import OutOfMemory, QueryCanceled
 from risingpy.memory import EPOCH_SHARE, share_of_memory, show_bytes
 
-# What becomes of a row that an operator gives, until it is in its table: keys, encoded rows, what undoes them.
+# The memory for an operator's output row until it is in its table: keys, encoded rows, undo records.
 BYTES_OF_OUTPUT_ROW = 256
 
 
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
-    """`memory` in bytes; `setting` is what a user would raise to have more."""
+    """`memory` is in bytes; `setting` is the parameter that a user can raise to have more."""
 
     memory: int
     cancelled: threading.Event = field(default_factory=threading.Event)
     setting: str = "statement_memory"
-    alone: bool = False  # in a process where nothing else waits
+    alone: bool = False  # this process serves nothing else
 
     @property
     def hint(self) -> str:
-        """What a user can do who wants more."""
+        """What a user can do to have more memory."""
         return f"Have less in memory at a time, or raise {self.setting}."
 
     def look(self) -> None:
@@ -57,13 +57,13 @@ _current = _Current()
 
 
 def current_limits() -> StatementLimits:
-    """Those of what this thread works for."""
+    """The limits under which this thread works."""
     return _current.limits or StatementLimits(share_of_memory(EPOCH_SHARE), setting="the server's --memory")
 
 
 @contextmanager
 def working_for(limits: StatementLimits) -> Iterator[None]:
-    """Within it, this thread works under these limits."""
+    """A context manager in which this thread works under these limits."""
     before, _current.limits = _current.limits, limits
     try:
         yield
@@ -79,11 +79,11 @@ def look() -> None:
 
 
 def works_alone() -> bool:
-    """Whether this process is there for one call, and is ended if that takes too long."""
+    """Whether this process only serves one call, and is killed if that takes too long."""
     limits = _current.limits
     return limits is not None and limits.alone
 
 
 def _rounded(amount: int) -> int:
-    """Megabytes tell enough."""
+    """The amount in whole megabytes, for messages."""
     return max(amount >> 20, 1) << 20

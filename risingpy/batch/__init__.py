@@ -1,17 +1,17 @@
-"""Queries are answered: planned as data when they are prepared, then run against one committed epoch.
+"""Answers queries: plans them as data when they are prepared, and runs the plans against one committed epoch.
 
 In: an optimized logical plan (`PreparedQuery`). Out: record batches (`BatchRunner`, one per session).
 
 plan                          the plan's nodes
-planner, keys, index_choice   how it is made: keys in conditions, indexes in place of tables
-prepared_query                keeps it until the catalog is another one
-parameters, constants         values of parameters, put in; answers that are constants
-system_relations              what the frontend gives for system relations
-reads                         where each kind of input gets its rows
-own_changes, row_keys         a transaction's own writes, laid over them
-sql/                          a plan as DuckDB SQL
-runner                        runs it
-explain                       prints it
+planner, keys, index_choice   make a plan: find keys in conditions, choose indexes in place of tables
+prepared_query                keeps the plans until the catalog changes
+parameters, constants         put parameters' values into a plan; compute answers that are constants
+system_relations              the interface by which the frontend gives the rows of system relations
+reads                         reads the rows of each kind of input
+own_changes, row_keys         apply a transaction's own writes to them
+sql/                          writes a plan as DuckDB SQL
+runner                        runs a plan
+explain                       prints a plan
 """
 
 from risingpy.batch.explain import explain_plan

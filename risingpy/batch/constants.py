@@ -1,4 +1,4 @@
-"""Constants and keys with the parameters' values in them, as Arrow: what needs no DuckDB."""
+"""Answers without DuckDB: constants, and rows found by their keys, as Arrow data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from risingpy.plan.logical import Schema
 
 
 def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters) -> pa.Table | None:
-    """The rows as a table (c0…); None if only the evaluator can tell a value, or its error."""
+    """The rows as a table (c0…); None if only the evaluator can compute a value, or raise its error."""
     arrays = []
     for column, field in zip(rows.columns, schema, strict=True):
         values = _values(column, parameters)
@@ -24,7 +24,7 @@ def constant_table(rows: ConstantRows, schema: Schema, parameters: Parameters) -
 
 
 def direct_rows(direct: Direct, found: pa.RecordBatch, parameters: Parameters) -> pa.RecordBatch | None:
-    """The outputs of a lookup that has found these rows, one or none; None as above."""
+    """The outputs of a lookup that has found one row or none; None if only the evaluator can compute them."""
     arrays = []
     for output in direct.outputs:
         if isinstance(output, InputRef):

@@ -1,4 +1,4 @@
-"""A batch plan as EXPLAIN shows it: DuckDB's operators, and by which keys and indexes they read their tables."""
+"""A batch plan as EXPLAIN shows it: DuckDB's operators, and the keys and indexes by which they read tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def explain_plan(plan: BatchPlan, *, explain_format: ExplainFormat = ExplainForm
 
 
 def _ranges(rows: Input) -> list[str]:
-    """What the leading key columns must be equal to."""
+    """The conditions `column = value` on the leading key columns."""
     match rows:
         case PointGet() | PrefixScan():
             columns = rows.relation.columns

@@ -1,9 +1,8 @@
-"""Reads an index instead of its relation where a query narrows the index's first columns to constants.
+"""Chooses an index instead of its relation if a query compares the index's first columns with constants.
 
     Filter(a = 5; Scan t(a, c))   =>   Filter(a = 5; Scan i(a, c))          with an index i on t (a) that has c
 
-Only an index that has every column that the scan reads is used, and only if it fixes more leading columns than the
-relation's own key does.
+An index must have every column that the scan reads, and must fix more leading columns than the relation's own key does.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from risingpy.plan.logical import Field, Filter, LogicalPlan, Project, Scan
 
 @dataclass(frozen=True, slots=True)
 class IndexRead:
-    """What is read of an index, and the query over it that gives what the filter over the relation gives."""
+    """The read of an index, and the query over it with the same result as the filter over the relation."""
 
     query: LogicalPlan
     read: PointGet | PrefixScan
@@ -31,7 +30,7 @@ def best_index(
     scan: Scan, predicate: Expr, relation: StoredRelation, catalog: Catalog, own: PointGet | PrefixScan | None
 ) -> IndexRead | None:
     """The index that fixes the most key columns; None if none fixes more than `own`, the read by the relation's key."""
-    if isinstance(own, PointGet):  # one row at most: no index finds it faster
+    if isinstance(own, PointGet):  # at most one row: no index finds it faster
         return None
     best: IndexRead | None = None
     fixed = 0 if own is None else len(own.key)
@@ -74,5 +73,5 @@ def _over(scan: Scan, predicate: Expr, relation: StoredRelation, index: Index) -
 
 
 def _replaced(predicate: Expr, computed: Expr, stored: InputRef) -> Expr:
-    """The predicate with what the index has computed taken from there."""
+    """The predicate with the index's column in place of the expression that the index has computed."""
     return transform(predicate, lambda part: stored if part == computed else None)

@@ -1,4 +1,4 @@
-"""Keys in a query's conditions: which equalities fix the first columns of a relation's key, and to what."""
+"""Finds keys in a query's conditions: equalities that fix the first columns of a relation's key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDE = Context(prec=2 * MAX_PRECISION)
 def key_read(relation: StoredRelation, scan: Scan, predicate: Expr) -> PointGet | PrefixScan | None:
     """The rows that the predicate over the scan leaves, or a few more; None if it fixes no first column of the key.
 
-    The predicate must still be applied.
+    The predicate must still be applied to them.
     """
     key = tuple(_leading_values(scan, relation, dict(_equalities(predicate))))
     if not key:
@@ -34,7 +34,7 @@ def key_read(relation: StoredRelation, scan: Scan, predicate: Expr) -> PointGet 
 
 
 def is_key_expression(expr: Expr) -> bool:
-    """Whether the expression is a constant, or will be one when parameters have values, but for an overflow."""
+    """Whether the expression is a constant once parameters have values, unless it overflows."""
     match expr:
         case Literal() | Parameter():
             return True
@@ -47,7 +47,7 @@ def is_key_expression(expr: Expr) -> bool:
 
 
 def may_become_key(predicate: Expr) -> bool:
-    """Whether the values of parameters may leave an equality of what is none yet: `$1 IS NULL OR id = $1`."""
+    """Whether the predicate may become an equality once parameters have values: `$1 IS NULL OR id = $1`."""
     for condition in conjuncts(predicate):
         parts = list(walk(condition))
         branches = any(isinstance(part, Case) or (isinstance(part, Call) and part.function == "or") for part in parts)
@@ -57,9 +57,9 @@ def may_become_key(predicate: Expr) -> bool:
 
 
 def key_values(read: PointGet | PrefixScan, parameters: Parameters) -> tuple[Literal, ...] | None:
-    """The values of the key's first columns, in the form in which they are stored. None: no row can be equal.
+    """The values of the key's first columns, in their stored form. None: no row can be equal.
 
-    They are fewer than the read asks for where only the evaluator can tell one, which happens if it overflows.
+    If only the evaluator can compute a value, because it overflows, the values end before it.
     """
     schema = read.relation.table
     values: list[Literal] = []
@@ -68,14 +68,14 @@ def key_values(read: PointGet | PrefixScan, parameters: Parameters) -> tuple[Lit
         if value is None:
             break
         stored = _as_stored(value, read.relation.columns[column.index].type)
-        if stored is None:  # NULL, or more decimals than the column has: `_storable` lets nothing else come here
+        if stored is None:  # NULL, or more decimals than the column has; `_storable` excludes all else
             return None
         values.append(stored)
     return tuple(values)
 
 
 def _leading_values(scan: Scan, relation: StoredRelation, values: dict[int, Expr]) -> Iterator[Expr]:
-    """What the first key columns must equal, up to the first column of which nothing is known."""
+    """The values of the first key columns, up to the first column without an equality."""
     for key in relation.table.key:
         expr = values.get(scan.columns.index(key.index)) if key.index in scan.columns else None
         value = None if expr is None else _storable(expr, relation.columns[key.index].type)
@@ -85,9 +85,9 @@ def _leading_values(scan: Scan, relation: StoredRelation, values: dict[int, Expr
 
 
 def _storable(expr: Expr, type_: SqlType) -> Expr | None:
-    """The expression as one of the key column's stored values; None for NULL, and for what has no exact one.
+    """The expression as a stored value of the key column; None for NULL, and for a value that has no exact form there.
 
-    Of a parameter the type tells whether it may have one; `key_values` looks at the value.
+    For a parameter, its type decides whether it may have one; `key_values` checks the value.
     """
     if isinstance(expr, Literal):
         return _as_stored(expr, type_)
@@ -98,7 +98,7 @@ def _storable(expr: Expr, type_: SqlType) -> Expr | None:
 
 
 def _as_stored(literal: Literal, type_: SqlType) -> Literal | None:
-    """The constant as a value of the key column's type; None for NULL and for what has no exact one."""
+    """The constant as a value of the key column's type; None for NULL, and for one that the type does not have."""
     if type_.kind in _SEVERAL_FORMS:
         return None
     if literal.type.arrow == type_.arrow:
@@ -113,7 +113,7 @@ def _as_stored(literal: Literal, type_: SqlType) -> Literal | None:
 
 
 def _uncast(expr: Expr) -> Expr:
-    """A numeric column that was cast to meet a wide constant, as it is; a number of which the key is compared."""
+    """The column without a cast to a wide numeric; the number itself if its key is compared."""
     match expr:
         case Call("numeric_key", (number,)):
             return _uncast(number)

@@ -1,4 +1,4 @@
-"""What a transaction has written and not yet committed, laid over the committed rows that its queries read."""
+"""Applies a transaction's uncommitted writes to the committed rows that its own queries read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OwnChanges(Protocol):
         """The tables that it has written to."""
 
     def changes_of(self, table: Table) -> list[pa.Table]:
-        """The chunks that it wrote to a table so far. StalePlan if the table was altered after that."""
+        """The chunks that it has written to a table so far. Raises StalePlan if the table was altered after that."""
 
 
 def overlaid(relation: Table, rows: pa.Table, changes: Sequence[pa.Table]) -> pa.Table:

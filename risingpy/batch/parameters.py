@@ -23,7 +23,7 @@ def with_parameters(plan: LogicalPlan, values: Parameters) -> LogicalPlan:
 
     def put_in(node: LogicalPlan) -> LogicalPlan:
         node = map_expressions(node, lambda expr: bound(expr, values))
-        # Drivers send small integers as int2: folded, the cast to a key's type does not hide the constant.
+        # Drivers send small integers as int2. Folding computes the cast to the key's type, so that a constant is seen.
         return replace(node, predicate=fold(node.predicate)) if isinstance(node, Filter) else node
 
     return long_lists(rewrite_plan(plan, put_in))
@@ -35,7 +35,7 @@ def bound(expr: Expr, values: Parameters) -> Expr:
 
 
 def constant(expr: Expr, values: Parameters) -> Literal | None:
-    """The value of an expression of constants and parameters; None if only the evaluator can tell it, or its error."""
+    """The value of an expression of constants and parameters; None if only the evaluator can compute it."""
     match expr:
         case Literal():
             return expr
@@ -46,5 +46,5 @@ def constant(expr: Expr, values: Parameters) -> Literal | None:
 
 
 def has_parameters(expr: Expr) -> bool:
-    """Whether a value is missing in the expression."""
+    """Whether the expression has parameters."""
     return any(isinstance(part, Parameter) for part in walk(expr))

@@ -3,8 +3,7 @@
     SELECT a FROM t WHERE id = $1   =>   Direct(PointGet(t, key [$1]), outputs [$0])
     SELECT count(*) FROM t, u       =>   ComputedRows, inputs: TableScan(t), TableScan(u)
 
-A plan holds for one catalog. Parameters stay parameters in it: to run it is to put their values into the keys, and to
-read.
+A plan is valid for one catalog. Parameters stay parameters in it: each run puts their values into the keys, and reads.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ class TableScan:
 
 @dataclass(frozen=True, slots=True)
 class PointGet:
-    """The row with a whole key, if it is there.
+    """The row with a whole key, if it exists.
 
-    `key` has an expression per column of the storage key, in its order: a constant in the form in which it is stored,
-    or one that is a constant as soon as parameters have values (`keys.is_key_expression`).
+    `key` has an expression per column of the storage key, in its order: a constant in its stored form, or an expression
+    that is a constant once parameters have values (`keys.is_key_expression`).
     """
 
     relation: StoredRelation
@@ -42,7 +41,7 @@ class PointGet:
 
 @dataclass(frozen=True, slots=True)
 class PrefixScan:
-    """The rows whose key begins with these values, at least one; else as PointGet. The relation may be an index."""
+    """The rows whose key begins with these values, of which there is at least one. The relation may be an index."""
 
     relation: StoredRelation
     key: tuple[Expr, ...]
@@ -53,8 +52,8 @@ class PrefixScan:
 class FoundByIndex:
     """Rows of a table, all columns, for a transaction that has changed it.
 
-    An index has what is committed only. So it says which rows may count, by their keys. The committed rows of the keys
-    that the transaction has changed come besides, as an Overlay needs them; a row that is both comes twice.
+    An index has only committed rows, so it gives the keys of committed rows that may match. An Overlay also needs the
+    committed rows of the keys that the transaction has changed. A row that is among both comes twice.
     """
 
     relation: Table
@@ -63,10 +62,10 @@ class FoundByIndex:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Rows of a table as they are after what the transaction has written to it, which is not committed yet.
+    """Rows of a table with the transaction's uncommitted writes applied.
 
-    `rows` are all columns of the committed rows: all of them, or at least those of the keys that matter. Changes of
-    other keys come too, which the filter above drops.
+    `rows` gives all columns of the committed rows, at least of those keys that the filter above selects. Changes of
+    other keys are applied, too, and the filter drops their rows.
     """
 
     table: Table
@@ -76,7 +75,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class SystemRows:
-    """The rows of a system relation, which are made when the query runs: nothing stores them."""
+    """The rows of a system relation, which are computed when the query runs."""
 
     scan: SystemScan
 
@@ -94,7 +93,7 @@ class ConstantRows:
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """A row looked up by its key is the answer. Each output is a column of those that `get` reads, or a constant."""
+    """A row found by its key is the answer. Each output is a constant, or a column that `get` reads."""
 
     get: PointGet
     outputs: tuple[InputRef | Expr, ...]
@@ -107,12 +106,12 @@ class ComputedRows:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """What answers a query.
+    """The plan of a query.
 
-    `query` is the logical plan, with indexes in place of the tables that they are read for. `inputs` are its scans'
-    rows, one per scan, left to right. Both are there always: where parameters have values that `answer` cannot do
-    with (a key that overflows its type), DuckDB computes the query. `custom`: the values of parameters may give better
-    keys, so that the query is planned again when it has them.
+    `query` is the logical plan, with scans of indexes in place of those of tables. `inputs` has a node per scan, left
+    to right. Every plan has both: if `answer` cannot use the values of parameters (a key that overflows its type),
+    DuckDB computes the query. `custom`: the values of parameters may give better keys, so that the query is planned
+    again with them.
     """
 
     query: LogicalPlan

@@ -1,6 +1,6 @@
-"""Plans a query: which constants, keys and indexes answer it, or narrow what DuckDB reads.
+"""Plans a query: finds constants, keys and indexes that answer it, or that limit the rows that DuckDB reads.
 
-In: an optimized logical plan and the catalog. Out: a `BatchPlan`. `prepared_query.py` asks.
+In: an optimized logical plan and the catalog. Out: a `BatchPlan`. Called by `prepared_query.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from risingpy.plan.logical import Filter, LogicalPlan, Project, Scan, SystemScan
 
 
 def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozenset()) -> BatchPlan:
-    """How the query is answered, to a transaction that has changed the tables `changed`.
+    """The plan of the query for a transaction that has changed the tables `changed`.
 
     Raises StalePlan if a relation was altered since the query was bound, UndefinedTable if one was dropped.
     """
@@ -47,14 +47,14 @@ def plan_query(query: LogicalPlan, catalog: Catalog, changed: Set[int] = frozens
 
 
 def scans_of(query: LogicalPlan) -> list[Scan]:
-    """The query's scans, left to right, without those of system relations: these have no versions."""
+    """The query's scans, left to right, without those of system relations, which have no versions."""
     if isinstance(query, Scan):
         return [query]
     return [scan for each in plan_inputs(query) for scan in scans_of(each)]
 
 
 def _check_versions(query: LogicalPlan, catalog: Catalog) -> None:
-    """Raises StalePlan if a relation's columns are not those that the query counts."""
+    """Raises StalePlan if a relation has another version than the query was bound on."""
     for scan in scans_of(query):
         relation = catalog.relations.get(scan.relation_id)
         if relation is not None and relation.version != scan.version:
@@ -63,7 +63,7 @@ def _check_versions(query: LogicalPlan, catalog: Catalog) -> None:
 
 @dataclass(slots=True)
 class _Inputs:
-    """Chooses where each scan gets its rows; `inputs` come in the order of the scans."""
+    """Chooses an input for each scan; `inputs` are in the order of the scans."""
 
     catalog: Catalog
     changed: Set[int]
@@ -127,7 +127,7 @@ class _Inputs:
 
 
 def _key_columns_of(read: PointGet | PrefixScan, relation: Table) -> PointGet | PrefixScan:
-    """The read of an index, of the columns that are the relation's key."""
+    """The same read of an index, but of the columns that are the relation's key."""
     places = {column.column_id: i for i, column in enumerate(read.relation.columns)}
     key = tuple(places[relation.columns[part.index].column_id] for part in relation.table.key)
     return replace(read, columns=key)
@@ -165,5 +165,5 @@ def _direct(query: LogicalPlan, inputs: Sequence[Input]) -> Direct | None:
         query = query.input
     if not outputs or not isinstance(query, Filter) or not isinstance(query.input, Scan):
         return None
-    # The predicate must say no more than the key does.
+    # The predicate must have no conditions besides the key.
     return Direct(inputs[0], tuple(outputs)) if len(conjuncts(query.predicate)) == len(inputs[0].key) else None

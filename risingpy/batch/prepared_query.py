@@ -1,4 +1,4 @@
-"""A query that is planned once and run many times, until the catalog is another one."""
+"""A query that is planned once and run many times, until the catalog changes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from risingpy.plan.logical import LogicalPlan, Scan, Schema, SystemScan
 
 
 class PreparedQuery:
-    """A query with its plans: one for readers, and one per set of tables that a transaction has changed before it.
+    """A query with its plans: one without own changes, and one per set of tables that a transaction has changed.
 
-    Belongs to one session, whose thread alone calls it.
+    It belongs to one session, and only that session's thread calls it.
     """
 
     def __init__(self, query: LogicalPlan, catalog: Catalog) -> None:
-        """Plans the query, which is optimized. Raises StalePlan if the catalog is not the one that it was bound on."""
+        """Plans the optimized query. Raises StalePlan if it was bound on another form of a relation."""
         self._query = query
         self._reads = frozenset(scan.relation_id for scan in scans_of(query))
         self._catalog = catalog
@@ -35,16 +35,16 @@ class PreparedQuery:
         return self._query.schema
 
     def constants(self, parameters: Parameters) -> pa.Table | None:
-        """The answer, if it is constants (c0…), which need no state of the database; else None."""
+        """The answer (c0…) if it consists of constants, which need no snapshot; else None."""
         answer = self.plan.answer
         return constant_table(answer, self.schema, parameters) if isinstance(answer, ConstantRows) else None
 
     def plan_for(self, catalog: Catalog, changed: frozenset[int], parameters: Parameters) -> BatchPlan:
-        """The plan for a state with this catalog, read by a transaction that has changed these tables.
+        """The plan for a snapshot with this catalog, and a transaction that has changed these tables.
 
         Raises StalePlan if a relation was altered since the query was bound, UndefinedTable if one was dropped.
         """
-        if catalog is not self._catalog:  # an index that was dropped has no rows, and a new one may find them faster
+        if catalog is not self._catalog:  # indexes may have been dropped, and new ones may be better
             self._plans.clear()
             self._texts.clear()
             self._catalog = catalog
@@ -57,7 +57,7 @@ class PreparedQuery:
         return plan
 
     def sql(self, plan: BatchPlan, changed: frozenset[int], parameters: Parameters) -> str:
-        """What `plan_for` has given for these as DuckDB SQL over scan_0, scan_1, …: the plan's inputs."""
+        """The DuckDB SQL of a plan of `plan_for`, with the same arguments; its inputs are called scan_0, scan_1, …"""
         if parameters:
             return _sql(with_parameters(plan.query, parameters))
         overlaid = changed & self._reads

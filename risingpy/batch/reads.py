@@ -1,6 +1,6 @@
-"""Where each kind of input gets its rows: the one place at which a query reads tables.
+"""Reads the rows of each kind of input. No other code of a query reads tables.
 
-Key reads give tables, for they are small. Scans give readers: DuckDB takes batch after batch, and may stop early.
+Reads by key give tables, which are small. Scans give readers: DuckDB takes batch after batch, and may stop early.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Reads:
     system: SystemRelations
 
     def rows(self, input_: Input) -> Rows:
-        """The rows of an input. A reader reads lazily: the view must be held so long."""
+        """The rows of an input. A reader reads lazily: the caller must hold the view until it is done."""
         match input_:
             case TableScan():
                 return self._scan(input_)
@@ -60,7 +60,7 @@ class Reads:
                 assert_never(input_)
 
     def direct(self, direct: Direct) -> pa.RecordBatch | None:
-        """The answer, of one row or none; None if only the evaluator can tell the key or an output."""
+        """The answer, of one row or none; None if only the evaluator can compute the key or an output."""
         values = key_values(direct.get, self.parameters)
         if values is not None and len(values) < len(direct.get.key):
             return None
@@ -78,7 +78,7 @@ class Reads:
 
     def _by_key(self, read: PointGet | PrefixScan) -> Rows:
         values = key_values(read, self.parameters)
-        if values == ():  # the query's filter raises the error that the first column's value is
+        if values == ():  # the first column's value is an error, which the query's filter raises
             return self._scan(TableScan(read.relation, read.columns))
         return self._with_key(read, values)
 
@@ -103,7 +103,7 @@ class Reads:
         return row if found[0] else row.slice(0, 0)
 
     def _overlaid(self, overlay: Overlay) -> pa.Table:
-        """With the transaction's changes laid over the rows."""
+        """The overlay's rows with the transaction's changes applied."""
         changes = self.own.changes_of(overlay.table)
         if isinstance(overlay.rows, FoundByIndex):
             rows = self._found_by_index(overlay.rows, changes)

@@ -1,4 +1,4 @@
-"""Rows of a relation told apart by their storage keys: which are writes to the same row."""
+"""Groups rows of a relation by their storage keys, to find the writes to the same row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from risingpy.storage.codec.key_encoding import compute_vnodes, encode_keys
 def group_by_key(relation: Table, rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Groups of rows with equal keys, numbered by first appearance: each row's group, and each group's first row.
 
-    The rows' key columns are called by their positions in the relation: c0…
+    The names of the rows' key columns are their positions in the relation: c0…
     """
     schema = relation.table
     keys = [rows.column(f"c{part.index}").combine_chunks() for part in schema.key]

@@ -1,6 +1,6 @@
 """Runs planned queries at one committed epoch: DuckDB over Arrow scans of the relations.
 
-Constants and rows looked up by their whole key are answered without DuckDB: it alone would take most of their time.
+Constants, and rows found by their whole key, are answered without DuckDB, which would take most of the time.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ ROWS_PER_TEXT_BATCH = 8_192
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Work:
-    """DuckDB runs a query or makes its next rows, for a cursor whose rows are not just waiting."""
+    """A cursor for which DuckDB is working now: it runs the query, or computes the next rows."""
 
     cursor: duckdb.DuckDBPyConnection
 
 
 class BatchRunner:
-    """A session's way to run queries. Used by the session's thread; `interrupt` may come from any."""
+    """Runs a session's queries, in the session's thread; any thread may call `interrupt`."""
 
     def __init__(
         self,
@@ -66,13 +66,13 @@ class BatchRunner:
         self._guard = threading.Lock()  # no cursor is closed while another thread interrupts it
 
     def interrupt(self) -> None:
-        """Ends what runs; it raises QueryCanceled if the session's `cancelled` is set. Open cursors can go on."""
+        """Ends the running work, which raises QueryCanceled if `cancelled` is set. Open cursors stay usable."""
         with self._guard:
             working = tuple(self._working)
         self._interrupt(working)
 
     def _interrupt(self, working: Sequence[_Work]) -> None:
-        """Once more while they work: DuckDB forgets an interrupt that comes before it has begun to run."""
+        """Interrupts again as long as they work: DuckDB forgets an interrupt that comes before it has begun to run."""
         with self._guard:
             left = tuple(work for work in working if work in self._working)
             for work in left:
@@ -87,7 +87,7 @@ class BatchRunner:
     ) -> Iterator[pa.RecordBatch]:
         """The query's rows, columns in the schema's Arrow types.
 
-        The snapshot is taken when the first row is asked for, and released with the last one or by `close`.
+        The snapshot is taken at the first row, and released after the last one or by `close`.
         """
         constant = query.constants(parameters)
         if constant is not None:
@@ -107,7 +107,7 @@ class BatchRunner:
                 inputs |= reads.system.lookups(names_in(sql))
                 yield from self._run_in_duckdb(sql, query.schema, inputs)
         except SqlError as error:
-            raise (snapshot.view.ended or error) from error.__cause__  # DuckDB has its own words for what a scan raises
+            raise (snapshot.view.ended or error) from error.__cause__  # DuckDB wraps the errors of scans in its own
         finally:
             snapshot.view.release()
 
@@ -162,7 +162,7 @@ class BatchRunner:
         with self._guard:
             self._working.append(work)
         try:
-            limits.look()  # a cancel that came earlier has found nothing to interrupt
+            limits.look()  # an earlier cancel had nothing to interrupt yet
             with working_for(limits):
                 yield
         finally:
@@ -195,7 +195,7 @@ class BatchRunner:
 
 
 def _rows_per_batch(schema: Schema) -> int:
-    """Fewer where a row may be large: a batch is in memory whole, and DuckDB does not count it."""
+    """The number of rows in a batch, smaller if rows may be large: DuckDB does not count a batch's memory."""
     return ROWS_PER_BATCH if all(_has_fixed_width(field.type.arrow) for field in schema) else ROWS_PER_TEXT_BATCH
 
 
@@ -210,7 +210,7 @@ def _arrow_schema(schema: Schema) -> pa.Schema:
 
 def _conformed(batch: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
     """The batch with exactly the Arrow types of the plan's schema."""
-    if not schema:  # SELECT FROM t: DuckDB gives a column, as it has no rows without any
+    if not schema:  # SELECT FROM t: DuckDB has no rows without columns, so its result has one
         return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), batch.num_rows, [None]))
     columns = [
         column if column.type.equals(field.type.arrow) else column.cast(field.type.arrow)

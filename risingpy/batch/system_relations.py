@@ -1,4 +1,4 @@
-"""System relations as queries read them. What they are made of only the frontend knows, so it gives their rows."""
+"""The interface by which queries read system relations: only the frontend knows their contents, and gives the rows."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Sources: where rows come from that no client writes. `file_source` reads files; called by meta and by tasks."""
+"""External sources of rows. `file_source` reads files. Called by meta and by tasks."""

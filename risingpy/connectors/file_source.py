@@ -1,7 +1,7 @@
 """Files of a directory as a source: each file is a split, each row has a position in it.
 
-`WITH (connector = 'file', path = 'DIR/*.arrow', format = 'arrow' | 'parquet')`. Files are taken in the order of
-their names and must not change once they are there: write them elsewhere on the same disk and rename them into place.
+`WITH (connector = 'file', path = 'DIR/*.arrow', format = 'arrow' | 'parquet')`. Files are read in the order of their
+names. A file in the directory must not change: write it elsewhere on the same disk, and rename it into place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from risingpy.types import SqlType
 from risingpy.types.forms import parse_column
 
 FORMATS = ("arrow", "parquet")
-ROW_ID_BITS = 40  # of a row id: the position in its file; the file's ordinal stands above
+ROW_ID_BITS = 40  # the low bits of a row id are its position in the file; the bits above are the file's ordinal
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class FileSourceOptions:
 
     @staticmethod
     def parse(options: Mapping[str, str]) -> FileSourceOptions:
-        """Raises InvalidParameterValue for what is missing, unknown or wrong."""
+        """Checks the options. Raises InvalidParameterValue if one is missing, unknown or wrong."""
         unknown = options.keys() - {"connector", "path", "format"}
         if unknown:
             raise InvalidParameterValue(f'unknown option "{min(unknown)}" of the file connector')
@@ -50,7 +50,7 @@ class FileSourceOptions:
 
 
 def list_files(options: FileSourceOptions) -> list[str]:
-    """The files that are there now, in the order of their names."""
+    """The existing files, in the order of their names."""
     return sorted(glob.glob(options.path))
 
 

@@ -1,4 +1,4 @@
-"""Loads 336,776 flights over the wire while five views follow, changes a third of them, and checks every view."""
+"""Loads 336,776 flights over the wire while five views keep up, changes a third of them, and checks every view."""
 
 from __future__ import annotations
 

@@ -35,13 +35,13 @@ class SelectAnswers:
         return failure
 
     def after_statement(self, execution: Execution, index: int, record: Statement) -> None:
-        # What a transaction reads of its own changes, no view shows.
+        # No view shows a transaction's own uncommitted changes.
         self._in_transaction = in_transaction_after(record.sql, self._in_transaction)
 
 
 @dataclass
 class BackfillAnswers:
-    """Mode backfill: a view made where the query stands is read, compared and dropped."""
+    """Mode backfill: makes a view at the query's place, reads it, compares the rows and drops it."""
 
     select: SelectAnswers = field(default_factory=SelectAnswers)
 
@@ -63,9 +63,9 @@ class BackfillAnswers:
 
 @dataclass
 class StreamAnswers:
-    """Mode stream, second pass: views made before the data are read where their queries stand.
+    """Mode stream, second pass: the views are made before the data, and read at the places of their queries.
 
-    `creations` says, by the index of a statement, which queries' views are made right after it.
+    `creations` has, by the index of a statement, the queries whose views are made right after it.
     """
 
     creations: dict[int, list[ViewOfQuery]]
@@ -107,7 +107,7 @@ class ViewOfQuery:
 
     @property
     def sql(self) -> str:
-        # Columns get names of ours: a query may have two of one name, or none.
+        # The view's columns get our names: a query may have duplicate or missing names.
         columns = ", ".join(f"c{i}" for i in range(self.columns))
         query = without_final_order(self.record.sql)
         return f"CREATE MATERIALIZED VIEW {self.name} ({columns}) AS {query}"

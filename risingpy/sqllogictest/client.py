@@ -15,14 +15,14 @@ import psycopg
 from psycopg import pq
 
 _NUMERIC = 1700  # pg_type.oid
-DEFAULT_STATEMENT_TIMEOUT = 120.0  # seconds; a server that hangs must not hang a run
+DEFAULT_STATEMENT_TIMEOUT = 120.0  # seconds; a server that hangs must not block a run
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a statement gave: its rows' texts (none for a command), and the rows it touched if the tag says so.
+    """A statement's answer: its rows' texts (none for a command), and the number of affected rows if the tag has it.
 
-    `exact` are the columns of type numeric, whose texts are compared to the last zero.
+    `exact` are the columns of type numeric, whose texts must be equal to the last zero.
     """
 
     columns: tuple[str, ...]
@@ -32,7 +32,7 @@ class Answer:
 
 
 class StatementFailed(Exception):
-    """The server refused a statement. `fatal` if the connection is gone with it."""
+    """The server refused a statement. `fatal`: the connection has ended, too."""
 
     def __init__(
         self, message: str, sqlstate: str | None, detail: str | None = None, hint: str | None = None, *, fatal: bool

@@ -1,8 +1,8 @@
-"""Says whether the rows that came are the rows that were expected.
+"""Compares the actual rows with the expected ones.
 
-Expected rows are lines; a line's values are parted by blanks, and a value may itself hold blanks (a timestamp,
-say). So lines are compared with their blanks made equal, and only where a type R asks for a comparison by
-value is a line cut, along the blanks of the row that came.
+Expected rows are lines. Blanks separate the values, but a value may itself have blanks (a timestamp, say). So lines are
+compared with normalized blanks. Only if a type R demands a comparison by value, a line is split, at the positions where
+the actual row's values end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def value_text(value: str | None) -> str:
 
 
 def result_lines(rows: Sequence[Row], sort: SortMode, hash_threshold: int = 0) -> list[str]:
-    """The lines that a file would hold for these rows: a line a row, or a line a value for valuesort."""
+    """The lines of a file for these rows: a line per row, or for valuesort a line per value."""
     if sort is SortMode.VALUESORT:
         lines = sorted(value_text(value) for row in rows for value in row)
     else:

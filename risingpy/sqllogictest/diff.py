@@ -1,4 +1,4 @@
-"""Shows two lists of lines side by side enough for a person to see what differs."""
+"""Shows the differences of two lists of lines to people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONTEXT_LINES = 2
 
 
 def render_diff(expected: Sequence[str], actual: Sequence[str]) -> str:
-    """A diff with `-` before what was expected and missing, `+` before what came instead."""
+    """A diff with `-` before lines that are missing, and `+` before lines that were not expected."""
     if not actual:
         return "\n".join(["(no rows came)", *_cut([f"- {line}" for line in expected])])
     lines = list(difflib.unified_diff(list(expected), list(actual), lineterm="", n=CONTEXT_LINES))[3:]  # the headers

@@ -1,6 +1,6 @@
-"""One pass over a file's records, in a schema of its own.
+"""One pass over a file's records, in its own schema.
 
-What a `query` means differs by mode, so a pass is given its `Answers`; all the rest is the same for all.
+The meaning of a `query` depends on the mode, so a pass gets its `Answers`. All else is the same in all modes.
 """
 
 from __future__ import annotations

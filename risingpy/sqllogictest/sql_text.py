@@ -70,7 +70,7 @@ def split_statements(sql: str) -> list[str]:
 
 
 def is_query(sql: str) -> bool:
-    """True for what can stand behind `CREATE VIEW … AS`."""
+    """True for a statement that can come after `CREATE VIEW … AS`."""
     first = first_words(sql, 1)
     return bool(first) and first[0] in _QUERY_COMMANDS
 

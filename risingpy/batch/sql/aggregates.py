@@ -1,4 +1,4 @@
-"""Aggregate calls in DuckDB's SQL, so that they give what a view gives.
+"""Aggregate calls in DuckDB's SQL, with the same results as in a view.
 
     string_agg(a, b order by c)  =>  string_agg(t.c0, ',' ORDER BY t.c2 ASC NULLS LAST)
 
@@ -108,18 +108,18 @@ def _first_value(call: AggCall, schema: Schema) -> str:
 
 
 def _mode(call: AggCall, schema: Schema) -> str:
-    """The first in order of the most frequent."""
+    """mode: the first, in order, of the most frequent values."""
     return f"mode({_column(call.args[0])}{_order(call)}){_filter(call)}"
 
 
 def _percentile(call: AggCall, schema: Schema) -> str:
-    """percentile_disc: the first value that as large a part of the rows does not exceed."""
+    """percentile_disc: the first value for which at least that fraction of the rows is not greater."""
     fraction, values, size = _sorted_values(call)
     return _in_range(fraction, f"{values}[CAST(greatest(ceil({fraction} * {size}), 1) AS BIGINT)]", call.type)
 
 
 def _interpolated(call: AggCall, schema: Schema) -> str:
-    """percentile_cont: between the two values around the place."""
+    """percentile_cont: interpolated between the two values around the position."""
     fraction, values, size = _sorted_values(call)
     place = f"({fraction} * ({size} - 1))"
     low, high = (f"{values}[CAST({edge}({place}) AS BIGINT) + 1]" for edge in ("floor", "ceil"))
@@ -145,7 +145,7 @@ def _scale_bits(call: AggCall, schema: Schema) -> str:
 
 
 def _users_aggregate(call: AggCall, schema: Schema) -> str:
-    """Of a list of the rows' arguments, as structs."""
+    """A user's aggregate, called with the list of the rows' arguments, as structs."""
     columns = [_column(arg) for arg in call.args]
     if call.distinct:
         pairs = _distinct_list(call, {arg: _column(arg) for arg in call.args}, _filter(call))

@@ -1,4 +1,4 @@
-"""The right rows of an ASOF join among which none is as near as another: DuckDB takes any of those that are."""
+"""Removes ties from the right side of an ASOF join: of several nearest rows, DuckDB would take any."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from risingpy.plan.logical import Join, SortKey
 
 @dataclass(frozen=True, slots=True)
 class TiesDecided:
-    """Of the right rows that satisfy `condition` and agree in `alike`, the first by `order` is left.
+    """Keeps, of the right rows that satisfy `condition`, the first by `order` for each value of `alike`.
 
-    All are over the right columns.
+    All three read the right columns.
     """
 
     condition: Expr | None
@@ -23,7 +23,7 @@ class TiesDecided:
 
 
 def ties_decided(join: Join) -> TiesDecided | None:
-    """What a join must leave out of its right side first; None if no two rows can be equally near."""
+    """How to remove the ties of a join's right side; None if no two rows can be equally near."""
     if not join.ties or join.condition is None:
         return None
     split = len(join.left.schema)

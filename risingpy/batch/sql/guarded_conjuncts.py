@@ -1,8 +1,9 @@
-"""Filters whose parts keep their order where it matters: DuckDB puts the parts of an AND in an order of its own.
+"""Keeps the order of a filter's parts where it matters: DuckDB evaluates the parts of an AND in its own order.
 
     x <> 0 AND 10 / x > 1  =>  x <> 0 AND CASE WHEN x <> 0 THEN 10 / x > 1 ELSE false END
 
-Only what may fail is guarded, by the parts before it that do not; those stay as they are, for scans and joins to use.
+Only a part that may fail is guarded, by the parts before it that cannot fail. Those stay unchanged, for scans and joins
+to use.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from risingpy.types import BOOLEAN, TypeKind
 
 _MAY_FAIL = frozenset({"divide", "modulo", "div", "sqrt", "ln", "log10", "power", "sqrt_numeric", "ln_numeric"})
 _TEXTS = frozenset({TypeKind.VARCHAR, TypeKind.JSONB})
-_MOST_GUARDS = 8  # of one part: each is written once more
+_MOST_GUARDS = 8  # of one part: each guard is written again
 
 
 def guarded_conjuncts(predicate: Expr) -> Expr:
-    """A filter's predicate in which no part fails for rows that an earlier part leaves out."""
+    """The predicate with guards, so that no part fails for rows that an earlier part drops."""
     parts = conjuncts(predicate)
     made: list[Expr] = []
     before: list[Expr] = []

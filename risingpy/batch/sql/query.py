@@ -1,11 +1,11 @@
-"""Writes a logical plan out as one DuckDB SELECT, whose columns are c0, c1, …
+"""Writes a logical plan as one DuckDB SELECT, whose columns are c0, c1, …
 
     Project($1; Filter($0 = 1; Scan t))
     =>  SELECT t.c1 AS c0 FROM (SELECT * FROM (<scan of t>) AS t WHERE (t.c0 = CAST('1' AS INTEGER))) AS t
 
-Expressions are strict: the first that fails fails the query. A scan is whatever the caller names, with columns c0,
-c1, … in the order of `Scan.columns`. A sort is written in the same SELECT as the limit and the projection above it,
-so that nothing stands between an order and whoever reads it.
+Expressions are strict: the first error fails the query. The caller names each scan's rows, which have the columns c0,
+c1, … in the order of `Scan.columns`. A sort is written in the same SELECT as the limit and the projection above it:
+DuckDB need not keep the order of a subquery.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from risingpy.plan.logical import (
 
 ScanName = Callable[[Scan | SystemScan], str]
 
-_NO_COLUMNS = "0 AS c0"  # DuckDB has no SELECT of nothing; whoever reads it reads no column
-_NO_ROW = "(SELECT 0) AS t"  # what a row of constants is from
+_NO_COLUMNS = "0 AS c0"  # DuckDB has no SELECT without columns; nothing reads this one
+_NO_ROW = "(SELECT 0) AS t"  # the FROM of a row of constants
 _JOIN_WORDS = {
     JoinKind.INNER: "JOIN",
     JoinKind.LEFT: "LEFT JOIN",
@@ -215,7 +215,7 @@ class _Writer:
         volatile = any(map(is_volatile, plan.expressions))
         selected = Selected(_column, ordered=volatile or isinstance(plan.input, TopN))
         columns = _listed(map(selected.sql, plan.expressions))
-        # What gives another value for each row is computed of the rows that are left, in their order.
+        # Volatile expressions are computed after the limit, for the remaining rows in their order.
         source = self._input if volatile else self._ordered
         return f"SELECT {columns} FROM {source(plan.input, selected)}"
 

@@ -3,15 +3,15 @@
     ProjectSet(generate_series($0, $1); t)
     =>  the rows' places 0, 1, … by several levels of `unnest`, and of each place the element, first + place * step
 
-As lists, as all other sets are made, a series would be in memory whole before its first row is read, and DuckDB takes
-lists of millions of elements apart a hundred times slower than those of a thousand. So each level but the first takes
-every element of the one before it apart into _FAN_OUT others: 2,048 input rows, as many as DuckDB works on at once,
-take 16 MB a level, however long their series are.
+All other sets are made as lists. A series as a list would be completely in memory before its first row is read, and
+DuckDB unnests lists of millions of elements a hundred times slower than lists of a thousand. So each level but the
+first expands every element of the level before into _FAN_OUT others: 2,048 input rows, which DuckDB processes at once,
+take 16 MB per level, however long their series are.
 
-DuckDB asks whether it is interrupted for each vector of its source only, however many rows are made of that: so the
-numbers of rows, and the places one level above the last, pass a function of ours that asks.
+DuckDB only checks for an interrupt once per vector of its source, however many rows come of that. So the numbers of
+rows, and the places one level above the last, pass through a function of ours that checks.
 
-Lists that are no series are taken by subscript, at the same places.
+Lists that are no series are read by subscript, at the same places.
 """
 
 from __future__ import annotations

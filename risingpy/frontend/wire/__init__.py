@@ -4,7 +4,7 @@ In: TCP connections. Out: calls of a `Session` (session_protocol.py), one sessio
 Called by `risingpy.server`, which gives `WireServer` a function that opens sessions.
 
     server.py, connection.py           sockets and threads: one listener, one connection
-    activity.py                        what a connection is at: when it is cut, ended, cancelled
+    activity.py                        the state of a connection: when it is cut, ended, cancelled
     protocol.py, byte_queue.py         the client's half as a state machine: bytes in, events out
     startup.py, client_messages.py, payload.py     its packets and messages as data
     conversation.py, responder.py, server_messages.py     the server's half: answers, as bytes
@@ -12,7 +12,7 @@ Called by `risingpy.server`, which gives `WireServer` a function that opens sess
     send_rows.py, data_row.py, fields.py                  rows → DataRow, in bulk
     copy_in.py, copy_decode.py, copy_rows.py, copy_binary.py, copy_out.py   COPY
 
-All but the first line is without I/O.
+All files except those in the first line are without I/O.
 """
 
 from risingpy.frontend.wire.limits import Limits

@@ -1,6 +1,6 @@
-"""What a connection is at, and since when: the rules of its timeouts and of cancelling. No I/O.
+"""The state of a connection, and since when it has it: the rules for timeouts and cancelling. No I/O.
 
-Times are seconds of any clock that does not go back, and come from outside. Safe to use from any thread.
+The caller gives the times, in seconds of any monotonic clock. Safe to use from any thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from risingpy.frontend.wire.limits import Limits
 
 
 class Due(Enum):
-    """What the watchman has to do about a connection."""
+    """What the watchman must do about a connection."""
 
     NOTHING = auto()
     CUT = auto()  # its startup takes too long
@@ -22,7 +22,7 @@ class Due(Enum):
 
 
 class Activity:
-    """Of one connection: starting up, then by turns busy with what its client asked, and at rest."""
+    """The activity of one connection: it starts up, and is then busy with its client's requests or at rest."""
 
     def __init__(self, now: float) -> None:
         self._lock = threading.Lock()
@@ -41,7 +41,7 @@ class Activity:
             self._busy = True
 
     def rest(self, now: float, forget_cancel: Callable[[], None] | None = None) -> None:
-        """All is answered. `forget_cancel` is called before anybody can cancel what comes next."""
+        """All requests are answered. Calls `forget_cancel` before any thread can cancel the next one."""
         with self._lock:
             self._busy, self._since = False, now
             if forget_cancel is not None:
@@ -54,7 +54,7 @@ class Activity:
                 cancel()
 
     def due(self, now: float, limits: Limits) -> Due:
-        """What is to be done about the connection now."""
+        """What the watchman must do about the connection now."""
         with self._lock:
             if not self._started:
                 return Due.CUT if now - self._since > limits.startup_timeout else Due.NOTHING

@@ -1,15 +1,15 @@
 """Bytes in the order in which they arrived, taken out as messages. No I/O.
 
-A piece that arrives large stays as it is until it is taken: one copy, into the message. Pieces that arrive small are
-gathered, so that a client that sends a byte at a time takes no more memory than its message has bytes.
+A large piece stays as it arrived until it is taken, so its bytes are copied once, into the message. Small pieces are
+joined, so that a client that sends single bytes takes no more memory than its message has bytes.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
-_SMALL_BYTES = 4096  # below this a piece is gathered with its neighbours: the object around it would weigh too much
-_GATHERED_BYTES = 1 << 16  # how large a gathered piece becomes
+_SMALL_BYTES = 4096  # smaller pieces are joined: the objects around them would take too much memory
+_GATHERED_BYTES = 1 << 16  # the largest joined piece
 
 
 class ByteQueue:
@@ -26,7 +26,7 @@ class ByteQueue:
         return self._length
 
     def append(self, data: bytes) -> None:
-        """Adds what has arrived: one byte at least."""
+        """Adds the bytes that have arrived, at least one."""
         self._length += len(data)
         if not self._pieces or len(data) >= _SMALL_BYTES:
             self._pieces.append(data)
@@ -68,7 +68,7 @@ class ByteQueue:
         return dropped
 
     def _cut(self, count: int) -> list[memoryview]:
-        """The next `count` bytes, which must be there, as views of the pieces that they lie in."""
+        """The next `count` bytes, which must be there, as views of the pieces that have them."""
         views = []
         self._length -= count
         while count:

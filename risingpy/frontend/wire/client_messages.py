@@ -1,4 +1,4 @@
-"""What a client says once its session is open: each message as data, and how its body is read. No I/O.
+"""The messages of a client whose session is open: each as data, with a function that reads its body. No I/O.
 
 The layouts are those of the manual's chapter 55.7. The first packets of a connection are in startup.py.
 """
@@ -21,7 +21,7 @@ COPY_FAIL = b"f"
 
 
 class Target(Enum):
-    """What Describe and Close are about."""
+    """The kind of object that Describe and Close name."""
 
     STATEMENT = b"S"
     PORTAL = b"P"
@@ -36,7 +36,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """Prepares a statement; an OID of 0, and one that is not given, is to be found out."""
+    """Prepares a statement. The type of a parameter with the OID 0, or with none, is inferred."""
 
     name: str
     text: str
@@ -45,7 +45,7 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The values of a Bind, None for NULL; formats are codes, none or one standing for all."""
+    """The values of a Bind, None for NULL. There is a format code per value, one for all, or none (text)."""
 
     formats: list[int]
     values: list[bytes | None]
@@ -54,7 +54,7 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """Makes a portal. Of malformed arguments it has the error: as in PostgreSQL, an unknown statement comes first."""
+    """Makes a portal. It keeps the error of malformed arguments: PostgreSQL reports an unknown statement first."""
 
     portal: str
     statement: str
@@ -63,7 +63,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """Asks what a statement takes, or what rows it gives."""
+    """Asks for the parameters of a statement, or for the columns of its rows."""
 
     target: Target
     name: str
@@ -92,22 +92,22 @@ class Sync:
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """Asks for what has been answered so far."""
+    """Asks the server to send its answers so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """The protocol's own way to call a function, which nobody offers any more; its body is not read."""
+    """The protocol's own way to call a function, which is obsolete; its body is not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terminate:
-    """Goodbye."""
+    """The client ends the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A message whose body cannot be read. `in_series`: of the extended protocol, so what follows is dropped."""
+    """A message whose body cannot be read. `in_series`: it is one of the extended protocol, so the rest is dropped."""
 
     error: SqlError
     in_series: bool
@@ -138,7 +138,7 @@ CopyMessage = CopyData | CopyDone | CopyFail
 
 
 def decode_message(kind: bytes, body: bytes) -> Query | ExtendedMessage:
-    """The message of a kind that has a body. Raises a SqlError where it is malformed."""
+    """The message of a kind that has a body. Raises a SqlError if it is malformed."""
     payload = Payload(body)
     message = _DECODERS[kind](payload)
     payload.end()

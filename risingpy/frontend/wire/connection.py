@@ -1,7 +1,7 @@
 """One connection at its socket: carries bytes between it and the protocol. A thread runs it (server.py).
 
-protocol.py says what the client's bytes mean, conversation.py answers them. Here are the socket, the clock, what other
-threads may do to a connection, and its end: an error that is fatal is told, half a message ends silently.
+protocol.py reads the client's bytes, conversation.py answers them. This file has the socket, the clock, the calls of
+other threads, and the connection's end: the client is told a fatal error; half a message ends it silently.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_WAIT_MILLISECONDS = 100  # how often a COPY that waits for its client looks whether it was cancelled
+_WAIT_MILLISECONDS = 100  # how often a COPY that waits for its client checks whether it is cancelled
 _FAREWELL_SECONDS = 0.2
 _FAREWELL_READS = 16
 _READ_BYTES = 1 << 16  # asked of the socket at a time
-_MOST_READ_BYTES = 1 << 20  # for a message that lacks as much: a length is only a claim, memory is taken bit by bit
+_MOST_READ_BYTES = 1 << 20  # if a message lacks so much: its length is only a claim, so memory grows step by step
 
 
 class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no types
@@ -79,7 +79,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             self._end()
 
     def finish(self) -> None:
-        with contextlib.suppress(OSError):  # nobody is left to read the last bytes
+        with contextlib.suppress(OSError):  # the client may have gone, and then needs no last bytes
             super().finish()
 
     def _end(self) -> None:
@@ -170,7 +170,7 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
         self._protocol.receive(self.request.recv(size, flags))
 
     def _receive_checking(self, check: Callable[[], None]) -> None:
-        """Returns when something has come, be it the end. Raises what `check` does, and why the server ends."""
+        """Returns when bytes or the end have come. Raises what `check` raises, and Fatal if the server ends."""
         while True:
             try:
                 return self._receive(socket.MSG_DONTWAIT)
@@ -209,30 +209,30 @@ class Connection(BuenaVistaHandler):  # type: ignore[misc]  # buenavista has no 
             self.activity.cancel(session.cancel)
 
     def terminate(self, reason: SqlError) -> None:
-        """Ends the connection as soon as its statement lets go: the client is told `reason`."""
+        """Ends the connection as soon as its statement has stopped, and tells the client `reason`."""
         self._ending = reason
         self.cancel()
         self.shut(socket.SHUT_RD)
 
     def shut(self, how: int) -> None:
-        """Wakes the connection's thread from reading (SHUT_RD), or from anything (SHUT_RDWR)."""
+        """Wakes the connection's thread from reading (SHUT_RD), or from reading and writing (SHUT_RDWR)."""
         with contextlib.suppress(OSError):  # closed already
             self.request.shutdown(how)
 
     def has_hung_up(self) -> bool:
-        """True if the client has closed its end (Linux); a statement that nobody waits for can be cancelled."""
+        """True if the client has closed its end (Linux): its statement can then be cancelled."""
         poller = select.poll()
         try:
             poller.register(self.request, select.POLLRDHUP)
             return bool(poller.poll(0))
         except (OSError, ValueError):
-            return False  # closed meanwhile: its thread knows
+            return False  # closed meanwhile; its thread notices that itself
 
     def _say_fatal(self, error: SqlError) -> None:
         with contextlib.suppress(OSError):  # the client is gone
             self.write(server_messages.error_response(error, fatal=True))
             self.flush()
-            # A socket that is closed with input unread resets the connection, and the message is lost.
+            # Closing a socket with unread input resets the connection, and the client loses the message.
             self.request.shutdown(socket.SHUT_WR)
             self.request.settimeout(_FAREWELL_SECONDS)
             for _ in range(_FAREWELL_READS):

@@ -1,8 +1,8 @@
-"""A conversation with a client whose session is open: each message is answered, up to the client's goodbye. No I/O.
+"""Answers the messages of a client whose session is open, until it terminates. No I/O.
 
-1. An error in an extended message: ErrorResponse, then everything is dropped until Sync (protocol.py drops it).
+1. After an error in an extended message comes ErrorResponse; protocol.py then drops everything until Sync.
 2. A Query is answered with exactly one ReadyForQuery, whatever happens.
-3. What is wrong with the bytes themselves is raised (`Fatal`), and ends the connection.
+3. Bytes that are no message raise `Fatal`, which ends the connection.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def greet(responder: Responder, parameters: Mapping[str, str], process_id: int, 
 
 
 def converse(responder: Responder) -> None:
-    """Answers until the client says goodbye."""
+    """Answers messages until the client terminates."""
     extended = ExtendedQuery(responder)
     channel = responder.channel
     while True:

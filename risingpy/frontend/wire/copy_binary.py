@@ -40,7 +40,7 @@ class BinaryDecoder:
         self._columns: list[list[object]] = [[] for _ in fields]
 
     def feed(self, data: bytes) -> Iterator[pa.RecordBatch]:
-        """Takes a CopyData message; gives rows once there are enough of them."""
+        """Takes a CopyData message; gives rows when there are enough for a batch."""
         self._data += data
         at = 0
         try:
@@ -56,7 +56,7 @@ class BinaryDecoder:
         self._data = self._data[at:]
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """The rows that are left; raises if the data ends within a row."""
+        """The remaining rows. Raises an error if the data ends within a row."""
         if not self._started:
             raise BadCopyFileFormat("COPY file signature not recognized")
         if self._data and not self._ended:

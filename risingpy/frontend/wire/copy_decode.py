@@ -1,8 +1,8 @@
 """COPY FROM STDIN in text and CSV format: bytes → Arrow batches, without a Python loop over rows.
 
-The data is cut into blocks of whole rows. pyarrow.csv splits a block into string columns, escapes are undone and types
-parsed a column at a time. Where that could differ from PostgreSQL's reading, or fails, the block goes through
-copy_rows.py instead, which is exact and says what is wrong where.
+The decoder cuts the data into blocks of whole rows. pyarrow.csv splits a block into string columns; escapes and types
+are then decoded a column at a time. If the result could differ from PostgreSQL's, or an error occurs, copy_rows.py
+decodes the block instead: it is exact, and its errors name the place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from risingpy.types.forms import parse_column
 _BLOCK_BYTES = 1 << 20
 _MAX_ROW_BYTES = 1 << 30
 _END_OF_DATA = re.compile(rb"(?:\A|(?<=\n))\\\.(?:\r?\n|\r?\Z)")
-# An escape that is not one of those which the columnar path undoes.
+# An escape that the columnar path does not decode.
 _OTHER_ESCAPE = r"\\[^\\bfnrtv]|\\$"
 _ESCAPES = (("\\b", "\b"), ("\\f", "\f"), ("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t"), ("\\v", "\v"))
 
@@ -45,7 +45,7 @@ class DelimitedDecoder:
         self._ended = False
 
     def feed(self, data: bytes) -> Iterator[pa.RecordBatch]:
-        """Takes a CopyData message; gives the rows that are complete, once there are enough of them."""
+        """Takes a CopyData message; gives the complete rows when there are enough for a batch."""
         if self._ended:
             return
         self._parts.append(data)
@@ -54,7 +54,7 @@ class DelimitedDecoder:
             yield from self._decode(last=False)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """The rows that are left."""
+        """The remaining rows."""
         if not self._ended:
             yield from self._decode(last=True)
 
@@ -109,19 +109,19 @@ class DelimitedDecoder:
             try:
                 return self._decode_columns(block)
             except (SqlError, pa.ArrowInvalid):
-                pass  # the exact path finds out what is wrong, and where
+                pass  # the exact path raises the error, with its place
         rows = split_rows(block, self._options, self._line)
         return decode_rows(rows, self._relation, self._fields, self._options, self._time_zone)
 
     def _is_ordinary(self, block: bytes) -> bool:
-        """False if pyarrow.csv might split the block otherwise than PostgreSQL does."""
+        """False if pyarrow.csv might split the block differently from PostgreSQL."""
         if b"\0" in block or not self._fields:
             return False
         returns = block.count(b"\r")
         if returns and not returns == block.count(b"\r\n") == block.count(b"\n"):
             return False
         if len(self._fields) > 1 and (block[:1] in b"\r\n" or b"\n\n" in block or b"\n\r\n" in block):
-            return False  # pyarrow.csv takes an empty line for a row of empty values
+            return False  # pyarrow.csv reads an empty line as a row of empty values
         if self._options.format is CopyFormat.TEXT:
             delimiter = self._options.delimiter.encode()
             return not (b"\\\n" in block or b"\\\r" in block or b"\\" + delimiter in block or block.endswith(b"\\"))
@@ -184,10 +184,10 @@ def _trailing_backslashes(data: bytes, end: int) -> int:
 
 
 def _unescape(texts: pa.Array) -> pa.Array:
-    """Undoes the escapes that COPY TO writes; raises ArrowInvalid where there are others."""
+    """Decodes the escapes that COPY TO writes. Raises ArrowInvalid for others."""
     if not pc.any(pc.match_substring(texts, "\\")).as_py():
         return texts
-    # A pair of backslashes stands aside as NUL, which no text holds, while the others are undone.
+    # A pair of backslashes becomes NUL, which no text contains, while the other escapes are decoded.
     texts = pc.replace_substring(texts, "\\\\", "\0")
     if pc.any(pc.match_substring_regex(texts, _OTHER_ESCAPE)).as_py():
         raise pa.ArrowInvalid("escapes beyond the ordinary")

@@ -1,4 +1,4 @@
-"""COPY … FROM STDIN: takes the client's data messages to the session's sink."""
+"""COPY … FROM STDIN: decodes the client's data messages and passes the rows to the session's sink."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def make_decoder(copy: CopyIn, time_zone: str) -> CopyDecoder:
 
 
 def receive_copy(responder: Responder, copy: CopyIn) -> int:
-    """Runs the copy-in mode up to CopyDone; returns how many rows came. On any error the sink is told to abort."""
+    """Runs the copy-in mode until CopyDone; returns the number of rows. On any error it calls the sink's `abort`."""
     binary = copy.options.format is CopyFormat.BINARY
     columns = len(copy.fields)
     responder.write(server_messages.copy_response(server_messages.COPY_IN_RESPONSE, columns, binary=binary))

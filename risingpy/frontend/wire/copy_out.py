@@ -27,7 +27,7 @@ _ESCAPES = (("\\", "\\\\"), ("\b", "\\b"), ("\f", "\\f"), ("\n", "\\n"), ("\r", 
 
 
 def send_copy(responder: Responder, copy: CopyOut, rows: RowStream) -> int:
-    """Runs the copy-out mode; returns how many rows went."""
+    """Runs the copy-out mode; returns the number of rows sent."""
     binary = copy.options.format is CopyFormat.BINARY
     write = responder.write
     write(server_messages.copy_response(server_messages.COPY_OUT_RESPONSE, len(copy.fields), binary=binary))
@@ -38,7 +38,7 @@ def send_copy(responder: Responder, copy: CopyOut, rows: RowStream) -> int:
     try:
         for batch in rows.take(None):
             if binary and count == 0 and batch.num_rows:
-                # PostgreSQL sends the file's header with the first row, and psycopg counts on it.
+                # PostgreSQL sends the file's header with the first row, and psycopg relies on that.
                 first = b"".join(encode_copy(batch.slice(0, 1), copy.fields, copy.options, time_zone))
                 write(server_messages.message(server_messages.COPY_DATA, HEADER + first[_PREFIX_BYTES:]))
                 batch, count = batch.slice(1), 1
@@ -83,7 +83,7 @@ def _rows(texts: Sequence[pa.Array], options: CopyOptions, count: int) -> memory
 
 
 def _escaped(field: Field, column: pa.Array, options: CopyOptions, time_zone: str, *, alone: bool) -> pa.Array:
-    """A column as COPY shows it, NULLs included: binary, without NULLs."""
+    """A column's texts in COPY's format, as a binary array without NULLs: NULL has a text, too."""
     encoded = encode_column(field, column, TEXT, time_zone)
     assert not isinstance(encoded, np.ndarray)
     texts = encoded.cast(pa.string())

@@ -1,7 +1,7 @@
 """COPY's text and CSV formats, row by row, exactly as PostgreSQL reads them (src/backend/commands/copyfromparse.c).
 
-This is the specification, and the path for what the fast one (copy_decode.py) does not decide: escapes across rows,
-quotes inside fields, malformed lines. Its errors name relation, line and column.
+This is the specification, and it decodes what the fast path (copy_decode.py) leaves: escapes across rows, quotes inside
+fields, malformed lines. Its errors name relation, line and column.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RawRow:
 
 
 def split_rows(block: bytes, options: CopyOptions, first_line: int) -> Iterator[RawRow]:
-    """The rows of a block that holds whole rows (the last may lack its newline)."""
+    """Splits a block of whole rows; the last row may lack its newline."""
     line = first_line - 1
     at = 0
     crlf: bool | None = None
@@ -111,7 +111,7 @@ def _shown(data: bytes) -> str:
 
 
 def _values(row: RawRow, options: CopyOptions, fields: Sequence[Field], line: str) -> Iterator[bytes | None]:
-    """The row's values. As in PostgreSQL, a value that is missing is noticed after those before it are read."""
+    """The row's values. As in PostgreSQL, the values before a missing one are read before its error is raised."""
     split = _csv_values if options.format is CopyFormat.CSV else _text_values
     try:
         values = split(row.data, options)
@@ -184,7 +184,7 @@ def _csv_values(data: bytes, options: CopyOptions) -> list[bytes | None]:
 
 
 def _quoted_part(data: bytes, at: int, quote: bytes, escape: bytes, parts: list[bytes]) -> int:
-    """Adds what stands up to the closing quote, and returns where that ends."""
+    """Adds the bytes up to the closing quote to `parts`, and returns the position after it."""
     while True:
         character = data[at : at + 1]
         if not character:

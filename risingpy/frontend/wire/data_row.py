@@ -1,10 +1,10 @@
-"""DataRow messages from Arrow record batches: a whole batch at once, or row by row where a batch is small.
+"""DataRow messages from Arrow record batches: a whole batch at once, or row by row if a batch is small.
 
     DataRow: 'D' | int32 length | int16 columns | per column int32 length (-1: NULL) and the value
 
-The columns are turned into bytes first; then one Arrow kernel joins, row by row, the header and for each column its
-length and value. Its output buffer is what goes to the socket. Kernels release the GIL, so that other connections run
-meanwhile. A binary COPY row has the same layout under another type byte, and is made here too.
+First each column becomes an array of byte strings. Then one Arrow kernel joins, row by row, the header and each
+column's length and value. The socket gets its output buffer. Kernels release the GIL, so that other connections run
+meanwhile. A binary COPY row has the same layout with another type byte, and is made here, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SMALL_BATCH = 64
 """Below this many rows the row-by-row path is faster (measured: they meet at about 85 rows of 3 columns)."""
 
 _SLICE_ROWS = 16_384
-_SLICE_BYTES = 32 << 20  # Arrow's binary arrays end at 2 GB, and text may be several times as long as the value
+_SLICE_BYTES = 32 << 20  # Arrow's binary arrays hold up to 2 GB, and a text may be several times as long as its value
 
 _NULL_LENGTH = b"\xff\xff\xff\xff"
 
@@ -39,7 +39,7 @@ def encode_batch(
             yield _small(batch, fields, formats, time_zone, kind)
             return
         except OverflowError:
-            pass  # a date that Python cannot hold: below, the column as a whole says so properly
+            pass  # a date that Python cannot hold: encoding the whole column below raises the proper error
     rows = max(1, min(_SLICE_ROWS, _SLICE_BYTES * batch.num_rows // max(1, batch.nbytes)))
     for start in range(0, batch.num_rows, rows):
         part = batch.slice(start, rows)

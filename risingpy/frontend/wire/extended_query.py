@@ -17,7 +17,7 @@ from risingpy.frontend.wire.send_rows import send_rows, send_without_rows
 
 
 class ExtendedQuery:
-    """Handles the five messages. Errors are raised; what follows is then dropped up to the client's Sync."""
+    """Handles the five messages. It raises errors; the rest is then dropped up to the client's Sync."""
 
     def __init__(self, responder: Responder) -> None:
         self._responder = responder
@@ -53,7 +53,7 @@ class ExtendedQuery:
         self._say(ServerResponse.PARSE_COMPLETE)
 
     def _say(self, kind: bytes) -> None:
-        """A message that is nothing but its type."""
+        """Sends a message without a body."""
         self._responder.write(server_messages.message(kind))
 
     def _statement(self, name: str) -> PreparedEntry:

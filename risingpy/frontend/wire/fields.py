@@ -1,4 +1,4 @@
-"""The columns of a result in their wire forms: those of `risingpy.types`, and the OIDs that system relations have."""
+"""The wire forms of a result's columns: those of `risingpy.types`, and those of the system relations' own OIDs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIXED_LENGTHS = {18: 1, 19: 64, 24: 4, 26: 4, 28: 4, 29: 4, 2205: 4, 2206: 4, 4
 
 
 def oid_of(field: Field) -> int:
-    """What RowDescription says."""
+    """The field's OID in RowDescription."""
     return field.type.oid if field.oid is None else field.oid
 
 
@@ -32,7 +32,7 @@ def typlen_of(field: Field) -> int:
 
 
 def encode_column(field: Field, array: pa.Array, format_: int, time_zone: str) -> npt.NDArray[np.generic] | pa.Array:
-    """A column as bytes: an array of fixed-width items (junk where NULL), or an Arrow binary array with its NULLs."""
+    """A column as bytes: an array of fixed-width items (arbitrary for NULL), or an Arrow binary array with NULLs."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     type_ = _plain_type(field)
@@ -45,7 +45,7 @@ def encode_column(field: Field, array: pa.Array, format_: int, time_zone: str) -
 
 
 def conform(array: pa.Array, type_: SqlType) -> pa.Array:
-    """The array in the type's own Arrow type; a no-op where a session keeps its promise."""
+    """The array in the type's own Arrow type. Sessions promise that type, so this normally does nothing."""
     if array.type == type_.arrow:
         return array
     try:
@@ -74,7 +74,7 @@ def encode_value(field: Field, value: object, format_: int, time_zone: str) -> b
 
 
 def _plain_type(field: Field) -> SqlType | None:
-    """The type whose forms are the column's; None for arrays, OIDs and what else only `encode_value` knows."""
+    """The type that has the column's wire forms; None if only `encode_value` has them (arrays, OIDs and others)."""
     if field.oid is None:
         return field.type
     if field.oid in OID_ALIASES:

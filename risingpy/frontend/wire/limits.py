@@ -1,4 +1,4 @@
-"""What one client may take, and for how long."""
+"""The limits of clients: connections, message sizes and times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Limits:
     startup_timeout: float = 60.0  # PostgreSQL's authentication_timeout
     idle_timeout: float | None = None  # for sessions outside a transaction; None: no limit
     max_message_bytes: int = 256 << 20  # queries, parameters, COPY data; PostgreSQL stops at 1 GB
-    shutdown_grace: float = 5.0  # how long `stop` waits for sessions to say goodbye
+    shutdown_grace: float = 5.0  # how long `stop` waits for connections to end
 
 
 MAX_STARTUP_BYTES = 10_000

@@ -16,7 +16,7 @@ from risingpy.types.system_types import is_of_system
 
 
 def parameter_oids(prepared: Prepared) -> list[int]:
-    """What ParameterDescription says."""
+    """The OIDs in ParameterDescription."""
     oids = [type_.oid for type_ in prepared.parameter_types]
     for index, oid in enumerate(prepared.parameter_oids[: len(oids)]):
         oids[index] = oid or oids[index]
@@ -24,7 +24,7 @@ def parameter_oids(prepared: Prepared) -> list[int]:
 
 
 def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
-    """One format per parameter or column, from none (all text), one (for all) or as many."""
+    """One format per parameter or column. A client gives none (all are text), one for all, or one for each."""
     if any(format_ not in (TEXT, BINARY) for format_ in formats):
         bad = next(format_ for format_ in formats if format_ not in (TEXT, BINARY))
         raise ProtocolViolation(f"unsupported format code: {bad}", sqlstate="22023")
@@ -51,7 +51,7 @@ def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, time_
 
 
 def _decode(type_: SqlType, oid: int, data: bytes, format_: int, time_zone: str) -> object:
-    # Parameters of system queries are of PostgreSQL's array types, which this database's types need not have.
+    # Drivers' queries of system relations have parameters of PostgreSQL's array types, which are no types of ours.
     own = type_.kind is TypeKind.ARRAY and not is_of_system(type_)
     array = not own and (oid in ARRAY_ELEMENT or oid in VECTOR_ELEMENT)
     if format_ == BINARY:

@@ -12,7 +12,7 @@ _INT32 = struct.Struct("!i")
 
 
 class Payload:
-    """A cursor over a message's body. Every method raises ProtocolViolation where the body is too short."""
+    """A cursor over a message's body. Every method raises ProtocolViolation if the body is too short."""
 
     __slots__ = ("_at", "_data")
 
@@ -51,7 +51,7 @@ class Payload:
         return list(struct.unpack(f"!{count}I", self.take(4 * count)))
 
     def count(self) -> int:
-        """How many parameters follow: up to 65535, as libpq and PostgreSQL read the int16 without its sign."""
+        """How many parameters follow: up to 65535, since libpq and PostgreSQL read the int16 as unsigned."""
         return self.int16() & 0xFFFF
 
     def value(self) -> bytes | None:
@@ -68,11 +68,11 @@ class Payload:
         return raw
 
     def skip(self) -> None:
-        """What follows is not read."""
+        """Skips the rest of the body."""
         self._at = len(self._data)
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Checks that nothing follows."""
         if self._at != len(self._data):
             raise ProtocolViolation("invalid message format")
 

@@ -1,16 +1,16 @@
 """The client's half of the protocol as a state machine without I/O: bytes in, events out.
 
-    receive(bytes)     what has arrived; b"" is the end of the stream
+    receive(bytes)     takes bytes that have arrived; b"" is the end of the stream
     next_packet()      in STARTUP: EncryptionRequest, CancelRequest or StartupMessage
     next_message()     in IDLE, SERIES and SKIPPING: a `Message`
     next_copy_message()   in COPY_IN: a `CopyMessage`
 
-Each gives None until the whole of its event is there, and raises
+Each returns None until the whole event is there, and raises
 
-    Fatal      for bytes that are no message, or none that may come now: the connection ends with the error in it
-    Hangup     at the end of the stream, be it within a message
+    Fatal      for bytes that are no message, or none that is allowed now: the connection ends with this error
+    Hangup     at the end of the stream, even within a message
 
-Events are made one at a time, when asked for, since what a byte means depends on what the server did before it:
+Events are made one at a time, on request, because the meaning of a byte depends on what the server did before it:
 
     STARTUP ──StartupMessage──▶ IDLE ◀──Sync, Query, FunctionCall── SERIES ◀─┐
                                  └─────Parse, Bind, Describe, Execute, Close──┘
@@ -18,9 +18,9 @@ Events are made one at a time, when asked for, since what a byte means depends o
     SERIES ──Malformed, skip_to_sync──▶ SKIPPING ──Sync──▶ IDLE
     any ──Terminate, Fatal, Hangup, CancelRequest──▶ TERMINATED
 
-Dropped without an event: while SKIPPING everything but Sync and Terminate; outside of a COPY what a COPY that failed
-left of its data; within one Sync and Flush. A dropped message's body is not kept. So a machine keeps the message that
-has begun, and what was received in one piece with it.
+The machine drops some messages without an event: in SKIPPING, all but Sync and Terminate; outside of a COPY, the rest
+of a failed COPY's data; within a COPY, Sync and Flush. It does not keep the body of a dropped message. So its memory is
+bounded by one message, and the bytes that arrived together with it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _KNOWN = (
 
 
 class Phase(Enum):
-    """What the client may say now."""
+    """Decides which messages the client may send now."""
 
     STARTUP = auto()
     IDLE = auto()
@@ -95,7 +95,7 @@ class Phase(Enum):
 
 
 class ClientProtocol:
-    """One connection's state. Not for several threads."""
+    """The state of one connection, for one thread."""
 
     def __init__(self, max_message_bytes: int) -> None:
         """`max_message_bytes` limits the messages that carry texts, values or data."""
@@ -113,7 +113,7 @@ class ClientProtocol:
     # Bytes in
 
     def receive(self, data: bytes) -> None:
-        """Takes what has arrived; b"" once nothing will arrive any more."""
+        """Takes bytes that have arrived; b"" means that no more will come."""
         if data:
             self._bytes.append(data)
         else:
@@ -121,7 +121,7 @@ class ClientProtocol:
 
     @property
     def kept_bytes(self) -> int:
-        """How much has arrived and is not an event yet."""
+        """How many bytes have arrived and are not part of an event yet."""
         return len(self._bytes)
 
     @property
@@ -136,21 +136,21 @@ class ClientProtocol:
 
     @property
     def sync_is_next(self) -> bool:
-        """Whether the next message is a Sync. False, too, if nothing more has come yet."""
+        """Whether the next message is a Sync; also False if nothing more has arrived yet."""
         return self._header is None and self._bytes.starts_with(ClientCommand.SYNC)
 
     # What the server does
 
     def skip_to_sync(self) -> None:
-        """An extended message has failed: what follows it is dropped up to the client's Sync."""
+        """An extended message has failed: drops everything up to the client's Sync."""
         self.phase = Phase.SKIPPING
 
     def begin_copy(self) -> None:
-        """The server has said CopyInResponse."""
+        """The server has sent CopyInResponse."""
         self._before_copy, self.phase = self.phase, Phase.COPY_IN
 
     def end_copy(self) -> None:
-        """The COPY is over, on its own or since it failed; what its client still sends of it is dropped."""
+        """The COPY has ended or failed: drops the data that its client still sends."""
         if self.phase is Phase.COPY_IN:
             self.phase = self._before_copy
 
@@ -198,7 +198,7 @@ class ClientProtocol:
     # Inside
 
     def _wait(self) -> None:
-        """More has to come. Raises Hangup if nothing will."""
+        """Called when more bytes are needed. Raises Hangup if none will come."""
         if self._ended:
             self.phase = Phase.TERMINATED
             raise Hangup
@@ -222,7 +222,7 @@ class ClientProtocol:
         return packet
 
     def _next_framed(self) -> tuple[bytes, bytes] | None:
-        """Type and body of the next message that is not dropped; None if it has not come whole yet."""
+        """Type and body of the next message that is not dropped; None if it has not arrived completely."""
         while True:
             if self._header is None:
                 header = self._bytes.take(_HEADER_BYTES)
@@ -230,7 +230,7 @@ class ClientProtocol:
                     return None
                 self._header = self._checked(header)
             kind, length = self._header
-            # Asked anew as the body arrives: a COPY may be cancelled in the middle of its data.
+            # Checked again as the body arrives: a COPY may be cancelled in the middle of its data.
             if self._is_dropped(kind):
                 left = length - self._bytes.drop(length)
                 if left:

@@ -1,7 +1,7 @@
-"""The server's half of the protocol: what is said of a session's answers, to whatever carries bytes. No I/O.
+"""The server's half of the protocol: writes a session's answers as messages to a channel. No I/O.
 
-Every file that answers a message gets the `Responder` of its connection: the session, and how its client is told.
-Output is buffered by the channel, and flushed before the connection waits for its client.
+Every file that answers a message gets the `Responder` of its connection, with the session and the channel to its
+client. The channel buffers output, and flushes it before the connection waits for its client.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ _log = logging.getLogger(__name__)
 
 
 class Channel(Protocol):
-    """The client as who answers it sees it. All of it raises Hangup, Fatal and ConnectionError: the end."""
+    """The client, as the responder sees it. Every method may raise Hangup, Fatal or ConnectionError."""
 
     def next_message(self) -> Message:
         """Waits for the client's next message."""
 
     def next_copy_message(self, check: Callable[[], None]) -> CopyMessage:
-        """Waits for the client's next message of its COPY; `check` is called all along, and may raise."""
+        """Waits for the next message of the client's COPY; calls `check` all the time, which may raise an error."""
 
     def sync_follows(self) -> bool:
-        """Whether the client's Sync is next. False, too, if nothing more has come yet."""
+        """Whether the client's Sync is next; also False if nothing more has arrived yet."""
 
     def skip_to_sync(self) -> None:
-        """What the client sends is to be dropped up to its Sync."""
+        """Drops all that the client sends, up to its Sync."""
 
     def begin_copy(self) -> None:
-        """The client has been told that it may send its COPY."""
+        """The server has told the client to send the data of its COPY."""
 
     def end_copy(self) -> None:
-        """What the client still sends of its COPY is to be dropped."""
+        """Drops the data of a COPY that the client still sends."""
 
     def rest(self, forget_cancel: Callable[[], None]) -> None:
-        """All is answered; `forget_cancel` is called before anybody can cancel what comes next."""
+        """All requests are answered; calls `forget_cancel` before any thread can cancel the next one."""
 
     def check_ending(self) -> None:
         """Raises Fatal if the server ends the connection."""
 
     def write(self, data: bytes | memoryview) -> object:
-        """Says something, sooner or later."""
+        """Writes to the output buffer."""
 
     def flush(self) -> None:
-        """Says all that was written."""
+        """Sends all that was written."""
 
 
 class Responder:
-    """Answers one client out of one session."""
+    """Answers one client from one session."""
 
     def __init__(self, session: Session, channel: Channel) -> None:
         self.session = session
@@ -63,7 +63,7 @@ class Responder:
         self.write = channel.write
 
     def guarded(self, work: Callable[[], None]) -> bool:
-        """Runs a statement's work; False if it failed, and the client has been told."""
+        """Runs a statement's work. If it fails, tells the client and returns False."""
         try:
             work()
             return True
@@ -74,7 +74,7 @@ class Responder:
             return False
 
     def fail_statement(self, error: Exception) -> None:
-        """ErrorResponse, and the transaction has failed. While the server ends the connection: that instead."""
+        """Sends ErrorResponse, and marks the transaction as failed. Raises Fatal if the server ends the connection."""
         self.session.fail()
         self.channel.check_ending()
         self.write(server_messages.error_response(as_sql_error(error)))
@@ -88,7 +88,7 @@ class Responder:
         self.ready()
 
     def ready(self) -> None:
-        """ReadyForQuery, after what the client is told of the series that ends with it."""
+        """Sends ReadyForQuery, after the notices and parameter changes of the series that it ends."""
         self.send_notices()
         for name, value in self.session.drain_parameter_changes().items():
             self.write(server_messages.parameter_status(name, value))
@@ -101,17 +101,17 @@ class Responder:
             self.write(server_messages.notice_response(notice))
 
     def complete(self, tag: CommandTag, sent: int) -> None:
-        """CommandComplete, after the notices of the command. `sent`: how many rows went, or came."""
+        """Sends CommandComplete, after the command's notices. `sent`: how many rows were sent or received."""
         self.send_notices()
         self.write(server_messages.command_complete(tag.text(sent)))
 
     def check_cancelled(self) -> None:
-        """Between the steps of a statement, where the session would not notice: raises QueryCanceled."""
+        """Raises QueryCanceled if the statement is cancelled: for steps outside of the session."""
         self.session.check()
 
 
 def as_sql_error(error: Exception) -> SqlError:
-    """What the client is told of an exception; one that is no SqlError is a defect, and is logged."""
+    """The exception as an error for the client. One that is no SqlError is a defect, and is logged."""
     if isinstance(error, SqlError):
         return error
     if isinstance(error, MemoryError):

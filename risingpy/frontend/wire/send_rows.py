@@ -1,4 +1,4 @@
-"""Sends what a statement gave: rows, COPY data, and the tag."""
+"""Sends a statement's result: rows, COPY data, and the tag."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def send_rows(
     fields: Sequence[Field],
     formats: Sequence[int],
 ) -> int:
-    """DataRows; returns how many."""
+    """Sends DataRow messages; returns their number."""
     time_zone = responder.session.time_zone()
     write = responder.write
     sent = 0

@@ -1,4 +1,4 @@
-"""The listening side: accepts connections, gives each a thread, watches over them, and ends them in an orderly way.
+"""The listener: accepts connections, gives each a thread, watches over them, and ends them in an orderly way.
 
     server = WireServer("127.0.0.1", 4566, open_session)
     server.start()      # listening; server.port says where
@@ -31,11 +31,11 @@ from risingpy.frontend.wire.startup import CancelRequest
 _log = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.25
-_UNADMITTED_SPARE = 64  # sockets beyond max_connections: CancelRequests, and clients to be told that it is full
+_UNADMITTED_SPARE = 64  # sockets above max_connections: for CancelRequests, and to tell clients that the server is full
 
 
 class CannotListen(OSError):
-    """The address cannot be listened on: in use, not ours, or not permitted. The message is for the operator."""
+    """The server cannot listen on the address: it is in use, not ours, or not permitted. The operator must act."""
 
 
 class WireServer:
@@ -134,7 +134,7 @@ class _Listener(BuenaVistaServer):  # type: ignore[misc]
         self.RequestHandlerClass = Connection
 
     def verify_request(self, request: object, client_address: object) -> bool:
-        """buenavista takes local clients only; who may connect is decided by the address that is listened on."""
+        """Accepts every client; buenavista would accept only local ones. The listening address is the limit."""
         with self._lock:
             return len(self._connections) < self.limits.max_connections + _UNADMITTED_SPARE
 
@@ -153,7 +153,7 @@ class _Listener(BuenaVistaServer):  # type: ignore[misc]
             self._lock.notify_all()
 
     def admit(self, connection: Connection) -> None:
-        """Raises what the client is told if it cannot be served."""
+        """Raises the client's error if its connection cannot be served: too many clients, or the server stops."""
         if self.closing:
             raise CannotConnectNow("the database system is shutting down")
         with self._lock:
@@ -174,7 +174,7 @@ class _Listener(BuenaVistaServer):  # type: ignore[misc]
         return self._make_session(parameters)
 
     def cancel(self, request: CancelRequest) -> None:
-        """Ends what another connection runs. A wrong key is ignored, as the protocol wants."""
+        """Cancels the statement of another connection. Ignores a wrong key, as the protocol demands."""
         with self._lock:
             found = [connection for connection, known in self._connections.items() if known == request.process_id]
         for connection in found:

@@ -1,4 +1,4 @@
-"""The seam between the wire protocol and a session: what the server calls, and what it gets back.
+"""The interface between the wire protocol and a session: the wire layer's calls, and the session's results.
 
 One connection has one session, and calls it from one thread; only `cancel` may come from another thread. The wire
 layer knows messages, formats and portals; the session knows SQL, transactions and data. Every error meant for the

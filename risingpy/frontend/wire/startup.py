@@ -1,4 +1,4 @@
-"""The start of a connection: its packets as data, what the server says of itself (the manual's chapter 55.2.1). No I/O.
+"""The start of a connection: its packets as data, and the server's parameters (the manual's chapter 55.2.1). No I/O.
 
 packet: int32 length | int32 code | body
 code 80877103 SSLRequest, 80877104 GSSENCRequest: answered N (neither is offered); 80877102 CancelRequest;
@@ -44,7 +44,7 @@ class EncryptionRequest:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequest:
-    """Asks to cancel what another connection runs."""
+    """Asks to cancel the statement of another connection."""
 
     process_id: int
     secret_key: bytes
@@ -70,7 +70,7 @@ StartupPacket = EncryptionRequest | CancelRequest | StartupMessage
 
 
 def decode_packet(packet: bytes) -> StartupPacket:
-    """A packet without its length: 4 bytes at least. Raises what is fatal."""
+    """Reads a packet, given without its length: at least 4 bytes. Raises a SqlError that must end the connection."""
     (code,) = struct.unpack_from("!I", packet)
     if code in (_SSL_REQUEST, _GSSENC_REQUEST):
         return EncryptionRequest()
