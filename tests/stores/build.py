@@ -61,7 +61,7 @@ def _live_and_be_killed(scratch: Path) -> None:
     client = Server(scratch / DATA).client()
     _run(client, "history.sql")
     _run(client, "later_history.sql", files=str(files))
-    fault_points.arm("shard.committed=kill@1")
+    fault_points.of_this_process.arm("shard.committed=kill@1")
     _run(client, "unclean_end.sql")
     client.run("FLUSH")
 
