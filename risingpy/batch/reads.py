@@ -96,9 +96,10 @@ class Reads:
         if values is None:
             return pa.RecordBatch.from_pylist([], _arrow_schema(read.relation, read.columns))
         key = _arrays(values)
-        found, columns = StorageTable(schema, self.view).get_rows(key)
+        in_value = [column for column in read.columns if column in schema.value_columns]
+        found, columns = StorageTable(schema, self.view).get_rows(key, in_value)
         arrays = dict(zip((part.index for part in schema.key), key, strict=True))
-        arrays.update(zip(schema.value_columns, columns, strict=True))
+        arrays.update(zip(in_value, columns, strict=True))
         row = pa.RecordBatch.from_arrays([arrays[index] for index in read.columns], names)
         return row if found[0] else row.slice(0, 0)
 
@@ -121,7 +122,7 @@ class Reads:
             written = [chunk.column(f"c{part.index}") for chunk in changes]
             columns = (column.cast(type_) for column in (indexed.column(place), *written))
             keys.append(pa.concat_arrays([piece for column in columns for piece in column.chunks]))
-        are_there, values = StorageTable(schema, self.view).get_rows(keys)
+        are_there, values = StorageTable(schema, self.view).get_rows(keys, schema.value_columns)
         by_column = {part.index: column for part, column in zip(schema.key, keys, strict=True)}
         by_column.update(zip(schema.value_columns, values, strict=True))
         rows = pa.table({f"c{i}": by_column[i] for i in range(len(relation.columns))})

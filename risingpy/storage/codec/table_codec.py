@@ -119,9 +119,9 @@ class TableCodec:
                 known.remember(table_id, shape, key, keys)
         return keys
 
-    def decode_values(self, values: pa.BinaryArray) -> list[pa.Array]:
-        """The value columns; NULL where the value is NULL."""
-        return self._decode_values(values, self.schema.value_columns)
+    def decode_values(self, values: pa.BinaryArray, columns: Sequence[int] | None = None) -> list[pa.Array]:
+        """The value columns, or `columns` of them; NULL where the value is NULL."""
+        return self._decode_values(values, self.schema.value_columns if columns is None else columns)
 
     def decode(
         self, keys: Sequence[bytes] | pa.BinaryArray, values: Sequence[bytes] | pa.BinaryArray, columns: Sequence[int]
@@ -157,6 +157,25 @@ class TableCodec:
         return [
             next(decoded) if column.history is None else read_column(values, column, self._cast) for column in described
         ]
+
+
+class Codecs:
+    """The codecs of tables that were used lately: making one costs as much as reading some rows. For any thread."""
+
+    def __init__(self, cast: Cast, most: int) -> None:
+        """`cast` is what reads rows from before an ALTER COLUMN TYPE; `most` are kept."""
+        self._cast = cast
+        self._most = most
+        self._by_table: dict[int, TableCodec] = {}
+
+    def of(self, schema: TableSchema) -> TableCodec:
+        """That of an earlier use of this very schema: comparing schemas would cost as much as a codec."""
+        codec = self._by_table.get(schema.table_id)
+        if codec is None or codec.schema is not schema:
+            if len(self._by_table) >= self._most:
+                self._by_table.clear()
+            codec = self._by_table[schema.table_id] = TableCodec(schema, self._cast)
+        return codec
 
 
 def _in_arrow(column: Sequence[bytes] | pa.BinaryArray) -> pa.BinaryArray:

@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 from risingpy.errors import InternalError, SqlError
 from risingpy.storage.codec.column_history import Cast, no_cast
+from risingpy.storage.codec.table_codec import Codecs
 from risingpy.storage.engine import compaction
 from risingpy.storage.engine.compaction import CompactionProgress, read_progress
 from risingpy.storage.engine.lmdb_environment import MAP_BYTES, Snapshot, SnapshotTooOld
@@ -36,7 +37,7 @@ class StateStore:
     ) -> None:
         """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
         self.shards = shards
-        self._cast = cast
+        self._codecs = Codecs(cast, tuning.codecs)
         self._stores = [
             ShardStore(directory, shard=shard, shards=shards, map_size=map_size, tuning=tuning)
             for shard, directory in enumerate(shard_directory(data_dir, shard, shards) for shard in range(shards))
@@ -67,7 +68,7 @@ class StateStore:
             for snapshot in snapshots:
                 snapshot.close()
             raise
-        view = ReadView(epoch, snapshots, self._cast)
+        view = ReadView(epoch, snapshots, self._codecs)
         with self._views_guard:
             self._views.add(view)
         return view
@@ -109,9 +110,9 @@ class ReadView:
     it can be cut: whoever reads it then gets SnapshotTooOld.
     """
 
-    def __init__(self, epoch: int, snapshots: list[Snapshot], cast: Cast = no_cast) -> None:
+    def __init__(self, epoch: int, snapshots: list[Snapshot], codecs: Codecs) -> None:
         self.epoch = epoch
-        self.cast = cast  # what reads its rows from before an ALTER COLUMN TYPE
+        self.codecs = codecs
         self.snapshots = snapshots
         self._holders = 1
         self._guard = threading.Lock()

@@ -16,7 +16,7 @@ from risingpy.errors import InternalError, IoError
 from risingpy.storage.codec.column_history import Cast, no_cast
 from risingpy.storage.codec.key_encoding import FORMAT_VERSION, HASH_VERSION, table_prefix
 from risingpy.storage.codec.known_keys import KnownKeys
-from risingpy.storage.codec.table_codec import TableCodec
+from risingpy.storage.codec.table_codec import Codecs
 from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema
 from risingpy.storage.engine.compaction import CompactionProgress, compact_rows, note_key
 from risingpy.storage.engine.lmdb_environment import (
@@ -73,12 +73,11 @@ class ShardStore:
         """`cast` is what reads rows from before an ALTER COLUMN TYPE."""
         self._tuning = tuning
         self.path = path
-        self._cast = cast
         self.shard = shard
         self.shards = shards
         self._map_size = map_size
         self._environment: Environment | None = None
-        self._codecs: dict[int, TableCodec] = {}
+        self._codecs = Codecs(cast, tuning.codecs)
         self._read_in_order = ReadInOrder(tuning.in_order_memory)
 
     def begin(self, epoch: int, stage: int, *, committed: int | None = None) -> EpochTransaction:
@@ -88,10 +87,8 @@ class ShardStore:
         this stage, and of all stages in epochs between the two, is taken back first.
         """
         committed = epoch - 1 if committed is None else committed
-        if len(self._codecs) > self._tuning.codecs:
-            self._codecs.clear()
         writer = ShardWriter(self._open(), self._read_in_order, epoch=epoch, stage=stage, committed=committed)
-        return EpochTransaction(self._open(), self._codecs, writer, self._cast)
+        return EpochTransaction(self._open(), self._codecs, writer)
 
     def fill(self, batch: WriteBatch) -> None:
         """Puts rows, durably, into a shard that no epoch has written yet."""
@@ -191,14 +188,11 @@ class ShardStore:
 class EpochTransaction:
     """One task's reads and writes of a shard in one epoch and stage, all of them or none."""
 
-    def __init__(
-        self, environment: Environment, codecs: dict[int, TableCodec], writer: ShardWriter, cast: Cast
-    ) -> None:
+    def __init__(self, environment: Environment, codecs: Codecs, writer: ShardWriter) -> None:
         self.epoch = writer.epoch
         self.stage = writer.stage
         self._environment = environment
         self._codecs = codecs
-        self._cast = cast
         self._turn = ExitStack()
         self._writer = writer
         self._tables: dict[int, StateTable] = {}
@@ -223,17 +217,10 @@ class EpochTransaction:
         """The table; the same object for everybody in this transaction."""
         table = self._tables.get(schema.table_id)
         if table is None:
-            table = self._tables[schema.table_id] = StateTable(self._codec(schema), self._writer, self._known_keys)
+            table = self._tables[schema.table_id] = StateTable(self._codecs.of(schema), self._writer, self._known_keys)
         elif table.schema is not schema and table.schema != schema:
             raise InternalError(f"table {schema.name} is used with two schemas in one epoch")
         return table
-
-    def _codec(self, schema: TableSchema) -> TableCodec:
-        """That of an earlier epoch, if it was for this very schema: comparing schemas would cost as much as a codec."""
-        codec = self._codecs.get(schema.table_id)
-        if codec is None or codec.schema is not schema:
-            codec = self._codecs[schema.table_id] = TableCodec(schema, self._cast)
-        return codec
 
     def purge(self, table_id: int, limit: int) -> bool:
         """Deletes at most `limit` rows of a dropped table, for good; True if none are left on this shard."""
@@ -253,7 +240,9 @@ class EpochTransaction:
         if progress.target != target:
             progress = CompactionProgress(target)
         if not progress.finished:
-            batch, progress = compact_rows(self._writer.in_order(schema.table_id), self._codec(schema), progress, limit)
+            batch, progress = compact_rows(
+                self._writer.in_order(schema.table_id), self._codecs.of(schema), progress, limit
+            )
             if batch is not None:
                 self._writer.rewrite(batch)
             self._writer.note(note_key(schema.table_id), progress.encode())

@@ -11,7 +11,6 @@ import pyarrow as pa
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.storage.codec.key_encoding import PREFIX_BYTES, prefix_end, table_prefix, vnode_prefix
-from risingpy.storage.codec.table_codec import TableCodec
 from risingpy.storage.codec.table_schema import VNODE_COUNT, TableSchema, shards_of_vnodes
 from risingpy.storage.engine.ranges import Ranges
 from risingpy.storage.engine.read_views import ReadView
@@ -30,7 +29,7 @@ class StorageTable:
     def __init__(self, schema: TableSchema, view: ReadView) -> None:
         self.schema = schema
         self._view = view
-        self._codec = TableCodec(schema, view.cast)
+        self._codec = view.codecs.of(schema)
 
     def scan(self, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """All rows, in no order; `columns` by position in the schema come out as c0, c1, …
@@ -40,8 +39,13 @@ class StorageTable:
         for shard in range(self._view.shards):
             yield from self._scan_shard(shard, columns)
 
-    def get_rows(self, keys: Sequence[pa.Array]) -> tuple[npt.NDArray[np.bool_], list[pa.Array]]:
-        """The rows of whole keys: which were found, and the value columns, NULL where a row was not."""
+    def get_rows(
+        self, keys: Sequence[pa.Array], columns: Sequence[int]
+    ) -> tuple[npt.NDArray[np.bool_], list[pa.Array]]:
+        """The rows of whole keys: which were found, and these `columns` of their values, NULL where a row was not.
+
+        Columns are given by their positions in the schema.
+        """
         keys = [whole(column) for column in keys]
         vnodes = self._codec.vnodes(keys)
         encoded = self._codec.encode_keys(keys, vnodes)
@@ -56,7 +60,7 @@ class StorageTable:
             in_turn = np.argsort(np.concatenate(places)) if places else np.empty(0, np.int64)
             values = pa.concat_arrays(parts or [encoded]).take(pa.array(in_turn))
         found = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-        return found, self._codec.decode_values(values)
+        return found, self._codec.decode_values(values, columns)
 
     def scan_prefix(self, prefix: Sequence[pa.Array]) -> pa.Table:
         """All rows of each prefix of the key, prefix by prefix; with all columns and `_prefix`, as a StateTable's.
@@ -107,7 +111,7 @@ class StorageTable:
 
     def _points(self, shard: int, encoded: pa.BinaryArray) -> pa.BinaryArray:
         with rows_of(self._view.snapshots[shard]) as rows:
-            return read_points(rows, encoded).values
+            return read_points(rows, encoded, may_be_long=self._codec.has_long_keys).values
 
     def _prefixes_on(
         self, shard: int, prefix: Sequence[pa.Array], vnodes: npt.NDArray[np.uint16] | None

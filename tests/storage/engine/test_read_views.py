@@ -83,7 +83,9 @@ def test_many_threads_share_a_view_and_the_last_one_ends_it(tmp_path: Path, thre
     def read() -> None:
         held = view.acquire()
         seen.append(values(three_integers, held))
-        found, columns = StorageTable(three_integers, held).get_rows([pa.array([7, -1], pa.int32())])
+        found, columns = StorageTable(three_integers, held).get_rows(
+            [pa.array([7, -1], pa.int32())], three_integers.value_columns
+        )
         assert found.tolist() == [True, False]
         assert columns[0].to_pylist() == [1, None]
         held.release()

@@ -282,8 +282,10 @@ def test_a_read_view_over_shards(tuning: StoreTuning, batches: list[Any], probe:
             assert sum(batch_.num_rows for batch_ in table.scan([])) == len(model)
             keys = [row[:2] for row in probe] + list(model)
             columns_ = [pa.array([k[0] for k in keys], pa.int64()), pa.array([k[1] for k in keys], pa.string())]
-            found, _ = table.get_rows(columns_)
+            found, (third,) = table.get_rows(columns_, [2])
             assert found.tolist() == [key in model for key in keys]
+            thirds = {row[:2]: row[2] for row in ordered}
+            assert third.to_pylist() == [thirds.get(key) for key in keys]
             groups = [row[0] for row in probe]
             matches = table.scan_prefix([pa.array(groups, pa.int64())])
             everything = [(*row, i) for i, group in enumerate(groups) for row in ordered if row[0] == group]
