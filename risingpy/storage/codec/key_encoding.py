@@ -28,7 +28,7 @@ Each key column is a tag and, unless NULL, its bytes:
 |                              | key columns with NULLs last; 00; its datum, and | 01 01 80000001 00ff 01 01 00ff… |
 |                              | the datum's length (u32, little-endian)         |                                 |
 
-An array's order is its elements'; its datum stands behind them only to be read back. jsonb and maps are in no key.
+An array's order is its elements'; its datum follows them only to be read back. jsonb and maps are in no key.
 A descending column has all bytes after the tag inverted. -0.0 is written as 0.0, every NaN as the one that
 is larger than all numbers (real 7fc00000, double 7ff8000000000000): PostgreSQL's order. Intervals order as
 PostgreSQL compares them, and keep their months and days to be read back; two that are equal but written
@@ -239,7 +239,7 @@ def _key_buffers(column: pa.Array, *, to_read: bool = True) -> ColumnBuffers:
 
 
 def _nested_keys(column: pa.Array, *, to_read: bool) -> pa.BinaryArray:
-    """The bytes by which nested values order, and behind them their datums."""
+    """The bytes by which nested values order, and after them their datums."""
     if pa.types.is_struct(column.type):
         ordered = _ordered_items(struct_fields(column), len(column))
     else:
@@ -256,7 +256,7 @@ def _nested_keys(column: pa.Array, *, to_read: bool) -> pa.BinaryArray:
 
 
 def _ordered_items(columns: Sequence[pa.Array], n: int) -> pa.BinaryArray:
-    """Key columns, ascending, one behind the other."""
+    """Key columns, ascending, one after the other."""
     buffers = [_key_buffers(column, to_read=False) for column in columns]
     output, zeros = _key_room(buffers, n, 0)
     for column, has_zeros in zip(buffers, zeros, strict=True):

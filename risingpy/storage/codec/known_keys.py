@@ -1,7 +1,7 @@
 """The keys that were encoded last on a shard, for whoever encodes the same columns next.
 
 The calls of one aggregate look up the same groups, each in its own table, and then write them: only the table ids
-in front of the keys differ.
+at the keys' beginning differ.
 """
 
 from __future__ import annotations

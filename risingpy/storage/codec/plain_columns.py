@@ -1,6 +1,6 @@
-"""Columns as flags and datums, one behind the other in each row: what plain rows and nested values are made of.
+"""Columns as flags and datums, one after the other in each row: what plain rows and nested values are made of.
 
-    column    00 for NULL, or 01 and the datum; a datum of varying size has a u32 length in front of it
+    column    00 for NULL, or 01 and the datum; a datum of varying size has a u32 length before it
 
 A nested value is itself a datum of varying size, made of columns again:
 
@@ -8,7 +8,7 @@ A nested value is itself a datum of varying size, made of columns again:
     struct    each field as a column                    (1,'a')                 01 01000000 01 01000000 61
     map       key and value of each entry as columns    {'a': true}             01 01000000 61 01 01
 
-Elements of consecutive arrays lie behind each other in Arrow's memory, so an array's datum is a slice of what its
+Elements of consecutive arrays follow each other in Arrow's memory, so an array's datum is a slice of what its
 elements give as one long column.
 """
 
@@ -93,7 +93,7 @@ def with_validity(rows: pa.BinaryArray, column: pa.Array) -> pa.BinaryArray:
 def encode_columns(
     columns: Sequence[pa.Array], *, rows: int | None = None, prefix: int | None = None
 ) -> pa.BinaryArray:
-    """The columns of each row one behind the other, after the byte `prefix` if there is one."""
+    """The columns of each row one after the other, following the byte `prefix` if there is one."""
     buffers = [datums_of(column) for column in columns]
     n = row_count(buffers, rows)
     described = describe([(0, column) for column in buffers])

@@ -4,7 +4,7 @@
     N         W bytes     number of datums: one per column that is not NULL
     ids       W bytes × N column ids, ascending
     offsets   B bytes × (N-1)  where the 2nd, 3rd … datum starts, counted from the first's start
-    datums                one behind the other, as in `value_encoding` but strings without their length:
+    datums                one after the other, as in `value_encoding` but strings without their length:
                           a datum ends where the next one, or the row, does
 
 WW is 01, 10 or 11 if ids and N fit 1, 2 or 4 bytes (W); BB likewise for the offsets (B). All integers are

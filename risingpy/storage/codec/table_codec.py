@@ -64,7 +64,7 @@ class TableCodec:
         return self.encode_keys([whole(column)], np.zeros(len(column), np.uint16))
 
     def leading_key(self, value: pa.Array) -> bytes:
-        """What keys with the one value in the first key column start with, behind the vnode."""
+        """What keys with the one value in the first key column start with, after the vnode."""
         return bytes(self.leading_keys(value)[0].as_py())[PREFIX_BYTES:]
 
     def tells_vnode(self, key_columns: int) -> bool:

@@ -279,6 +279,10 @@ class NativeTransaction:
         all_backward, backward_at = int(direction is Direction.BACKWARD), 0
         if not isinstance(direction, Direction):
             backward_at = address(direction)
+        # A page is found first, as addresses in LMDB's memory, and copied when its size is known: the caller may keep
+        # it while the transaction goes on. The places of its rows are noted in the transaction's own room if they are
+        # few, and another read may use that room before the next page is asked for. So each read keeps its own place,
+        # and goes on by searching for the last key that it gave, which it has in its copy.
         place = _START
         while place[0] < n and missing > 0:
             room = min(room, missing)

@@ -65,6 +65,9 @@ def read(
     Of a range that is read backward the last row comes first. A batch has at most `page_rows` rows, but for those that
     share what is stored of long keys. Nothing may be written until the last batch was taken. Fastest if ranges ascend.
     """
+    # Short keys are stored as they are, and in their order: what is stored is what is asked for. Whether long ones lie
+    # in the ranges is known only when they come. Then the rows that were given so far are right, since they had no long
+    # key among them, and the rest is read the careful way, a range at a time, from the last of them on.
     place = _Place()
     if not ranges.has_long_bounds:
         before: Batch | None = None

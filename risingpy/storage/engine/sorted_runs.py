@@ -140,7 +140,7 @@ def slices_of(keys: pa.BinaryArray) -> Iterator[tuple[int, int, int]]:
 
 
 def slice_at(table_id: int, key: bytes) -> int:
-    """The slice in which a key, or the beginning of one, lies; the last one for what is behind the table."""
+    """The slice in which a key, or the beginning of one, lies; the last one for what is after the table."""
     found, vnode = _PREFIX.unpack_from(key.ljust(_PREFIX.size, b"\0"))
     if found > table_id:
         return SLICES - 1

@@ -94,11 +94,11 @@ class StateTable:
             yield order[batch.numbers], self._codec.decode(batch.keys, batch.values, self._all)
 
     def scan_around(
-        self, low: Sequence[pa.Array], high: Sequence[pa.Array], prefix: int, before: int, behind: int | None
+        self, low: Sequence[pa.Array], high: Sequence[pa.Array], prefix: int, before: int, after: int | None
     ) -> pa.Table:
         """The rows between each pair of whole keys, and their neighbours that share the first `prefix` key columns.
 
-        At least `before` of them on the one side and `behind` (None: all) on the other. As `scan_prefix` gives rows;
+        At least `before` of them on the one side and `after` (None: all) on the other. As `scan_prefix` gives rows;
         `_prefix` is the pair's position. The pairs must have different prefixes.
         """
         stored = self._in_order()
@@ -106,30 +106,30 @@ class StateTable:
         low_keys, high_keys = (self._codec.encode_keys([whole(column) for column in key]) for key in (low, high))
         if not is_ascending(order):
             low_keys, high_keys = (keys.take(pa.array(order)) for keys in (low_keys, high_keys))
-        return self._by_prefix(read_around(stored, prefixes, (low_keys, high_keys), before=before, after=behind), order)
+        return self._by_prefix(read_around(stored, prefixes, (low_keys, high_keys), before=before, after=after), order)
 
     def leading_key(self, value: pa.Array) -> bytes:
-        """What the keys of rows with the one value in the first key column start with, behind the vnode.
+        """What the keys of rows with the one value in the first key column start with, after the vnode.
 
         In byte order as the values are in the table's order.
         """
         return self._codec.leading_key(value)
 
     def before(self, column: pa.Array, *cuts: bytes) -> list[npt.NDArray[np.bool_]]:
-        """For each cut, which rows with these values in the first key column have keys before it, behind the vnode."""
+        """For each cut, which rows with these values in the first key column have keys before it, after the vnode."""
         keys = self._codec.leading_keys(column)
         prefix = vnode_prefix(self.schema.table_id, 0)
         masks = (pc.less(keys, pa.scalar(prefix + cut, pa.binary())) for cut in cuts)
         return [mask.to_numpy(zero_copy_only=False) for mask in masks]
 
     def scan_between(self, vnodes: Sequence[int], low: bytes, high: bytes) -> pa.Table:
-        """All rows of the vnodes whose key, behind the vnode, lies in `low` <= key < `high`, all columns."""
+        """All rows of the vnodes whose key, after the vnode, lies in `low` <= key < `high`, all columns."""
         prefixes = [vnode_prefix(self.schema.table_id, vnode) for vnode in vnodes]
         ranges = Ranges.of([(prefix + low, prefix + high) for prefix in prefixes])
         return self._rows(read_all(self._in_order(), ranges))
 
     def scan(self, vnodes: Sequence[int], after: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
-        """At most `limit` rows of the vnodes, in the order of vnode and key, behind the key `after`.
+        """At most `limit` rows of the vnodes, in the order of vnode and key, after the key `after`.
 
         Also the key to go on after, or None if nothing follows. A key `after` need not exist any more.
         """
@@ -151,7 +151,7 @@ class StateTable:
                 return
 
     def scan_backward(self, vnodes: Sequence[int], before: bytes | None, limit: int) -> tuple[pa.Table, bytes | None]:
-        """As `scan`, from the last vnode and key to the first: at most `limit` rows in front of the key `before`."""
+        """As `scan`, from the last vnode and key to the first: at most `limit` rows before the key `before`."""
         return self._scanned(vnodes, before, limit, Direction.BACKWARD)
 
     def _scanned(

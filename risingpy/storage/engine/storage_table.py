@@ -87,7 +87,7 @@ class StorageTable:
         return rows.take(pa.array(np.argsort(owner, kind="stable")))
 
     def first_from(self, low: pa.Array | None, *, beyond: bool) -> pa.Scalar | None:
-        """Of all rows, the least value of the first key column, from the one value of `low` on (`beyond`: behind it).
+        """Of all rows, the least value of the first key column, from the one value of `low` on (`beyond`: after it).
 
         For a table whose first key column is ascending and never NULL. None if there is no such row.
         """

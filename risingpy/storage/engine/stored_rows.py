@@ -128,6 +128,10 @@ class StoredRows:
         self, start: bytes, stop: bytes, limit: int | None, direction: Direction, page_rows: int | None
     ) -> Iterator[Batch]:
         """One range of a table that has runs, a page of the tree at a time, with the runs' rows that belong there."""
+        # The tree sets the pace. A page of it covers the keys from its bound to its last row, or the whole rest of the
+        # range if the page is not full: of just these keys the runs' rows are laid over it, newer ones over older ones.
+        # A run may delete rows of the tree, so a page can come out short or empty though more rows follow; the loop
+        # ends when the range is through, not when a page is short. It may come out long too, since runs have new rows.
         page_rows = page_rows or self.tuning.page_rows
         missing = limit
         while start < stop and missing != 0:
@@ -170,6 +174,9 @@ class StoredRows:
         """Writes rows of one table. `in_order`: the table must lie in the tree, for it is read in order."""
         if not len(batch.keys):
             return
+        # A large batch that lies all over the table becomes runs. A small one goes to the runs if the table has some,
+        # because its keys may be in them and the newest must be on top; merging them all for a few rows costs more.
+        # Otherwise the tree takes the batch, and what waits in runs goes there first, lest it cover the new rows.
         table_id = self.table_of(batch.keys)
         as_runs = (
             not in_order and len(batch.keys) >= self.tuning.run_batch_rows and self._is_scattered(table_id, batch.keys)
@@ -253,6 +260,9 @@ class StoredRows:
 
     def _merge_some(self, table_id: int) -> None:
         """Merges slices in turn until few enough rows wait, and those that have many runs."""
+        # Slices take turns, and a slice's runs of many epochs go into the tree at once: a page of the tree then takes
+        # several rows for one write of it. What waits is held to a part of the table, because each lookup searches it;
+        # so an epoch merges about as many rows as it adds, whatever the table's size.
         most = read_row_count(self.transaction, table_id) // self.tuning.waiting_part
         for slice_ in range(SLICES):
             if len(self._runs.get((table_id, slice_), ())) > self.tuning.runs_per_slice:

@@ -1,6 +1,6 @@
 """What a table holds, kept up to date by every write: rows, bytes, and a digest that does not depend on their order.
 
-A row's digest is 64 bits of its key (behind the table's id) and its value; a table's is the sum of its rows', so that
+A row's digest is 64 bits of its key (after the table's id) and its value; a table's is the sum of its rows', so that
 it follows inserts, deletes and updates, and shards are added up. Two tables of the same layout with equal digests hold
 the same rows, but for one chance in 2**64: a view can be compared with a recomputation at once.
 

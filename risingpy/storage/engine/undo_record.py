@@ -101,6 +101,11 @@ def undo_stages(rows: StoredRows, stages: Sequence[int], committed: int) -> None
     environment, transaction = rows.environment, rows.transaction
     markers = read_markers(transaction)
     statistics = StatisticsChange()
+    # A shard has at most one epoch that is not committed, so one record per stage is enough: an epoch begins only after
+    # the one before it was committed or taken back. A stage whose record tells of more has lost an epoch, and nothing
+    # is left to take that one back with. Parts are undone from the last to the first, since a key that was written
+    # twice has its oldest value in the first. The old rows go through the same writes as new ones, so statistics and
+    # runs stay true; the transaction makes all of it durable at once, and a crash in between means to do it again.
     for stage in stages:
         record = read_undo(environment, transaction, stage, markers[stage])
         if record.epoch_before > committed:

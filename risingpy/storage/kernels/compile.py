@@ -1,7 +1,7 @@
 """How kernels are compiled and where their machine code is kept.
 
 A kernel is compiled, or loaded from the cache, at its first call: loading all takes half a second, which a
-server that starts does behind its first connections (`load`). Kernels release the GIL. Code is compiled for the
+server does while it answers its first connections (`load`). Kernels release the GIL. Code is compiled for the
 generic CPU of the architecture: it runs as fast here (measured: within noise) and a cache that was built into an
 image serves every host.
 

@@ -33,7 +33,7 @@ def write_first_bytes(byte: int, n: int, out: int, positions: int) -> None:
 
 @kernel
 def read_first_bytes(byte: int, data: int, offsets: int, validity: int, bit_offset: int, n: int, positions: int) -> int:
-    """Sets `positions` behind each row's first byte; returns how many of the rows that are there have another one."""
+    """Sets `positions` after each row's first byte; returns how many of the rows that are there have another one."""
     wrong = 0
     for i in range(n):
         start = load_i32(offsets + 4 * i)

@@ -15,7 +15,7 @@ _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = 123, 125, 91, 93
 
 @inlined
 def string_end(data: int, position: int) -> int:
-    """Behind the string whose opening quote is at `position`."""
+    """The place after the string whose opening quote is at `position`."""
     position += 1
     while load_u8(data + position) != _QUOTE:
         position += 2 if load_u8(data + position) == _BACKSLASH else 1
@@ -24,7 +24,7 @@ def string_end(data: int, position: int) -> int:
 
 @inlined
 def value_end(data: int, position: int) -> int:
-    """Behind the value that begins at `position`."""
+    """The place after the value that begins at `position`."""
     first = load_u8(data + position)
     if first == _QUOTE:
         return string_end(data, position)
@@ -275,7 +275,7 @@ def _hex(byte: int) -> int:
 
 @kernel
 def unescape(data: int, n: int, starts: int, lengths: int, out: int, sizes: int) -> None:
-    """The texts of JSON strings, written one behind the other to `out`; other values as they are. Sets `sizes`.
+    """The texts of JSON strings, written one after the other to `out`; other values as they are. Sets `sizes`.
 
     Of a canonical text's escapes, only control characters are written as \\u00XX.
     """

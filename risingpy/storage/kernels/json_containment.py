@@ -18,7 +18,7 @@ _OPEN_OBJECT, _OPEN_ARRAY, _CLOSE_ARRAY = 123, 91, 93
 
 @inlined
 def _number_end(start: int, end: int) -> int:
-    """The end without the zeros behind the point."""
+    """The end without the zeros after the point."""
     has_point = False
     for position in range(start, end):
         if load_u8(position) == _POINT:
@@ -106,7 +106,7 @@ def contains_rows(a: int, a_offsets: int, b: int, b_offsets: int, n: int, found:
 
 @inlined
 def _token_end(position: int, end: int) -> int:
-    """Behind the string, number, word or mark at `position`."""
+    """The place after the string, number, word or mark at `position`."""
     first = load_u8(position)
     if first == _QUOTE:
         return string_end(0, position)

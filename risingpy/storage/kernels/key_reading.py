@@ -164,7 +164,7 @@ def _find_zero(data: int, position: int, end: int, flip: int) -> int:
 def measure_binaries(
     data: int, ends: int, n: int, null_tag: int, flip: int, positions: int, lengths: int, valid: int
 ) -> int:
-    """Sets `lengths` (int64) to the values' numbers of bytes; leaves `positions` behind the tags."""
+    """Sets `lengths` (int64) to the values' numbers of bytes; leaves `positions` after the tags."""
     malformed = 0
     for i in range(n):
         state = _is_value(data, ends, 0, null_tag, positions, valid, i)

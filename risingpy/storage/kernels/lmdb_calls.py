@@ -31,7 +31,7 @@ from risingpy.storage.kernels.memory import (
 NOT_FOUND = -30798  # MDB_NOTFOUND
 FIRST, LAST, NEXT, PREVIOUS = 0, 6, 8, 12  # MDB_FIRST, MDB_LAST, MDB_NEXT, MDB_PREV
 SET = 15  # MDB_SET: to exactly this key
-SET_RANGE = 17  # MDB_SET_RANGE: to this key or the first one behind it
+SET_RANGE = 17  # MDB_SET_RANGE: to this key or the first one after it
 
 SHORTEST_RUN = 32  # keys that belong between two stored rows, for which their page is looked at
 LONGEST_PAUSE = 64  # keys between two looks, where none was found: a look costs half a put
@@ -297,9 +297,9 @@ def _precedes(keys: int, key_offsets: int, row: int, other: int, other_length: i
 
 @inlined
 def _run_end(get: int, cursor: int, keys: int, key_offsets: int, row: int, n: int, words: int) -> int:
-    """The end of the run of keys from `row` on that all lie in front of the same stored row, at which the cursor is.
+    """The end of the run of keys from `row` on that all sort before the same stored row, at which the cursor is.
 
-    `row` if the run is short, or nothing is stored behind it.
+    `row` if the run is short, or nothing is stored after it.
     """
     _set_bytes(words, keys, key_offsets, row)
     if row + SHORTEST_RUN > n or _call(get, cursor, words, words + 16, SET_RANGE) != 0:
@@ -321,9 +321,9 @@ def _run_end(get: int, cursor: int, keys: int, key_offsets: int, row: int, n: in
 
 @inlined
 def _copy_tail(get: int, cursor: int, words: int, tail: int, page_bytes: int) -> int:
-    """Copies the row at the cursor, and those behind it in its page, to `tail`; returns how many.
+    """Copies the row at the cursor, and those after it in its page, to `tail`; returns how many.
 
-    0 if no row stands in front of it in its page, or the tail has no room for them. A copy is the lengths of key and
+    0 if no row stands before it in its page, or the tail has no room for them. A copy is the lengths of key and
     value (int64), key, value.
     """
     first = load_i64(words + 8)
@@ -389,7 +389,7 @@ def write_rows(
     """Puts each key's value; a NULL one deletes the key, if it is there. The keys ascend.
 
     LMDB splits a page in half if a row comes into its middle, but lets one grow full to which rows are only appended.
-    Where a long run of new keys belongs between two stored rows (those of one vnode, whose keys grow), the rows behind
+    Where a long run of new keys belongs between two stored rows (those of one vnode, whose keys grow), the rows after
     it in its page are taken out until the run is in: its pages are full then, not half empty. `tail` is room for
     them, `TAIL_PAGES` times `page_bytes`.
     """

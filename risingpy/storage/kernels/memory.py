@@ -123,7 +123,7 @@ SIGN = -0x8000000000000000  # its flip makes signed words compare as unsigned on
 
 @inlined
 def compare(a: int, a_length: int, b: int, b_length: int) -> int:
-    """Below 0, 0 or above 0 as the byte string a sorts before b, equals it, or sorts behind it."""
+    """Below 0, 0 or above 0 as the byte string a sorts before b, equals it, or sorts after it."""
     length = min(a_length, b_length)
     k = 0
     while k + 8 <= length:

@@ -110,7 +110,7 @@ def measure_plain_rows(columns: int, k: int, n: int, lengths: int) -> None:
 
 @kernel
 def write_plain_rows(columns: int, k: int, n: int, positions: int, out: int) -> None:
-    """Plain columns, one behind the other: writes row i at `out + positions[i]`."""
+    """Plain columns, one after the other: writes row i at `out + positions[i]`."""
     for i in range(n):
         datum = out + load_i64(positions + 8 * i)
         for c in range(k):

@@ -1,7 +1,7 @@
 """Sorting binary keys, given as Arrow data and offsets.
 
-Rows are sorted by the 8 bytes behind the prefix that all keys share: a radix sort, which is stable. Of rows
-that agree there, a large run is sorted so once more, by the 8 bytes behind the prefix that it shares (keys of
+Rows are sorted by the 8 bytes after the prefix that all keys share: a radix sort, which is stable. Of rows
+that agree there, a large run is sorted so once more, by the 8 bytes after the prefix that it shares (keys of
 one vnode, say); what is equal then, and small runs, are sorted by comparing keys.
 
 A pair is two int64: a word of 8 key bytes, big-endian, and its row.
@@ -92,7 +92,7 @@ def _radix_sort(pairs: int, n: int, spare: int, counts: int) -> int:
 
 @inlined
 def _sort_by_word(data: int, offsets: int, skip: int, pairs: int, spare: int, counts: int, low: int, high: int) -> int:
-    """Sorts pairs[low:high] by the 8 bytes behind the prefix that they share; returns the prefix's length."""
+    """Sorts pairs[low:high] by the 8 bytes after the prefix that they share; returns the prefix's length."""
     skip = _common_prefix(data, offsets, skip, pairs, low, high)
     _fetch_words(data, offsets, skip, pairs, low, high)
     run = pairs + 16 * low

@@ -13,7 +13,7 @@
 A block's crc covers the rest of its header and its entries, and begins from the segment's salt, so that rows
 which happen to look like a block are never taken for one. A block is what one fsync made durable: the next
 one is written only after that. So a damaged block at the end is a write that power loss tore apart, whose
-clients were never answered, and a damaged block with another one behind it is corruption.
+clients were never answered, and a damaged block with another one after it is corruption.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Segment:
         return Block(offset, size, first_lsn, records)
 
     def block_behind(self, offset: int) -> Block | None:
-        """The first block that begins behind `offset`."""
+        """The first block that begins after `offset`."""
         rest = self.data[offset:].tobytes()
         found = rest.find(_BLOCK_MAGIC, 1)
         while found >= 0:

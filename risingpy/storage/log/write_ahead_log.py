@@ -286,7 +286,7 @@ class _Tail:
 
 
 def _refuse_blocks_behind(segment: Segment, end: int) -> None:
-    """DamagedLog if a block begins behind the one at `end`, which is not whole and yet was durable once."""
+    """DamagedLog if a block begins after the one at `end`, which is not whole and yet was durable once."""
     later = segment.block_behind(end)
     if later is not None:
         raise DamagedLog(f"{segment.path} is damaged at byte {end}: there are later records at byte {later.offset}")
