@@ -1,4 +1,4 @@
-"""Expressions over rows: which functions there are, and how they are computed.
+"""The SQL functions and aggregates, and the evaluation of expressions over rows.
 
     signatures, signature_tables    what the binder chooses from; `numeric_results` and `volatile` say more of them
     evaluation                      expressions as Arrow calls, or as DuckDB SQL where Arrow has none
@@ -7,6 +7,6 @@
     packed_types                    types as texts
     python                          users' functions, in processes of their own
 
-The binder makes `plan.expressions` by the signatures. A batch SELECT has them as SQL, of `evaluation.duckdb_sql`;
-executors evaluate them on change chunks, with `evaluation.evaluate`.
+The binder makes `plan.expressions` by the signatures. A batch SELECT writes them as SQL (`evaluation.duckdb_sql`);
+executors evaluate them on change chunks (`evaluation.evaluate`).
 """

@@ -1,4 +1,4 @@
-"""Which numeric an operation gives: how its precision and scale follow from the arguments'."""
+"""Derives the precision and scale of numeric results from those of the arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from risingpy.types import MAX_PRECISION, NUMERIC, SqlType, TypeKind, numeric
 class NumericRule(Enum):
     """How a numeric result's precision and scale follow from the arguments'.
 
-    A result that is not wide shows all decimals of its type: where PostgreSQL's depend on the values, it is wide.
+    A result that is not wide shows all decimals of its type. So if PostgreSQL's decimals depend on the values, the
+    result is wide.
     """
 
     ADD = "add"  # the larger scale, one digit more before the point
@@ -47,7 +48,7 @@ def numeric_of(sql_type: SqlType) -> SqlType:
 
 
 def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
-    """The result type of a numeric operation: wide where an argument is, or where 38 digits would lose decimals."""
+    """The result type of a numeric operation: wide if an argument is, or if 38 digits would lose decimals."""
     numbers = [a for a in args if a.is_numeric]
     if any(a.is_wide for a in numbers) and rule in _WIDE_IF_ARGUMENTS_ARE:
         return NUMERIC
@@ -83,7 +84,7 @@ def numeric_result(rule: NumericRule, args: tuple[SqlType, ...]) -> SqlType:
 
 
 def rounded_result(argument: SqlType, decimals: int) -> SqlType:
-    """What round(argument, decimals) gives: as many decimals as it is rounded to."""
+    """The type of round(argument, decimals), with that number of decimals."""
     number = numeric_of(argument)
     return NUMERIC if number.is_wide else _widest(_whole(number) + 1, max(decimals, 0))
 

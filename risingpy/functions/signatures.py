@@ -5,14 +5,14 @@ The binder looks functions up by their SQL name and resolves overloads as Postgr
 
     SQL-name  canonical-name  argument types = result type
 
-where an operator's SQL name is its symbol, a prefix operator has one argument, `any` is one common type of all `any`
-arguments (coerced before the call, and the result's type where that says `any`), `every` is an argument of whatever
-type, and `…` after the last argument means one or more of it. A `text` argument takes any varchar and `numeric` any
-precision and scale; `numeric:rule` says how a numeric result's precision and scale follow from the arguments'. With
-`@` after the canonical name, the binder adds the session's time zone as a last argument.
+An operator's SQL name is its symbol; a prefix operator has one argument. `any` is one common type of all `any`
+arguments, which are coerced before the call; the result may have that type, too. `every` is an argument of any type.
+`…` after the last argument means one or more of it. A `text` argument takes any varchar, and `numeric` any precision
+and scale; `numeric:rule` names the rule for a numeric result's precision and scale. With `@` after the canonical name,
+the binder adds the session's time zone as a last argument.
 
-Boolean connectives, tests and forms with a syntax of their own (`IS NULL`, `IN`, `EXTRACT`, COALESCE) are
-in the table too: whatever may stand in `Call.function` is listed here. Source: PostgreSQL 15's pg_proc and pg_operator.
+Boolean connectives, tests and forms with their own syntax (`IS NULL`, `IN`, `EXTRACT`, COALESCE) are in the table, too:
+it has every possible value of `Call.function`. Source: PostgreSQL 15's pg_proc and pg_operator.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Polymorphic(Enum):
     ARRAY = "anyarray"  # an array of the common type of all ARRAY arguments' elements and all ELEMENT arguments
     ELEMENT = "anyelement"  # that common type
     MAP = "map"
-    LAMBDA = "lambda"  # a function of the call's own: `|x| x + 1`
+    LAMBDA = "lambda"  # a function written in the call: `|x| x + 1`
     RECORD = "record"  # one common type of all RECORD arguments, a struct
 
 
@@ -69,8 +69,8 @@ ArgType = SqlType | Polymorphic
 class Signature:
     """One overload: `name` in SQL (function name or operator symbol), `function` in `Call.function`.
 
-    With `variadic` the last argument stands for one or more. `rule` is set where the result is numeric. A `zoned`
-    function is called with the session's time zone as one argument more.
+    If `variadic`, the last argument stands for one or more. `rule` is set if the result is numeric. A `zoned` function
+    gets the session's time zone as a further argument.
     """
 
     name: str
@@ -167,7 +167,7 @@ _OPERATORS = """
 !~~  not_like_bytes bytea bytea = bool
 """
 
-# Reached by their syntax only: the name in SQL is upper case, so that no function call finds them.
+# These have their own syntax. Their name in SQL is upper case, so that no function call finds them.
 _FORMS = """
 AND  and  bool bool = bool
 OR   or   bool bool = bool
@@ -298,7 +298,7 @@ def _extracts() -> list[Signature]:
 
 
 def _statistics() -> list[Signature]:
-    """Spreads are numeric of exact numbers and double of others; regressions are of doubles."""
+    """Variances and deviations of exact numbers are numeric, those of others double; regressions take doubles."""
     spreads = {name: name for name in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")}
     spreads |= {"variance": "var_samp", "stddev": "stddev_samp"}
     regressions = ["covar_pop", "covar_samp", "corr"]

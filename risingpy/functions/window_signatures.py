@@ -1,4 +1,4 @@
-"""The functions that only make sense over a window, as lines of the signature table; every aggregate is one besides.
+"""The functions that need a window, as lines of the signature table. Every aggregate can be called over a window, too.
 
 `signatures.py` reads them. Source: PostgreSQL 15's pg_proc, prokind 'w'.
 """

@@ -1,4 +1,4 @@
-"""bit_and, bit_or and bit_xor, as the number of values that have each bit: so a value can be taken back."""
+"""bit_and, bit_or and bit_xor. The state counts the values that have each bit, so that a value can be retracted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact sums of floating-point numbers, as byte strings: nothing is rounded but the result, once.
+"""Exact sums of floating-point numbers, as byte strings. Only the result is rounded, once.
 
 A sum is a whole number of 2^-1088, written in digits of 32 bits, from its lowest that is not 0 to its highest:
 
@@ -8,11 +8,12 @@ A sum is a whole number of 2^-1088, written in digits of 32 bits, from its lowes
     -1.5    -3 · 2^1087               21 00000080 feffffff
     0                                 (no bytes)
 
-Equal sums are equal bytes whichever way they came about, so a result depends neither on the order of additions nor on
-the number of shards, and what is deleted leaves nothing behind. Doubles need digits 0 to 66; the two above hold the
-carries of 2^64 additions. (R. Neal, Fast exact summation using small and large superaccumulators, 2015.)
+Equal sums are equal bytes, in whatever order the numbers were added. So a result does not depend on the number of
+shards, and a retracted value leaves no rounding error: a view would otherwise drift away from its query. Doubles need
+digits 0 to 66; the two above hold the carries of 2^64 additions. (R. Neal, Fast exact summation using small and large
+superaccumulators, 2015.)
 
-While sums are being made, group k has the digits `digits[starts[k]:starts[k + 1]]`, which begin with digit `lows[k]`.
+During an addition, group k has the digits `digits[starts[k]:starts[k + 1]]`, which begin with digit `lows[k]`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _NO_DIGIT = 1 << 20
 
 
 def sum_floats(codes: Integers, signs: Signs, groups: int, values: Floats) -> pa.BinaryArray:
-    """Each group's sum of its finite `values`, those with sign -1 taken away."""
+    """Each group's sum of its finite `values`; those with sign -1 are subtracted."""
     lows, highs = _no_spans(groups)
     bits = np.ascontiguousarray(values).view(np.int64)
     kernels.float_spans(codes, bits, lows, highs)
@@ -64,7 +65,7 @@ def rounded(sums: pa.BinaryArray, *, single: bool) -> Floats:
     if single:
         kernels.round_sums(offsets, data, 24, -149, results)
         with np.errstate(over="ignore"):
-            return results.astype(np.float32).astype(np.float64)  # exact, but for what is too large
+            return results.astype(np.float32).astype(np.float64)  # exact, unless a number is too large
     kernels.round_sums(offsets, data, 53, -1074, results)
     return results
 
@@ -150,8 +151,8 @@ def variances(
 ) -> tuple[Integers, Bytes, npt.NDArray[np.bool_]]:
     """(count · Σx² - (Σx)²) / (count · divisor) of whole numbers in units of 10^-scale, or its root.
 
-    As limbs of wide numerics, the lowest first, with their scales, which are at least `least` but for 0; and which are
-    too large for one. 0 where the divisor is 0.
+    Returns limbs of wide numerics, the lowest first; their scales, which are at least `least` except for 0; and which
+    results are too large. A result is 0 if its divisor is 0.
     """
     limbs = np.zeros(LIMBS * len(counts), np.int64)
     scales, failed = np.zeros((2, len(counts)), np.uint8)

@@ -1,4 +1,4 @@
-"""Which value state an aggregate function has."""
+"""Maps aggregate functions to their value states."""
 
 from __future__ import annotations
 

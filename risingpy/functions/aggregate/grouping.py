@@ -1,4 +1,4 @@
-"""Rows by group: which rows of a chunk agree on the group key."""
+"""Groups the rows of a chunk by their group key."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class GroupedRows:
-    """Rows to aggregate: each one's group, its sign, and the number of groups."""
+    """Rows to aggregate: the group and the sign of each row, and the number of groups."""
 
     codes: Integers
     signs: Signs
@@ -72,7 +72,7 @@ def group_by(columns: Sequence[pa.Array], types: Sequence[SqlType], rows: int) -
 
 
 def canonical_column(column: pa.Array, type_: SqlType) -> pa.Array:
-    """The column with equal values made identical: -0 becomes 0, 30 days become a month."""
+    """The column with one form for all values that SQL calls equal: -0 becomes 0, 30 days become a month."""
     if type_.is_float:
         return pc.add(column, pa.scalar(0.0, column.type))
     return canonical(column)  # -0 inside of a nested value is written as 0 by the key encoding

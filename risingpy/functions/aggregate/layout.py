@@ -1,6 +1,6 @@
-"""What is kept for an aggregate call whose state is a value, and what a LocalAgg sends of it.
+"""The state columns of an aggregate call whose state is a value, and the columns that a LocalAgg sends.
 
-Both are the same columns, for a state is a sum of changes:
+Both are the same, because a state is the sum of its changes:
 
     call                                  columns
     count                                 number
@@ -31,7 +31,7 @@ from risingpy.plan.aggregate_families import REGRESSIONS, SPREADS
 from risingpy.plan.logical import AggCall
 from risingpy.types import BIGINT, BYTEA, MAX_PRECISION, SqlType, TypeKind, numeric
 
-# A 128-bit sum of numbers of so many digits overflows after 10^10 rows of one group at the earliest.
+# With so many digits, a 128-bit sum cannot overflow before a group has 10^10 rows.
 _SAFE_PRECISION = 28
 
 

@@ -1,7 +1,7 @@
 """Variance, covariance, correlation and regression, from exact sums of values, squares and products.
 
-Both have their numerators from count · Σxy - Σx · Σy, computed exactly, so that nothing is lost where the values are
-large and close together, and a value that is taken back leaves nothing behind.
+Their numerators are count · Σxy - Σx · Σy, computed exactly. So no digits are lost if the values are large and close
+together, and a retracted value leaves no rounding error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-# function → whether it divides by one row less, and whether it is a root
+# function → whether it divides by (number of rows - 1), and whether it is a square root
 SPREADS = {
     "var_pop": (False, False),
     "var_samp": (True, False),
@@ -148,7 +148,7 @@ class Regression(ValueState):
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What a regression is made of, per group: n, Σy, Σx, and n times the centered sums of squares and products."""
+    """The inputs of a regression, per group: n, Σy, Σx, and n times the centered sums of squares and products."""
 
     n: Floats
     of_y: Floats
@@ -210,7 +210,7 @@ def _words(column: pa.Array) -> tuple[Integers, int]:
 
 
 def counted(rows: GroupedRows, arguments: Sequence[pa.Array]) -> tuple[GroupedRows, list[pa.Array]]:
-    """The rows none of whose arguments is NULL, and their arguments."""
+    """The rows without a NULL among their arguments, and these arguments."""
     if not any(argument.null_count for argument in arguments):
         return rows, list(arguments)
     valid = np.logical_and.reduce([a.is_valid().to_numpy(zero_copy_only=False) for a in arguments])
@@ -218,7 +218,7 @@ def counted(rows: GroupedRows, arguments: Sequence[pa.Array]) -> tuple[GroupedRo
 
 
 def _finite(rows: GroupedRows, columns: Sequence[pa.Array]) -> tuple[GroupedRows, Integers, list[Floats]]:
-    """The rows of finite numbers, how many others each group has, and the numbers."""
+    """The rows of finite numbers, the count of each group's other rows, and the numbers."""
     numbers = [np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns]
     finite = np.logical_and.reduce([np.isfinite(values) for values in numbers])
     if finite.all():
@@ -235,7 +235,7 @@ def _merged(codes: Integers, groups: int, states: Sequence[pa.Array], *, sums: i
 
 
 def _shown(values: Floats, undefined: Mask, odd: Mask) -> tuple[pa.Array, int]:
-    """NULL where undefined, NaN where a value was not finite, and NULL, as an error, where the result is too large."""
+    """The results: NULL if undefined, NaN if a value was not finite; NULL and an error if the result is too large."""
     too_large = ~undefined & ~odd & ~np.isfinite(values)
     shown = np.where(odd, np.nan, values)
     return pa.array(shown, mask=undefined | too_large), int(too_large.sum())

@@ -1,7 +1,7 @@
-"""Aggregates whose result is made of all of a group's rows, in order: each a function over sorted rows.
+"""Aggregates whose result depends on all rows of a group, in order: each is a function over sorted rows.
 
-The rows come group by group; `owners[i]` is the group of row i, ascending, and `columns` are the call's arguments. Rows
-that do not count (`counted_arguments`) are not among them.
+The rows come group by group. `owners[i]` is the group of row i, in ascending order, and `columns` are the call's
+arguments. Rows that do not count (`counted_arguments`) are left out before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from risingpy.types import SqlType
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-# (owners, groups, columns) → each group's result, and how many of them failed: those are NULL
+# (owners, groups, columns) → each group's result, and how many of them failed and are NULL
 GroupFunction = Callable[[Integers, int, Sequence[pa.Array]], tuple[pa.Array, int]]
 
 
@@ -75,7 +75,7 @@ def gathered(owners: Integers, groups: int, values: pa.Array, type_: SqlType) ->
 
 
 def most_frequent(owners: Integers, groups: int, values: pa.Array, type_: SqlType) -> pa.Array:
-    """mode: of the values that occur most often the first."""
+    """mode: the first of the most frequent values."""
     codes, _ = group_rows(encoded_rows([canonical_column(values, type_)], [type_], len(values)))
     begins = np.ones(len(owners), np.bool_)
     begins[1:] = (owners[1:] != owners[:-1]) | (codes[1:] != codes[:-1])
@@ -90,7 +90,7 @@ def most_frequent(owners: Integers, groups: int, values: pa.Array, type_: SqlTyp
 
 
 def discrete_percentile(owners: Integers, groups: int, columns: Sequence[pa.Array]) -> tuple[pa.Array, int]:
-    """percentile_disc: the first value that at least the fraction of the rows does not exceed."""
+    """percentile_disc: the first value for which at least the fraction of the rows is not greater."""
     fractions, values = columns
     starts, sizes = _groups(owners, groups)
     fraction, valid, failed = _fractions(fractions, starts, sizes)

@@ -1,4 +1,4 @@
-"""How many values of each display scale a group has, and how many that are not finite: exact under deletions.
+"""Counts a group's values by display scale, and those that are not finite. Counts stay exact under retractions.
 
 A state is a record for each kind that has a count, ascending: kind u8, count i64 little-endian. The kinds are those of
 `wide_sum_kernels.number_kinds`.
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def counted_kinds(codes: Integers, signs: npt.NDArray[np.int8], groups: int, kinds: Bytes) -> pa.BinaryArray:
-    """Each group's state of values of these kinds, those with sign -1 taken away."""
+    """Each group's state for values of these kinds; those with sign -1 are subtracted."""
     present = np.flatnonzero(np.bincount(kinds, minlength=KINDS))
     if len(present) != 1:
         return _summed(codes, groups, kinds, signs.astype(np.int64))
@@ -52,7 +52,7 @@ def _summed(codes: Integers, groups: int, kinds: Bytes, counts: Integers) -> pa.
 
 
 def scales_and_specials(states: pa.BinaryArray) -> tuple[Bytes, Floats | None]:
-    """Each group's largest scale, 0 of none; and NaN or an infinity where its sum is that, None for nowhere."""
+    """Each group's largest scale (0 if it has none), and its sum if that is NaN or infinite; None if no sum is."""
     owners, records = _records(states)
     scales: Bytes = np.zeros(len(states), np.uint8)
     present = records["count"] > 0
@@ -70,7 +70,7 @@ def scales_and_specials(states: pa.BinaryArray) -> tuple[Bytes, Floats | None]:
 
 @dataclass(frozen=True, slots=True)
 class ScaleBits(ValueState):
-    """scale_bits(n): a bigint with a bit for each scale that there is; what is not finite counts as of scale 0."""
+    """scale_bits(n): a bigint with a bit for each scale that occurs; values that are not finite count as scale 0."""
 
     def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
         rows, argument = present(rows, arguments[0])
@@ -100,7 +100,7 @@ def _states(kinds: Integers, totals: Integers) -> pa.BinaryArray:
 
 
 def _records(states: pa.BinaryArray) -> tuple[Integers, npt.NDArray[np.void]]:
-    """All records, and whose each is."""
+    """All records, and the group of each."""
     states = whole(states)
     lengths = np.zeros(len(states), np.int64)
     if states.null_count:

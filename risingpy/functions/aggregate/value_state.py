@@ -1,7 +1,7 @@
-"""How value states grow: from rows (`accumulate`), from other states (`merge`), and the result of one.
+"""Value states: they accumulate rows (`accumulate`) and other states (`merge`), and give a result.
 
-States are columns with one row per group, of the types that `layout.state_types` gives. NULL in all columns of a
-state is the empty state. Everything is exact.
+States are columns with one row per group, of the types that `layout.state_types` gives. A state with NULL in all
+columns is the empty state. Everything is exact, because a state must be able to retract what it has added.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ValueState(Protocol):
     """One aggregate function over one argument type."""
 
     def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:
-        """The change of each group's state by `rows`; `arguments` have their values, a column per argument."""
+        """The change of each group's state by `rows`; `arguments` has a column per argument."""
         ...
 
     def merge(self, codes: Integers, groups: int, states: Sequence[pa.Array]) -> list[pa.Array]:
@@ -36,7 +36,7 @@ class ValueState(Protocol):
         ...
 
     def result(self, states: Sequence[pa.Array]) -> tuple[pa.Array, int]:
-        """Each state's result, and how many of them failed (too large for the result's type): those are NULL."""
+        """Each state's result, and how many failed (too large for the result's type) and are NULL."""
         ...
 
 

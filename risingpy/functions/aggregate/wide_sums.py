@@ -31,7 +31,7 @@ _BYTES = 8 * LIMBS
 class WideSum(ValueState):
     """The state: ten limbs, the lowest first, each an int64 from 0 to 10^9 - 1 but the highest, which has the sign.
 
-    Besides, how many values there are of each scale: the sum has the largest.
+    It also counts the values of each scale: the sum has the largest one.
     """
 
     def accumulate(self, rows: GroupedRows, arguments: Sequence[pa.Array]) -> list[pa.Array]:

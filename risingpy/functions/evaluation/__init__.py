@@ -1,4 +1,4 @@
-"""Expressions as values: by Arrow's functions where they mean what PostgreSQL means, else by DuckDB's SQL.
+"""Evaluates expressions: by Arrow's functions if these do what PostgreSQL's do, else by DuckDB's SQL.
 
-`evaluate` for change chunks, `duckdb_sql` for the text of a query; `sql_*` are its parts, `duckdb_*` what runs it.
+`evaluate` is for change chunks, `duckdb_sql` writes the text of a query; `sql_*` are its parts, `duckdb_*` run it.
 """

@@ -1,4 +1,4 @@
-"""The aggregates that DuckDB has as SQL: for batch queries, and over windows for both batch queries and views."""
+"""SQL for the aggregates that DuckDB has, for batch queries, and for windows in batch queries and views."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def plain_aggregate_sql(
 ) -> str:
     """The call over arguments given as SQL; `suffix` follows it: ` FILTER (…)`, ` OVER (…)`, or both.
 
-    With `exact`, sums of floats are what a view's aggregation gives: DuckDB's depend on the order of the rows. Not
-    `over` a window, which would gather a list for every row.
+    With `exact`, sums of floats are those of a view's aggregation; DuckDB's depend on the order of the rows. This does
+    not apply `over` a window, where it would gather a list for every row.
     """
     if exact and arg_types and arg_types[0].is_float:
         if function == "sum":
@@ -66,7 +66,7 @@ def _exact_sum(argument: str, result: SqlType, distinct: bool, suffix: str) -> s
 
 
 def _wide_sum_over(argument: str, suffix: str) -> str:
-    """The sums of the limbs over the window, put together."""
+    """The wide sum, composed of the sums of the limbs over the window."""
     limbs = (own_call("wide_limb", [argument, str(k)], BIGINT) for k in range(LIMBS))
     sums = [f"CAST(sum({limb}){suffix} AS BIGINT)" for limb in limbs]
     kinds = f"bit_or({own_call('wide_kind_bit', [argument], BIGINT)}){suffix}"
@@ -74,7 +74,7 @@ def _wide_sum_over(argument: str, suffix: str) -> str:
 
 
 def _interval_sum(argument: str, suffix: str) -> str:
-    """DuckDB has no sum of intervals: months, days and microseconds are summed by themselves."""
+    """The sum of intervals, which DuckDB lacks: sums of their months, days and microseconds."""
     parts = (
         ("to_months", f"12 * date_part('year', {argument}) + date_part('month', {argument})", "INTEGER"),
         ("to_days", f"date_part('day', {argument})", "INTEGER"),
@@ -90,7 +90,7 @@ def _interval_sum(argument: str, suffix: str) -> str:
 
 
 def _average(argument: str, argument_type: SqlType, result: SqlType, *, distinct: bool, suffix: str, over: bool) -> str:
-    """The quotient of sum and count, just as a view computes it; NULL over nothing."""
+    """The quotient of sum and count, as a view computes it; NULL without rows."""
     if argument_type.is_float:
         argument = f"CAST({argument} AS DOUBLE)"
     total_type = _total_type(argument_type)

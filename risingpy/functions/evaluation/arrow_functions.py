@@ -1,8 +1,8 @@
-"""The expressions that PyArrow computes as PostgreSQL would, for speed: a DuckDB query costs about a millisecond.
+"""Evaluates by PyArrow the expressions that it computes as PostgreSQL does: a DuckDB query costs about a millisecond.
 
-`compile_arrow` gives a function from a chunk's columns to the result, or None where the expression has a part that
-Arrow lacks or does differently. The function raises (ArrowInvalid or an SqlError) where a row's evaluation fails, and
-sometimes where it does not: the branches of CASE are all evaluated for all rows. The caller then asks DuckDB.
+`compile_arrow` gives a function from a chunk's columns to the result, or None if the expression has a part that Arrow
+lacks or does differently. The function raises (ArrowInvalid or an SqlError) if a row fails. It sometimes raises for a
+row that should not fail, because it evaluates all branches of CASE for all rows. The caller then uses DuckDB.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ _NUMERIC_ARITHMETIC: dict[str, Callable[..., Value]] = {
 
 
 def compile_arrow(expr: Expr) -> Evaluate | None:
-    """How Arrow evaluates the expression; None if it cannot."""
+    """The function by which Arrow evaluates the expression; None if Arrow cannot."""
     match expr:
         case InputRef():
             return partial(_column, expr.index)
@@ -234,7 +234,7 @@ def _numeric(call: Call) -> Callable[..., Value] | None:
 
 
 def _in_range(name: str, *args: Value) -> Value:
-    """A float operation, unless a result is infinite or has become zero: which rows are to blame DuckDB finds out."""
+    """A float operation. Raises an error if a result is infinite or has become zero; DuckDB then finds the rows."""
     value = _FLOAT_ARITHMETIC[name](*args)
     suspect = pc.is_inf(value)
     if name == "multiply":

@@ -104,7 +104,7 @@ def by_arrow(evaluate: Evaluate | None, expr: Expr, chunk: pa.Table) -> Column |
 
 
 def raise_if_invalid(error: Exception) -> None:
-    """Raises what no row is to blame for: SQL that DuckDB does not accept, a defect of DuckDB's, no memory."""
+    """Raises errors that no row causes: SQL that DuckDB does not accept, a defect of DuckDB, too little memory."""
     if isinstance(error, _INVALID):
         raise translate_error(error) from error
     # Of a function of ours, that is; chr(0) too is 54000, but raised by a cast.

@@ -1,6 +1,7 @@
-"""DuckDB connections as we use them, and DuckDB's errors as ours.
+"""Opens DuckDB connections with our settings, and translates DuckDB's errors into ours.
 
-In-memory, one thread, UTC: an expression must mean the same in every process, and tasks share the machine.
+Connections are in-memory, with one thread and UTC: an expression must mean the same in every process, and tasks share
+the machine.
 """
 
 from __future__ import annotations
@@ -73,14 +74,14 @@ _KINDS: tuple[type[SqlError], ...] = (
 )
 
 
-# DuckDB makes eight for each instance otherwise, for reads of remote files, which we have none of.
+# DuckDB otherwise makes eight for each instance, for reads of remote files, which we do not have.
 NO_IO_THREADS: dict[str, int] = {"async_threads": 0}
 
 
 def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
     """A new connection; `OwnFunctions` makes our functions known to it.
 
-    It spills nothing until it is told a directory: DuckDB's own choice is `.tmp` where the process was started.
+    It spills nothing until it gets a directory: DuckDB's own choice would be `.tmp` in the working directory.
     """
     connection = duckdb.connect(":memory:", config={"threads": threads, **NO_IO_THREADS, "temp_directory": ""})
     connection.execute("SET TimeZone = 'UTC'")
@@ -88,7 +89,7 @@ def connect(*, threads: int = 1) -> duckdb.DuckDBPyConnection:
 
 
 def translate_error(error: duckdb.Error) -> SqlError:
-    """The error that a client should see, with PostgreSQL's SQLSTATE and, for the usual ones, its words."""
+    """The error for the client, with PostgreSQL's SQLSTATE and, for common errors, its wording."""
     text = str(error)
     marked = _MARKED_TEXT.search(text) or _MARKED_EXCEPTION.search(text)
     if marked:
@@ -119,7 +120,7 @@ def _of_state(sqlstate: str, message: str) -> SqlError:
 
 
 def _out_of_range(text: str, type_name: re.Pattern[str]) -> SqlError:
-    """Texts are read by our own functions, so that a failed conversion of DuckDB's is one of numbers."""
+    """The error of a failed conversion by DuckDB. It is one of numbers, since our own functions read texts."""
     found = type_name.search(text)
     name = found[1] if found else ""
     if name.startswith("DECIMAL"):
@@ -128,7 +129,7 @@ def _out_of_range(text: str, type_name: re.Pattern[str]) -> SqlError:
 
 
 def _first_line(text: str) -> str:
-    """DuckDB's message without its kind in front and without the excerpt of the generated SQL."""
+    """DuckDB's message without the prefix for its kind, and without the excerpt of the generated SQL."""
     line = text.splitlines()[0]
     _, _, message = line.partition("Error: ")
     return message or line

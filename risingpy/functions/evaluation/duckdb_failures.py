@@ -1,4 +1,4 @@
-"""What a query raises while DuckDB runs it, or while its rows are read: DuckDB's errors, which may come as Arrow's."""
+"""The errors of a query that DuckDB runs or whose rows are read. They are DuckDB's, but may come as Arrow's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from risingpy.statement_limits import StatementLimits, out_of_memory
 INTERRUPT_AGAIN_SECONDS = 0.05  # DuckDB forgets an interrupt that comes before it has begun to run
 QUERY_FAILURES = (duckdb.Error, OSError, pa.ArrowException, MemoryError)
 
-# How DuckDB's texts begin. Further in they may quote what users wrote.
+# The beginnings of DuckDB's texts, whose rest may quote users' texts.
 _INTERRUPTED = "INTERRUPT Error"
 _OUT_OF_MEMORY = re.compile(
     r"Out of Memory Error|Invalid Input Error: (Arrow Appender"
@@ -27,14 +27,14 @@ _ERRORS: dict[str, type[duckdb.Error]] = {
 
 
 def ended_by_limits(error: Exception, limits: StatementLimits) -> SqlError | None:
-    """The error to raise if the query was cancelled, or needed more than it may take; None: it is something else."""
+    """The error to raise if the query was cancelled, or reached a limit; None if the error has another reason."""
     if limits.cancelled.is_set() or str(error).startswith(_INTERRUPTED):
         return QueryCanceled("canceling statement due to user request")
     return out_of_memory(_memory_detail(error), limits) if _is_out_of_memory(error) else None
 
 
 def as_duckdb_error(error: Exception) -> duckdb.Error:
-    """DuckDB's error, which comes as one of Arrow's where it happens after the first batch."""
+    """DuckDB's error, which comes as one of Arrow's if it happens after the first batch."""
     if isinstance(error, duckdb.Error):
         return error
     text = str(error)
@@ -49,6 +49,6 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def _memory_detail(error: Exception) -> str:
-    """DuckDB's first sentence, which says what it wanted."""
+    """DuckDB's first sentence, which says how much memory it wanted."""
     line = (str(error).splitlines() or [""])[0]
     return line.removeprefix("Out of Memory Error: ").removeprefix("Invalid Input Error: ") or "an allocation failed"

@@ -6,8 +6,8 @@
     rpy_text_of_…, rpy_…_of_array    arrays and rows as text, made of and cut into texts (`nested_texts`)
     rpy_TYPE('name', …)              the function of that name in `functions`, whose result is of that type
 
-They take and give Arrow columns. Of the last, `functions.call` sees to NULLs; to the others DuckDB passes only rows
-without NULLs. An error of ours keeps its SQLSTATE through `translate_error`.
+They take and give Arrow columns. `functions.call` handles NULLs for the last kind; DuckDB calls the others only for
+rows without NULLs. `translate_error` restores the SQLSTATE of our errors.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ _PARSED = tuple(type_ for type_ in OWN_RESULTS if type_ != VARCHAR and type_.dep
 
 
 class OwnFunctions:
-    """Those of our functions that a DuckDB instance knows: what SQL has named so far. To make all takes 80 ms."""
+    """The functions of ours that a DuckDB instance knows, those used so far. Registering all would take 80 ms."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self._known: set[str] = set()
 
     def make_known(self, sql: str) -> None:
-        """Makes the functions known that this SQL calls; the instance's other cursors share them."""
+        """Registers the functions that this SQL calls; the instance's other cursors share them."""
         for name in set(_NAME.findall(sql)) - self._known:
             definition = _DEFINITIONS.get(name) or _of_users(name)
             if definition is not None:  # otherwise it stands in a text
@@ -105,7 +105,7 @@ def register_function(
     nulls: FunctionNullHandling = FunctionNullHandling.DEFAULT,
     volatile: bool = False,
 ) -> None:
-    """Makes a function of whole columns known, as `name`; it may raise an SqlError."""
+    """Registers a function of whole columns as `name`; it may raise an SqlError."""
 
     def marked(*columns: Column) -> pa.Array:
         try:

@@ -28,7 +28,7 @@ from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.types import NUMERIC, SqlType, TypeKind
 
-# What fails for no row by itself.
+# Functions that never fail for a row.
 _SAFE = frozenset(
     (
         *("not", "is_null", "is_not_null", "is_true", "is_not_true", "is_false", "is_not_false", "is_unknown"),
@@ -41,14 +41,14 @@ Column = Callable[[int], str]
 
 
 def compile_expression(expr: Expr, column: Column) -> str:
-    """SQL of exactly the expression's type, to stand anywhere; `column` gives the SQL of an input column."""
+    """SQL of exactly the expression's type, valid in any place; `column` gives the SQL of an input column."""
     return _Compiler(column, Tree(None)).piece(expr, None).text
 
 
 class Selected:
-    """Expressions of one SELECT over a relation called t. What they use twice are columns of SELECTs inside it.
+    """Expressions of one SELECT over a relation called t. Values that they use twice are columns of SELECTs inside it.
 
-    The rows stay in the relation's order, unless it is not `ordered`.
+    If `ordered`, the rows keep the relation's order.
     """
 
     def __init__(self, column: Column, *, ordered: bool = True) -> None:
@@ -56,15 +56,15 @@ class Selected:
         self._compiler = _Compiler(column, Tree(self._layers))
 
     def sql(self, expr: Expr) -> str:
-        """The expression, to stand in the SELECT."""
+        """The expression as SQL for the SELECT list."""
         return self._compiler.piece(expr, None).text
 
     def condition(self, expr: Expr) -> str:
-        """The expression, to stand after WHERE."""
+        """The expression as SQL for WHERE."""
         return self._compiler.condition(expr, None).text
 
     def source(self, relation: str) -> str:
-        """What the SELECT is from: the relation (`(…) AS t`), with columns for the expressions of before."""
+        """The FROM of the SELECT: the relation (`(…) AS t`), with the columns that earlier expressions need."""
         return self._layers.around(relation)
 
     @property
@@ -99,7 +99,7 @@ class _Compiler:
                 assert_never(expr)
 
     def condition(self, expr: Expr, guard: Guard | None) -> Piece:
-        """The SQL of what a filter or a CASE asks for."""
+        """The SQL of the condition of a filter or a CASE."""
         if isinstance(expr, Call) and expr.function in ("and", "or"):
             return in_turn(expr.function, _operands(expr), self.condition, self._tree, guard)
         return self.piece(expr, guard)
@@ -162,7 +162,7 @@ class _Compiler:
         return total
 
     def _long_chain(self, type_: SqlType, operators: Sequence[str], pieces: list[Piece], guard: Guard | None) -> Piece:
-        """As many terms as may be in an expression at a time, and one check at the end."""
+        """A chain in pieces of as many terms as an expression may have, with one check at the end."""
         columns = [piece if piece.simple else self._tree.bound(piece, guard) for piece in pieces]
         total = columns[0]
         for start in range(0, len(operators), DEEPEST):

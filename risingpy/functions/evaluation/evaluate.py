@@ -1,7 +1,8 @@
-"""Evaluates a filter and a projection on change chunks, not strictly: what fails gives NULL and is counted.
+"""Evaluates a filter and a projection on change chunks. A failing evaluation gives NULL and is counted.
 
-The fast way is tried first, on the whole chunk: Arrow where it can, else one DuckDB query. Only if a row fails is an
-expression evaluated part by part (`part_by_part`). A predicate that is NULL then is false.
+A view must not stop because of one row, so evaluation is not strict. It first tries the fast way on the whole chunk:
+Arrow if it can, else one DuckDB query. Only if a row fails, it evaluates the expression part by part (`part_by_part`).
+A predicate that is NULL then counts as false.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from risingpy.plan.expressions import Expr
 
 @dataclass(slots=True)
 class _Compiled:
-    """Expressions that are evaluated together: each for Arrow if it can be, and SQL of those that Arrow leaves over.
+    """Expressions that are evaluated together: each compiled for Arrow if possible, the others as SQL.
 
-    SQL is made when it is needed for the first time: most views need none.
+    The SQL is made at its first use: most views need none.
     """
 
     expressions: Sequence[Expr]
@@ -50,7 +51,7 @@ class _Compiled:
         return [others[k] if value is None else value for k, value in enumerate(values)], errors
 
     def _by_duckdb(self, positions: tuple[int, ...], chunk: pa.Table) -> tuple[list[Column], int]:
-        """In one query; if it fails, each alone, and how many evaluations failed."""
+        """The values by one query, or if that fails each by its own; and how many evaluations failed."""
         wanted = [self.expressions[k] for k in positions]
         if positions not in self._selects:
             self._selects[positions] = select_of(wanted)
@@ -64,10 +65,7 @@ class _Compiled:
 
 
 class Evaluator:
-    """A predicate (or none) and expressions (or none: the input's columns), compiled once, for many chunks.
-
-    Chunks have `op` and c0, c1, …, as all change chunks.
-    """
+    """A predicate or None, and expressions or None (the input's columns), compiled once for many change chunks."""
 
     def __init__(self, predicate: Expr | None, expressions: Sequence[Expr] | None) -> None:
         self._predicate = None if predicate is None else _Compiled.of([predicate])

@@ -1,8 +1,8 @@
-"""`x IN (…)` of many constants: a call of a constant list, of which a hash table is made, in DuckDB as in Arrow.
+"""`x IN (…)` of many constants, as a call with a constant list, from which DuckDB and Arrow make a hash table.
 
     x IN (1, 2, …)  =>  Call("in_list", (x, Literal((1, 2, …), array)))
 
-DuckDB takes 10 µs and 5 KB for each item that it reads as an expression, so it gets the list as one text.
+DuckDB needs 10 µs and 5 KB for each item that is an expression, so it gets the list as one text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NO_SEPARATOR = "the texts of a list hold all characters that could stand betwee
 
 
 def is_listed(type_: SqlType) -> bool:
-    """Whether there are such lists of the type."""
+    """Whether lists of the type can be written so."""
     return type_.kind in _LISTED
 
 
@@ -39,7 +39,7 @@ def in_list(operand: Expr, values: Sequence[object], type_: SqlType) -> Call:
 
 
 def listed(call: Call) -> Call:
-    """A call of "in" as one of "in_list" if its items are constants, and many."""
+    """A call of "in" as a call of "in_list", if it has many items and all are constants."""
     operand, *items = call.args
     if len(items) < SHORTEST or not all(isinstance(item, Literal) and item.type == items[0].type for item in items):
         return call
@@ -65,7 +65,7 @@ def written(call: Call, operand: str, *, joined: bool) -> str:
 
 
 def by_arrow(call: Call, operand: Callable[[Sequence[pa.ChunkedArray]], pa.Array]) -> Callable[..., pa.Array] | None:
-    """How Arrow evaluates the call; None if it cannot."""
+    """The function by which Arrow evaluates the call; None if Arrow cannot."""
     values, type_ = _values(call)
     if call.args[0].type.arrow != type_.arrow or type_.kind in _FLOATS or isinstance(call.args[0], Literal):
         return None

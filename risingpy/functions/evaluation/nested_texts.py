@@ -1,4 +1,4 @@
-"""Arrays and rows as texts, made of the texts of their parts and cut into them: what a cast to or from text needs.
+"""Joins the texts of parts to those of arrays and rows, and splits these again, for casts to and from text.
 
     rpy_text_of_array(VARCHAR[])     {a,"b c",NULL}     rpy_text_of_arrays(VARCHAR[])   {{1},{2}}: parts stay bare
     rpy_text_of_row(VARCHAR[])       (a,"b c",)

@@ -1,9 +1,9 @@
-"""Evaluates an expression part by part on a chunk with rows for which it fails: only the part that fails is NULL.
+"""Evaluates an expression part by part on a chunk with failing rows, so that only the failing part is NULL.
 
     coalesce(10 / x, -1), x = 0  =>  10 / x fails and is NULL, so the whole is -1
 
-A part is computed from the columns that its operands gave. AND, OR, COALESCE and CASE evaluate what they have inside
-for those rows only that come as far as it, so that nothing fails that is not asked for.
+A part is computed from its operands' columns. AND, OR, COALESCE and CASE evaluate each operand only for the rows that
+reach it, so that an operand that is not needed cannot fail.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from risingpy.functions.evaluation.sql_maps import OVER_ELEMENTS
 from risingpy.plan.expressions import Call, Case, Cast, Expr, InputRef, Literal, operands
 from risingpy.storage.codec.column_buffers import whole, with_values
 
-_LEAST_TRIED = 4  # nodes: a smaller expression is not tried as a whole once more
+_LEAST_TRIED = 4  # nodes: smaller expressions are not tried as a whole again
 
 _Open = Callable[[pa.Array], pa.Array]
 _Join = Callable[[pa.Array, pa.Array], pa.Array]
-# Which rows the next argument counts for, and what it makes of the result so far.
+# Which rows reach the next argument, and how it changes the result so far.
 _IN_TURN: dict[str, tuple[_Open, _Join]] = {
     "and": (lambda so_far: pc.fill_null(so_far, True), pc.and_kleene),
     "or": (lambda so_far: pc.invert(pc.fill_null(so_far, False)), pc.or_kleene),
@@ -35,7 +35,7 @@ _IN_TURN: dict[str, tuple[_Open, _Join]] = {
 
 
 def part_by_part(expr: Expr, chunk: pa.Table) -> tuple[pa.Array, int]:
-    """The expression's column, and how many evaluations of a part failed. It has failed as a whole."""
+    """The column of an expression that has failed as a whole, and how many evaluations of a part failed."""
     sizes: dict[int, int] = {}
     _measure(expr, sizes)
     parts = _Parts(sizes)
@@ -43,7 +43,7 @@ def part_by_part(expr: Expr, chunk: pa.Table) -> tuple[pa.Array, int]:
 
 
 def _measure(expr: Expr, sizes: dict[int, int]) -> None:
-    """How many nodes each part has."""
+    """Counts the nodes of each part."""
     order: list[Expr] = []
     rest = [expr]
     while rest:
@@ -101,7 +101,7 @@ class _Parts:
         return self.failing(expr, chunk)
 
     def _node(self, expr: Expr, columns: Sequence[pa.Array], chunk: pa.Table) -> pa.Array:
-        """One function over its arguments' columns: NULL where it fails."""
+        """One function over its arguments' columns; NULL for rows in which it fails."""
         names = ["op", *(f"c{k}" for k in range(len(columns)))]
         given = pa.table([chunk.column(0), *columns], names=names)
         value = by_arrow(compile_arrow(expr), expr, given)
@@ -117,7 +117,7 @@ class _Parts:
         return whole(typed(pc.struct_field(tried, "v"), expr.type))
 
     def _by_rows(self, expr: Expr, chunk: pa.Table) -> pa.Array:
-        """TRY lets some errors through (a malformed LIKE pattern): then only single rows tell which one it is."""
+        """Evaluates single rows. DuckDB's TRY does not catch all errors (not a malformed LIKE pattern)."""
         sql = select_of([expr])
         pieces: list[pa.Array] = []
         for row in range(chunk.num_rows):

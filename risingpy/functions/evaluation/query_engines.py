@@ -1,11 +1,11 @@
-"""DuckDB instances for statements: one each, so that each has a memory limit of its own.
+"""DuckDB instances for statements. Each statement has its own, so that each has its own memory limit.
 
-Within its limit DuckDB spills sorts, joins and groups to a directory of the data directory; past it, its statement
-fails, and no other. All running statements share QUERIES_SHARE of the server's memory: a statement gets what it asks
-for, but no more than half of what is left, so that the next has something too.
+Within its limit DuckDB spills sorts, joins and groups to a directory of the data directory. Beyond it, only its own
+statement fails. All running statements share QUERIES_SHARE of the server's memory. A statement gets what it asks for,
+but no more than half of the rest, so that something is left for the next.
 
-Making an instance takes 12 ms and 5 MB: idle ones are kept. Where more statements run than
-_MOST_INSTANCES, suspended cursors included, they share instances, and the limits of those.
+An instance takes 12 ms and 5 MB to make, so idle ones are kept. If more statements run than _MOST_INSTANCES, suspended
+cursors included, they share instances, and the limits of these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from risingpy.functions.evaluation.duckdb_functions import OwnFunctions
 from risingpy.memory import QUERIES_SHARE, share_of_memory
 
 SPILL_DIRECTORY = "spill"
-LEAST_MEMORY = 32 << 20  # a scan, a small sort and a small join go with it
+LEAST_MEMORY = 32 << 20  # enough for a scan, a small sort and a small join
 _MOST_INSTANCES = 16
 _SPILL_SHARE = 0.5  # of the disk's free space, so that the log and the state have room
 
@@ -47,16 +47,16 @@ class Lease:
     _instance: _Instance
 
     def make_known(self, sql: str) -> None:
-        """Makes the functions of ours known that this SQL calls."""
+        """Registers the functions of ours that this SQL calls."""
         with self._instance.guard:
             self._instance.functions.make_known(sql)
 
 
 class QueryEngines:
-    """The instances of a server. For every thread."""
+    """The instances of a server, for all threads."""
 
     def __init__(self, data_dir: Path, memory: int | None = None) -> None:
-        """`memory`: for all statements together. Nothing of an earlier run is left in the spill directory."""
+        """`memory` is for all statements together. Clears the spill directory of an earlier run."""
         self._directory = data_dir / SPILL_DIRECTORY
         shutil.rmtree(self._directory, ignore_errors=True)
         self._memory = share_of_memory(QUERIES_SHARE) if memory is None else memory
@@ -66,7 +66,7 @@ class QueryEngines:
 
     @contextlib.contextmanager
     def lease(self, wanted: int) -> Iterator[Lease]:
-        """A cursor with up to `wanted` bytes. If what is done with it raises, the cursor is closed."""
+        """A context manager with a cursor of up to `wanted` bytes. If its block raises, it closes the cursor."""
         instance = self._take(wanted)
         with self._guard:
             cursor = instance.idle.pop() if instance.idle else instance.root.cursor()
@@ -111,7 +111,7 @@ class QueryEngines:
             return instance
 
     def _make(self) -> None:
-        """Adds an instance, without the guard meanwhile: nobody else waits for it."""
+        """Adds an instance. Releases the guard meanwhile, so that no other thread waits for it."""
         made: list[_Instance] = []
         try:
             made.append(self._connect())
@@ -121,7 +121,7 @@ class QueryEngines:
                 self._instances += made
 
     def _least_used(self) -> _Instance | None:
-        """Of the idle ones that which was made first, so that the others stay idle."""
+        """The oldest of the idle instances, so that the others stay idle."""
         return min(self._instances, key=lambda each: each.users, default=None)
 
     def _connect(self) -> _Instance:

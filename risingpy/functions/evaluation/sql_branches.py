@@ -1,7 +1,7 @@
-"""CASE, AND, OR and COALESCE as pieces of SQL: a part is evaluated for those rows that come as far as it.
+"""CASE, AND, OR and COALESCE as pieces of SQL: each part is evaluated only for the rows that reach it.
 
-What is bound in a SELECT further inside is computed before any of these is, so it needs a condition of its own: that
-the parts before have not settled the row. Only then are those parts bound, too, in one column.
+A value that is bound in an inner SELECT is computed before any of these. So it needs its own condition: that the parts
+before it have not decided the row. For that condition those parts are bound, too, in one column.
 
     b IS NULL OR <deep>  =>  … OR b1 FROM (SELECT *, CASE WHEN (b0 IS NOT TRUE) THEN <deep> END AS b1 FROM
                                           (SELECT *, b IS NULL AS b0 FROM …))
@@ -16,7 +16,7 @@ from risingpy.functions.evaluation.sql_tree import Guard, Piece, Tree, piece_of,
 from risingpy.plan.expressions import Call, Case, Expr
 from risingpy.types import BOOLEAN
 
-_MOST_FAILING = 16  # parts of one AND or OR that may fail: each is a column for those after it
+_MOST_FAILING = 16  # parts of one AND or OR that may fail: each becomes a column for those after it
 _SHALLOW = 3  # levels of a condition that may be written twice
 
 Compile = Callable[[Expr, Guard | None], Piece]
@@ -24,7 +24,7 @@ Compile = Callable[[Expr, Guard | None], Piece]
 
 @dataclass(frozen=True, slots=True)
 class InTurn:
-    """A function whose arguments are evaluated one after the other, until one settles the result."""
+    """A function whose arguments are evaluated one after the other, until one decides the result."""
 
     joint: str
     open: str  # of the result of the first ones: whether the next argument counts
@@ -48,8 +48,8 @@ def in_turn(
 ) -> Piece:
     """The call of one of `IN_TURN`.
 
-    DuckDB evaluates all of an AND or OR that is not `as_condition`, of a filter or a CASE. So what may fail then
-    becomes a CASE with the part before it.
+    Unless it is the condition of a filter or a CASE (`as_condition`), DuckDB evaluates all parts of an AND or OR. So a
+    part that may fail then becomes a CASE with the part before it.
     """
     turn = _Turn(name, tree, guard)
     failing = 0
@@ -74,7 +74,7 @@ class _Turn:
     parts: list[Piece] = field(default_factory=list)
 
     def still_open(self) -> Piece:
-        """The guard of the next part: those before it have not settled the result."""
+        """The guard of the next part: the parts before it have not decided the result."""
         settled = self._so_far()
         if not settled.simple:
             settled = self.tree.bound(settled, self.guard)
@@ -94,7 +94,7 @@ class _Turn:
         self.parts = [_joined(f"CASE WHEN {is_open} THEN {whole} ELSE {before.text} END", [before, part])]
 
     def call(self) -> Piece:
-        """The whole."""
+        """The whole call."""
         first, *others = self.parts
         if self.name == "coalesce" and first.simple and not all(part.safe for part in others):
             # What two COALESCEs share DuckDB computes for all rows beforehand, unless it stands in a CASE.
@@ -127,7 +127,7 @@ def case_in_turn(
 
 
 def _flat(case: Case) -> tuple[list[tuple[Expr, Expr]], Expr]:
-    """The branches and the ELSE, those of a CASE that stands in the ELSE or in the last THEN among them.
+    """The branches and the ELSE, including those of a CASE that is itself the ELSE or the last THEN.
 
     CASE WHEN p THEN CASE WHEN q THEN a ELSE b END ELSE c END
       =>  CASE WHEN p IS NOT TRUE THEN c WHEN q THEN a ELSE b END
@@ -148,7 +148,7 @@ def _flat(case: Case) -> tuple[list[tuple[Expr, Expr]], Expr]:
 
 @dataclass(slots=True)
 class _Choice:
-    """Which branch of a CASE counts for a row: its conditions, numbered from 1, and columns with the number."""
+    """Decides which branch of a CASE applies to a row: conditions numbered from 1, and columns with the number."""
 
     tree: Tree
     guard: Guard | None

@@ -1,9 +1,9 @@
 """Functions that need the catalog or the session, as DuckDB SQL over relations called `rp_…`.
 
-Whoever runs the SQL gives it these relations as the statement's snapshot has them (`names_in` finds them), so that
-nothing here is global. Their columns begin with `rp_` too, so that a column of a query is never taken for one. Each
-template uses an argument once: `arguments` makes columns of those that are used again. NULL gives NULL where nothing
-else is said.
+The caller runs the SQL with these relations as of the statement's snapshot (`names_in` finds their names), so nothing
+here is global. Their columns also begin with `rp_`, so that no column of a query can be mistaken for one. Each template
+uses an argument once: `arguments` makes columns of arguments that are used again. NULL gives NULL unless stated
+otherwise.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FORMAT_TYPE = (
 
 
 def _size_pretty() -> str:
-    """In the largest unit of which there are at least ten, rounded to the nearest."""
+    """pg_size_pretty: the size in the largest unit of which there are at least ten, rounded to the nearest."""
     branches = ["WHEN abs(a) < 10240 THEN CAST(a AS VARCHAR) || ' bytes'"]
     for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB"), start=1):
         halves = f"trunc(a / {1024**power // 2})"  # towards zero, as everywhere here
@@ -86,7 +86,7 @@ def _body(text: str, *defaults: str) -> Callable[[Call, list[str]], str]:
 
 
 def _name(call: Call, args: list[str]) -> str:
-    """`regclass_text(oid)`: the name, '-' of 0, the number of an oid that nothing has."""
+    """`regclass_text(oid)`: the name; '-' for 0; the number for an oid that no object has."""
     kind = call.function.removesuffix("_text")
     return arguments(
         f"CASE WHEN a = 0 THEN '-' WHEN a IS NOT NULL THEN coalesce({_NAMES[kind]}, CAST(a AS VARCHAR)) END", args[0]
@@ -94,12 +94,12 @@ def _name(call: Call, args: list[str]) -> str:
 
 
 def _oid(call: Call, args: list[str]) -> str:
-    """`regclass_of(text, database, schemas)`: the oid of what the text names, or the number that it is."""
+    """`regclass_of(text, database, schemas)`: the oid of the object that the text names, or the number in the text."""
     return _looked_up(call.function.removesuffix("_of"), args[0], args[1], args[2])
 
 
 def _oid_or_null(call: Call, args: list[str]) -> str:
-    """`to_regclass(text, database)`: likewise, but NULL where nothing has the name."""
+    """`to_regclass(text, database)`: likewise, but NULL if no object has the name."""
     return _looked_up(call.function.removeprefix("to_"), args[0], args[1], None)
 
 

@@ -57,14 +57,14 @@ TEMPLATES: dict[str, str] = {
 
 
 def _only_row(call: Call, args: list[str]) -> str:
-    """`only_row(value, n)`: the value that a scalar subquery of `n` rows gives."""
+    """`only_row(value, n)`: the value of a scalar subquery with `n` rows. An error if there are several."""
     value, rows = args
     message = "'more than one row returned by a subquery used as an expression'"
     return f"CASE WHEN {rows} > 1 THEN {raised('21000', message, call.type)} ELSE {value} END"
 
 
 def _each_time(call: Call, args: list[str]) -> str:
-    """A call that DuckDB may neither make beforehand nor share: a random number is among its arguments."""
+    """A call that DuckDB must neither precompute nor share: it has a random number as an argument."""
     return own_call(call.function, [*args, "random()"], call.type)
 
 

@@ -33,7 +33,7 @@ from risingpy.types import (
     array_of,
 )
 
-# A cast that fails is the only way to raise that DuckDB lets TRY catch; `translate_error` reads the mark.
+# Only the error of a failed cast can be caught by DuckDB's TRY; `translate_error` reads the mark.
 ERROR_MARK = "risingpy error "
 
 
@@ -123,10 +123,10 @@ _DAY_MICROS = 86_400_000_000
 
 
 def intervals_apart(sql: str) -> str:
-    """The statement, with intervals kept apart that compare as equal but are not the same: '1 mon' and '30 days'.
+    """The statement with different forms for intervals that are equal but not the same: '1 mon' and '30 days'.
 
-    DuckDB takes equal constants for one, and computes `d + '1 mon'` and `d + '30 days'` once. So all but one of such
-    intervals become calls of a function that it must not call ahead of time.
+    DuckDB treats equal constants as one, and would compute `d + '1 mon'` and `d + '30 days'` only once. So all but one
+    of such intervals become calls of a volatile function.
     """
     if "to_months(" not in sql:
         return sql

@@ -1,14 +1,14 @@
-"""SQL as a tree of pieces, in which what is used twice is bound once: its text grows with the expression, not faster.
+"""SQL as a tree of pieces. A piece that is used twice is bound once, so the text grows linearly with the expression.
 
-A piece is an expression's text over what is bound already. There are two ways to bind one:
+A piece is an expression's text over the values that are already bound. There are two ways to bind a piece:
 
-* as a column of an inner SELECT (`Layers`): cheap, and what nests too deeply is cut this way, for DuckDB takes
-  superlinear time over deep expressions;
+* as a column of an inner SELECT (`Layers`). This is cheap, and also cuts expressions that nest too deeply, for which
+  DuckDB's time grows superlinearly;
 
       a * b + 1  =>  SELECT CASE WHEN isfinite(t.b0 + 1) … FROM (SELECT *, CASE … a * b … AS b0 FROM t) AS t
 
-* as the parameter of a lambda over a list of one: `list_transform([{a0: …}], lambda s0: … s0.a0 … s0.a0 …)[1]`. It
-  stands anywhere, and is evaluated for no other rows than the piece in whose place it stands.
+* as the parameter of a lambda over a list of one element: `list_transform([{a0: …}], lambda s0: … s0.a0 … s0.a0 …)[1]`.
+  It is valid in any place, and is evaluated only for the rows for which that place is evaluated.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _LAMBDA = "lambda "
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """SQL of an expression: `depth` since the last binding, written in a SELECT over the first `layer` layers.
+    """SQL of an expression: `depth` since the last binding, valid in a SELECT over the first `layer` layers.
 
-    A `simple` one (a column, a constant) costs nothing to write and to compute twice. A `safe` one fails for no row.
+    A `simple` piece (a column, a constant) may be written and computed twice at no cost. A `safe` one never fails.
     """
 
     text: str
@@ -55,7 +55,7 @@ Guard = Callable[[], Piece]
 class Layers:
     """Columns b0, b1, … for expressions over one relation called `alias`, in SELECTs around it.
 
-    If `ordered`, the relation's rows stay in their order, which DuckDB's joins, on several threads, do not keep.
+    If `ordered`, the relation's rows keep their order, which DuckDB's joins on several threads do not preserve.
     """
 
     alias: str = "t"
@@ -98,13 +98,13 @@ def simple(text: str) -> Piece:
 
 
 def piece_of(text: str, parts: Sequence[Piece], *, safe: bool) -> Piece:
-    """A text in which `parts` stand."""
+    """A piece whose text contains `parts`."""
     depth = max((part.depth for part in parts), default=0)
     return Piece(text, depth + 1, max((part.layer for part in parts), default=0), safe=safe)
 
 
 class Tree:
-    """Makes pieces of pieces. Without `layers` everything is bound by lambdas."""
+    """Makes pieces of other pieces. Without `layers` it binds all by lambdas."""
 
     def __init__(self, layers: Layers | None, names: Iterator[int] | None = None) -> None:
         self._layers = layers
@@ -115,7 +115,7 @@ class Tree:
         return self._layers is not None
 
     def in_lambda(self) -> Tree:
-        """A tree for what reads the parameter of a lambda, which no SELECT inside the statement knows."""
+        """A tree for expressions that read a lambda's parameter, which inner SELECTs cannot see."""
         return Tree(None, self._names)
 
     def applied(
@@ -127,10 +127,10 @@ class Tree:
         apart: bool = False,
         safe: bool = False,
     ) -> Piece:
-        """What `write` makes of the texts of `args`, each of which it may use several times.
+        """The piece that `write` makes of the texts of `args`; it may use each of them several times.
 
-        With `guard` it is evaluated for some rows only; with `apart` the arguments' errors are none of its own; `safe`
-        if it never fails by itself.
+        `guard` limits the rows for which it is evaluated. With `apart` the arguments' errors do not count as its own.
+        `safe`: it never fails by itself.
         """
         text = write([arg.text if arg.simple else f"\0{k}\0" for k, arg in enumerate(args)])
         uses = Counter(int(found) for found in _HOLE.findall(text))
@@ -163,7 +163,7 @@ class Tree:
         return piece if piece.depth < DEEPEST else self.bound(piece, guard)
 
     def bound(self, piece: Piece, guard: Guard | None, *, joins: bool = False) -> Piece:
-        """The piece as a column, evaluated where the guard holds; as it is where there are no layers."""
+        """The piece as a column that is evaluated where the guard holds; without layers, the piece itself."""
         if self._layers is None:
             if piece.depth > DEEPEST_UNCUT:
                 raise StatementTooComplex

@@ -1,6 +1,6 @@
-"""Casts of stored rows: rows written before ALTER COLUMN TYPE are read through the cast that it recorded.
+"""Casts of stored rows: rows written before ALTER COLUMN TYPE are read through the cast that ALTER has recorded.
 
-Storage knows no expressions of its own: whoever opens a store passes it `cast_stored`.
+Storage does not know expressions, so the code that opens a store passes `cast_stored` to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _evaluator(expression: Expr) -> Evaluator:
 
 
 def cast_stored(expression: object, column: pa.Array) -> pa.Array:
-    """The expression over one column. ALTER has seen every row through it, so that none fails."""
-    ops = pa.repeat(pa.scalar(1, pa.int8()), len(column))  # the evaluator passes on what happened to a row
+    """The expression's values over one column. ALTER has evaluated it for every row, so none fails."""
+    ops = pa.repeat(pa.scalar(1, pa.int8()), len(column))  # the evaluator takes change chunks, which have ops
     rows, _ = _evaluator(cast(Expr, expression)).evaluate(pa.table([ops, column], names=["op", "c0"]))
     return rows.column(1).combine_chunks()

@@ -1,8 +1,8 @@
-"""DuckDB connections that belong to threads, and what a fork does to them.
+"""DuckDB connections that belong to threads, and protects them during forks.
 
-A forked child has one thread. Python lets go of what the other threads had for themselves, and closing a connection
-there waits for threads of DuckDB's that the child has not got: it dies (seen where PySpark forks to start Java). So
-while this process forks, and in the child for good, every connection is held once more.
+A forked child has one thread. Python frees the other threads' local objects there, and closing a connection waits for
+threads of DuckDB that the child does not have: the child hangs and dies (seen when PySpark forks to start Java). So
+every connection has one more reference while this process forks, and in the child for ever.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ThreadConnections:
         os.register_at_fork(before=self._hold, after_in_parent=self._let_go, after_in_child=self._start_anew)
 
     def add(self, connection: duckdb.DuckDBPyConnection) -> OwnedConnection:
-        """Makes a connection known, for as long as the result lives."""
+        """Registers a connection for as long as the result lives."""
         owned = OwnedConnection(connection)
         with self._guard:
             self._owned.add(owned)
@@ -47,6 +47,6 @@ class ThreadConnections:
         self._guard.release()
 
     def _start_anew(self) -> None:
-        """In the child: what is held stays so; its threads make connections of their own."""
+        """In the child: keeps the references for ever; the child's threads make their own connections."""
         self._owned = weakref.WeakSet()
         self._guard = threading.Lock()

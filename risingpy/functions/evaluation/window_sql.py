@@ -28,7 +28,7 @@ from risingpy.types import NARROW_NUMERIC, SqlType, TypeKind
 
 Column = Callable[[int], str]
 
-_DUCKDB_NAMES = {"approx_count_distinct": "count"}  # DuckDB's approximation is none of ours: this one is exact
+_DUCKDB_NAMES = {"approx_count_distinct": "count"}  # ours is exact, so DuckDB's approximation would differ
 _POSITIVE_ARGUMENT = {"ntile": (0, "22014"), "nth_value": (1, "22016")}  # which argument, and the SQLSTATE
 
 
@@ -59,7 +59,7 @@ def window_sql(
 
 
 def _of_list(call: WindowCall, args: Sequence[str], suffix: str) -> str:
-    """What a view computes of the list of a group's arguments, of the list of a frame's."""
+    """The function that a view applies to the list of a group's arguments, applied to the list of a frame's."""
     if call.function == "array_agg":
         return f"list({args[0]}){suffix}"
     values = args[0] if len(args) == 1 else f"{{{', '.join(f'a{i}: {value}' for i, value in enumerate(args))}}}"
@@ -73,7 +73,7 @@ def _is_text(separator: Expr) -> bool:
 
 
 def _joined(text: str, separator: str, condition: str, over: str) -> str:
-    """string_agg with a separator per row: DuckDB's is a constant. The first one of the frame is cut off."""
+    """string_agg with a separator per row, where DuckDB needs a constant. Cuts the frame's first separator off."""
     parts = f"list({{t: {text}, s: coalesce({separator}, '')}}) FILTER (WHERE {text} IS NOT NULL{condition}){over}"
     joined = f"array_to_string([pair.s || pair.t FOR pair IN {parts}], '')"
     return f"substr({joined}, length(({parts})[1].s) + 1)"
@@ -96,7 +96,7 @@ def _has_offset(frame: Frame) -> bool:
 
 
 def _widened(text: str, type_: SqlType) -> str:
-    """What an offset is added to: no sum of integers may be too large."""
+    """The value to which an offset is added, in a type in which no sum of integers overflows."""
     if type_.is_wide:
         return cast(text, type_, NARROW_NUMERIC)
     return f"CAST({text} AS HUGEINT)" if type_.is_integer else text

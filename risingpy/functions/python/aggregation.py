@@ -1,7 +1,8 @@
-"""Users' aggregates: over whole groups, and over changes of a state that is kept.
+"""Users' aggregates: over whole groups, or with a stored state that changes.
 
-A kept state is what `pickle` makes of (state, rows that failed, whether a retraction failed). While a row that cannot
-be accumulated is in a group, the group's result is NULL; it counts again when the row goes. Only workers unpickle.
+A stored state is the pickled tuple (state, failed rows, whether a retraction failed). While a group has a row that
+cannot be accumulated, its result is NULL; when that row is retracted, the group has a result again. Only workers
+unpickle.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from risingpy.functions.python.definition import PythonFunction, definition_of
 from risingpy.functions.python.routine import RoutineError, called, called_with, converted, failure, namespace_of
 from risingpy.types import SqlType
 
-_PICKLE_PROTOCOL = 5  # states are on disk: every Python that reads them must know it
+_PICKLE_PROTOCOL = 5  # states are on disk: every Python that reads them must know this protocol
 
 
 @dataclass(slots=True)
@@ -119,7 +120,7 @@ class Aggregation:
                 state.broken = True
 
     def _result(self, state: _State) -> tuple[Any, bool]:
-        """The result, and whether there is none because something failed."""
+        """The result, and whether it is missing because of a failure."""
         if state.failed or state.broken:
             return None, True
         try:
@@ -161,7 +162,7 @@ def _members(definition: PythonFunction) -> dict[str, Any]:
 
 
 def _forgotten(failed: dict[bytes, int], row: tuple[Any, ...]) -> bool:
-    """Whether the row is one of those that failed; one of them goes."""
+    """Whether the row is one of those that failed; if so, removes one such row."""
     key = pickle.dumps(row, _PICKLE_PROTOCOL)
     if key not in failed:
         return False

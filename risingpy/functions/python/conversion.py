@@ -1,4 +1,4 @@
-"""SQL values as a user's function sees them, and what it gives as SQL values.
+"""Converts SQL values to the Python values of a user's function, and its results to SQL values.
 
 boolean, integers, floats, text, bytea     bool, int, float, str, bytes
 numeric                                    Decimal; a result may be int or float too, and is rounded to its decimals
@@ -39,7 +39,7 @@ def python_values(column: pa.Array, type_: SqlType) -> list[Any]:
 
 
 def sql_column(values: Sequence[Any], type_: SqlType) -> pa.Array:
-    """The column of what a function gave. Raises what Arrow raises, ValueError or TypeError."""
+    """The column of a function's results. Raises Arrow's errors, ValueError or TypeError."""
     convert = _to_sql(type_)
     if convert is not None:
         values = [None if value is None else convert(value) for value in values]

@@ -1,4 +1,4 @@
-"""What a call of a user's Python function carries with it: so a plan needs no catalog."""
+"""The definition of a user's Python function. Each call has it as a constant, so that a plan needs no catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task and a worker say to each other, over pipes: a header in JSON, then record batches in Arrow's IPC form.
+"""The messages between a task and a worker, over pipes: a header in JSON, then record batches in Arrow's IPC form.
 
 length of the header (u32) | header, whose "sizes" are the batches' lengths in bytes | batch | batch …
 """
@@ -26,14 +26,14 @@ def write_message(stream: BinaryIO, header: Header, batches: Sequence[pa.RecordB
 
 
 def message_parts(header: Header, batches: Sequence[pa.RecordBatch]) -> list[bytes | pa.Buffer]:
-    """A message in the pieces that are to be written."""
+    """A message as pieces to be written one after the other."""
     parts = [_encoded(batch) for batch in batches]
     text = json.dumps({**header, "sizes": [part.size for part in parts]}).encode()
     return [_LENGTH.pack(len(text)) + text, *parts]
 
 
 def read_message(read: Read) -> tuple[Header, list[pa.RecordBatch]]:
-    """`read(n)` gives exactly n bytes, or raises EOFError. Raises ValueError for what is no message."""
+    """Reads a message. `read(n)` gives exactly n bytes, or raises EOFError. Raises ValueError if it is no message."""
     (length,) = _LENGTH.unpack(read(_LENGTH.size))
     if length > _LONGEST_HEADER:
         raise ValueError("no message begins so")

@@ -1,7 +1,7 @@
-"""What users' functions print: logged with their names, and not without bound.
+"""Logs the output of users' functions with their names, up to a limit.
 
-A thread for each worker reads it: a worker must not wait for the log. Within PERIOD_SECONDS so many bytes of it are
-logged as LOGGED_BYTES, of one worker; of the others only how many there were.
+A thread for each worker reads its output, because a worker must not wait for the log. In each PERIOD_SECONDS it logs up
+to LOGGED_BYTES of a worker, and only the number of any further bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PrintedText:
 
     def end(self) -> None:
         """The worker has ended."""
-        self._thread.join(1.0)  # something it has started may still have the pipe
+        self._thread.join(1.0)  # a process that it has started may still have the pipe open
 
     def _read(self) -> None:
         with self._pipe:

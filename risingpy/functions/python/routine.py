@@ -1,4 +1,4 @@
-"""Scalar and table functions on columns: what a worker does with a user's code.
+"""Scalar and table functions on columns: runs a user's code in a worker.
 
 The code is compiled once per process and definition. An error is a `RoutineError`, whose text names the function, the
 line in its body and the row that it was called with.
@@ -26,7 +26,7 @@ class TookTooLong(BaseException):
 
 
 class RoutineError(Exception):
-    """What the user's code did wrong; `kind` is "definition", "limit" or "failure"."""
+    """An error in the user's code; `kind` is "definition", "limit" or "failure"."""
 
     def __init__(self, message: str, kind: str = "failure") -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ def column_function(text: str) -> Column:
 
 
 def namespace_of(definition: PythonFunction) -> dict[str, Any]:
-    """What the body defines."""
+    """The names that the body defines."""
     namespace: dict[str, Any] = {"__name__": definition.name}
     try:
         exec(compile(definition.body, _file_name(definition.name), "exec"), namespace)
@@ -116,7 +116,7 @@ def converted(
     convert: Callable[[Sequence[Any]], pa.Array],
     arguments: Sequence[list[Any]],
 ) -> pa.Array:
-    """The column of what the function gave; names the row whose value does not fit."""
+    """The column of the function's results; the error for a wrong value names its row."""
     try:
         return convert(values)
     except _WRONG_VALUE:
@@ -164,7 +164,7 @@ def failure(definition: PythonFunction, error: BaseException, row: str) -> Routi
 
 
 def _told(error: BaseException) -> str:
-    """An error's kind and text, which its author may have made of any length, or so that asking for it fails."""
+    """An error's class and text. The text may have any length, and making it may itself fail."""
     try:
         text = f"{type(error).__name__}: {error}"
     except Exception as other:

@@ -1,6 +1,6 @@
-"""Worker processes from the outside: kept between calls, one call at a time each, killed when they do not answer.
+"""The caller's side of worker processes. Each runs one call at a time, is kept between calls, and killed if it hangs.
 
-A worker ends by itself when this process does: its input ends.
+A worker ends by itself when this process ends, because its input does.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ class _Worker:
     def call(
         self, header: Header, batches: Sequence[pa.RecordBatch], name: str, seconds: float
     ) -> tuple[Header, list[pa.RecordBatch]]:
-        """The answer. `name` is the function's, for what it prints.
+        """The answer. `name` is that of the function, for its output in the log.
 
-        Raises EOFError if the process is gone, TimeoutError if it does not answer, ValueError if what it says is no
-        answer, QueryCanceled if the statement is cancelled meanwhile.
+        Raises EOFError if the process has ended, TimeoutError if it does not answer, ValueError if it sends something
+        else, QueryCanceled if the statement is cancelled meanwhile.
         """
         deadline = time.monotonic() + seconds + _GRACE_SECONDS
         self._calls += 1
@@ -124,7 +124,7 @@ class _StaleAnswer(ValueError):
 
 
 def _wait(descriptor: int, event: int, deadline: float) -> None:
-    """Until it is ready for `event`, or hung up. Raises TimeoutError at the deadline, QueryCanceled at a cancel."""
+    """Waits until it is ready for `event` or closed. Raises TimeoutError at the deadline, or QueryCanceled."""
     poller = select.poll()
     poller.register(descriptor, event)
     while True:
@@ -193,7 +193,7 @@ _WORKERS = _Pool()
 def call_worker(
     do: str, definition: str, batches: Sequence[pa.RecordBatch] = (), *, tolerant: bool = False
 ) -> tuple[Header, list[pa.RecordBatch]]:
-    """What a worker answers; see `worker`. Raises ExternalRoutineError, its limits, or InvalidFunctionDefinition."""
+    """A worker's answer; see `worker`. Raises ExternalRoutineError, its limits, or InvalidFunctionDefinition."""
     with _WORKERS.turn():
         try:
             answer, columns = _call_idle(do, definition, batches, tolerant=tolerant)

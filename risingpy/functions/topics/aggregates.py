@@ -1,4 +1,4 @@
-"""Aggregates of lists: DuckDB gathers a group's arguments in a list, and what a view does with them is done here.
+"""Aggregates of lists: DuckDB gathers a group's arguments in a list, and the same code as in a view aggregates them.
 
     corr(y, x)  =>  rpy_double('list_corr', list({'y': y, 'x': x}))
 

@@ -1,7 +1,7 @@
-"""How a function of ours is called: NULLs, constant arguments, and functions that know one row only.
+"""Calls our own functions: handles NULLs, constant arguments, and functions of single rows.
 
-A function takes whole columns of equal length without NULLs and gives a column of that length; it raises an SqlError
-if any row fails. Which row that was, DuckDB's TRY finds out.
+A function takes whole columns of equal length without NULLs and gives a column of that length. It raises an SqlError
+if any row fails; DuckDB's TRY finds out which one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SLICE_BYTES = 4 << 20  # RE2 takes some tens of milliseconds for so much text
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`compute` on columns; with `takes_nulls` it sees NULLs, else their rows are NULL without it."""
+    """`compute` works on columns. Unless it `takes_nulls`, rows with a NULL give NULL without a call."""
 
     compute: Compute
     takes_nulls: bool = False
@@ -53,10 +53,10 @@ def scattered(values: pa.Array, where: pa.Array) -> pa.Array:
 
 
 def per_constant(compute: Callable[..., Compute], constants: Sequence[int]) -> Compute:
-    """A function for whose arguments at `constants` something is prepared: a pattern compiled, a template parsed.
+    """A function that prepares something of its arguments at `constants`: compiles a pattern, or parses a template.
 
-    `compute(*constant values)` gives the function of the other columns. It is made once per combination of constants
-    that the rows have, almost always one, and computes all rows of that combination at once.
+    `compute(*constant values)` gives the function of the other columns. It is called once per combination of constants
+    in the rows, of which there is almost always one, and the result computes all rows of that combination at once.
     """
     prepare = lru_cache(maxsize=256)(compute)
 
@@ -86,7 +86,7 @@ def _combined(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> np.nda
 
 
 def by_row(one: Callable[..., object], result: pa.DataType) -> Compute:
-    """A column function of a function of one row's Python values: for what has no form in Arrow or NumPy.
+    """A column function made of a function of one row's Python values, for what Arrow and NumPy cannot compute.
 
     Equal rows are computed once. Raises QueryCanceled between two rows.
     """
@@ -105,7 +105,7 @@ def by_row(one: Callable[..., object], result: pa.DataType) -> Compute:
 
 
 def in_slices(compute: Compute) -> Compute:
-    """A function of one column of texts that Arrow computes: slice by slice where the texts are long.
+    """A function of one column of texts that Arrow computes; slice by slice if the texts are long.
 
     Arrow cannot be interrupted. Between slices the statement may be cancelled, or be told that its result is too large.
     """

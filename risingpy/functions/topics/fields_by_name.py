@@ -1,4 +1,4 @@
-"""Structs with other fields, wherever they stand in a value: each field is the one of the same name, a new one is NULL.
+"""Gives structs, at any depth of a value, other fields: each is the old field of the same name; a new one is NULL.
 
 struct<u int, v int>[]  =>  struct<v int, w varchar>[]        {"(1,2)",NULL}  =>  {"(2,)",NULL}
 """

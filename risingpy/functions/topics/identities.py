@@ -1,6 +1,6 @@
 """Numbers for identity columns: `next_number(directory, counter, start, increment, last)`, another one in each row.
 
-The numbers are a database's, which hands them out by a function that it has given for its data directory.
+A database gives the numbers out, by a function that it registers for its data directory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _databases: dict[str, Take] = {}
 
 
 def numbers_come_from(directory: str, take: Take) -> None:
-    """From now on the numbers of the counters in this data directory are what `take` gives."""
+    """From now on `take` gives the numbers of the counters in this data directory."""
     _databases[directory] = take
 
 
@@ -27,7 +27,7 @@ def forget(directory: str) -> None:
 
 
 def place_of(number: int, start: int, increment: int) -> int:
-    """Which of the numbers it is, from 1; of one between two the lower place."""
+    """The position of a number in its sequence, from 1; a number between two has the position of the lower one."""
     return (number - start) // increment + 1
 
 

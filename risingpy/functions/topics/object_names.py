@@ -1,11 +1,11 @@
-"""Texts that name an object, as regclass and its siblings read them: split as SQL would, and found by one spelling.
+"""Texts that name an object, for regclass and similar types: split as SQL does, and reduced to one spelling.
 
     pg_class, PG_CLASS, " pg_class "              =>  "pg_class"
     "public" . "kv", public.kv, dev.public.kv     =>  "public"."kv"
     integer, int4, pg_catalog.int4, "int4"        =>  int4                (types by their name in pg_type)
     character varying(10)[]                       =>  _varchar
 
-A key never fails: what is no name has none. Why nothing was found, `no_such_object` says.
+Making a key never fails: a text that is no name has no key. `no_such_object` gives the error for a missing object.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def name_parts(text: str) -> list[str] | None:
 
 
 def key(kind: str, text: str, database: str) -> str | None:
-    """By which the lookups of the system catalogs find what a text of this type names."""
+    """The key by which the system catalogs' lookups find the object that a text of this type names."""
     match kind:
         case "regclass":
             parts = name_parts(text)
@@ -118,7 +118,7 @@ def malformed(kind: str, text: str, database: str) -> SqlError | None:
 
 
 def no_such_object(kind: str, text: str, database: str, schemas: Collection[str]) -> SqlError:
-    """The error that a text raises by which no object is found."""
+    """The error for a text that names no object."""
     wrong = malformed(kind, text, database)
     if wrong is not None:
         return wrong

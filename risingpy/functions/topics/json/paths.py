@@ -1,6 +1,6 @@
-"""The jsonpath functions: a constant path is parsed once, values that come again are looked into once.
+"""The jsonpath functions. A constant path is parsed once, and equal values are searched once.
 
-With `silent` a path that does not fit a value gives NULL, or the items before the misfit. The operators are silent.
+With `silent`, a path that does not fit a value gives NULL, or the items found before. The operators are silent.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _prepared(answer: Answer, result: pa.DataType, silent: bool | None) -> Calla
 
 
 def _zoned(answer: Answer, result: pa.DataType) -> Callable[..., Compute]:
-    """As `_prepared`, with the session's time zone behind the other constants."""
+    """As `_prepared`, with the session's time zone after the other constants."""
 
     def prepare(path: str, *rest: object) -> Compute:
         *options, zone = rest

@@ -1,7 +1,7 @@
 """The parts of a jsonpath, and their text as PostgreSQL prints it: `$.a ? (@ > 1)` is `$."a"?(@ > 1)`.
 
-A `Chain` is an operand and the accessors behind it. A predicate is true, false or unknown; as an operand it is the
-JSON value true, false or null.
+A `Chain` is an operand and the accessors after it. A predicate is true, false or unknown; as an operand it is the JSON
+value true, false or null.
 """
 
 from __future__ import annotations

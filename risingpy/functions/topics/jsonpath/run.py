@@ -1,7 +1,7 @@
-"""Runs a jsonpath over a value: the items it leads to, one after the other, as they are asked for.
+"""Runs a jsonpath over a value, and gives the items to which it leads lazily, one after the other.
 
-In lax mode arrays are unwrapped where an accessor wants something else, other items wrapped where it wants an array,
-and what is missing is nothing. A predicate whose operands fail is unknown. Source: PostgreSQL 15's jsonpath_exec.c.
+In lax mode an array is unwrapped if an accessor needs something else, another item is wrapped if it needs an array, and
+a missing item is no error. A predicate whose operands fail is unknown. Source: PostgreSQL 15's jsonpath_exec.c.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Run:
                 yield self._holds(node, item, place)
 
     def _based(self, node: Node, place: _Place) -> _Place:
-        """The place behind an operand: `$` and variables begin a new count of objects' ids."""
+        """The place after an operand: `$` and variables begin a new count of objects' ids."""
         match node:
             case Root():
                 return replace(place, base=(0, self._value))
@@ -165,7 +165,7 @@ class Run:
     # -- accessors ------------------------------------------------------------------------------------------------
 
     def _follow(self, steps: tuple[Step, ...], item: Json, place: _Place, unwrap: bool) -> Iterator[Json]:
-        """The items behind the accessors; `unwrap` if an array stands for its elements where the first wants that."""
+        """The items to which the accessors lead; `unwrap`: the first accessor may take an array as its elements."""
         if not steps:
             yield item
             return

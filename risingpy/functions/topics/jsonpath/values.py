@@ -111,7 +111,7 @@ def _quotient(a: Decimal, b: Decimal) -> Decimal:
     weight_b, first_b = _leading(b)
     weight = weight_a - weight_b - (first_a <= first_b)
     scale = min(max(_SIGNIFICANT - weight * _GROUP, _scale(a), _scale(b), 0), _MOST_DECIMALS)
-    # With digits behind the last one that are cut and never rounded, so that it is rounded once.
+    # The further digits after the last one are cut, not rounded, so that the result is rounded only once.
     digits = abs(a.adjusted()) + abs(b.adjusted()) + scale + _GROUP
     cut = Context(prec=digits, rounding=ROUND_DOWN, Emax=_EXACT.Emax, Emin=_EXACT.Emin).divide(a, b)
     return cut.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)

@@ -18,7 +18,7 @@ Bytes = npt.NDArray[np.uint8]
 
 LIMBS = 10
 BASE = 1_000_000_000
-POINT = 5  # limbs behind the decimal point
+POINT = 5  # limbs after the decimal point
 _DIGITS = 9
 _GROUP = 4  # decimal digits of one of PostgreSQL's own digits
 _SIGNIFICANT = 16  # digits that a quotient has at least

@@ -1,5 +1,5 @@
-"""How long Python's `re` may search, from the form of a pattern: its engine tries every way to match, and holds the
-interpreter meanwhile, so that one search of `(a+)+$` would stop the whole server for hours.
+"""Estimates how long Python's `re` may search, from the form of a pattern. Its engine tries every way to match, and
+holds the interpreter meanwhile, so that one search of `(a+)+$` would stop the whole server for hours.
 
 The steps grow with a power of the text's length, one for each repetition without a near end, and are doubled by each
 character where a repetition repeats another, or alternatives.

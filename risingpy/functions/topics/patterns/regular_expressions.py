@@ -1,4 +1,4 @@
-"""Functions of regular expressions: RE2 over the whole column where it means the same, else Python row by row."""
+"""Functions of regular expressions: by RE2 over the whole column if it matches the same, else by Python row by row."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def _all(pattern: str, flags: str = "") -> Compute:
 
 
 def _split(pattern: str, flags: str = "") -> Compute:
-    """regexp_split_to_array: what stands between the matches, but for empty ones at either end or behind another."""
+    """regexp_split_to_array: the texts between matches, except empty matches at either end or right after another."""
     compiled = compile_pattern(pattern, _without_global(flags, "regexp_split_to_array()"))
 
     def one(text: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""Functions whose results may be far larger than their arguments: they ask whether these fit before they make them.
+"""Functions whose results may be far larger than their arguments. They check the memory before they make a result.
 
-DuckDB makes the results of 2,048 rows at once, does not count them, and looks at nothing meanwhile. So the SQL of such
-a function calls these where a result may be large, and DuckDB's own where it is small for certain.
+DuckDB makes the results of 2,048 rows at once, does not count their memory, and checks nothing meanwhile. So the SQL of
+such a function calls these if a result may be large, and DuckDB's own function if it is certainly small.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from risingpy.types.time_zones import TimeZone, time_zone
 _BYTES = 64  # of a moment, in all the columns that it is made of
 _DAY = 86_400_000_000
 Micros = npt.NDArray[np.int64]
-Part = tuple[Micros, Micros]  # instants, behind the rows that they belong to
+Part = tuple[Micros, Micros]  # the rows, and the instants that belong to them
 
 
 @dataclass(frozen=True, slots=True)
