@@ -1,7 +1,7 @@
 """Tokens of a text, with sqlglot's tokenizer made to see parameters and the ends of numbers.
 
 sqlglot takes `$1,$2` for the beginning of a dollar-quoted string whose tag is `1,`, and `1e3+2` for a number. A blank
-behind `$1` and `1e3` helps; positions are put right afterwards.
+after `$1` and `1e3` helps; the positions are corrected afterwards.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def tokenize(sql: str, check: Check = unchecked) -> list[Token]:
             raise cause from None
         raise error from cause
     for before, token in pairwise(tokens):
-        if before.text == "@":  # sqlglot takes the word behind it for the name of a variable
+        if before.text == "@":  # sqlglot takes the word after it for the name of a variable
             token.token_type = _KEYWORDS.get(token.text.upper(), token.token_type)
     if blanks:
         # The k-th blank (from 0) stands at its own place plus the k blanks before it.
@@ -77,7 +77,7 @@ def end_of_name(sql: str, start: int) -> int:
 
 
 def with_blanks(sql: str) -> str:
-    """The text with a blank behind each parameter and number where sqlglot needs it."""
+    """The text with a blank after each parameter and number where sqlglot needs it."""
     return _with_blanks(sql, _ends_of_mistakes(sql))
 
 

@@ -1,4 +1,4 @@
-"""What psql prints of functions: `pg_get_functiondef`, and the spellings that `regproc` and `regprocedure` read."""
+"""The texts of functions: for `pg_get_functiondef`, and the spellings that `regproc` and `regprocedure` read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def definition(function: FunctionDesc, arguments: str) -> str:
 
 
 def built_in_definition(name: str, arguments: str, result: str, canonical: str) -> str:
-    """The like of a function that is built in."""
+    """A similar text for a built-in function."""
     head = f"CREATE OR REPLACE FUNCTION pg_catalog.{quote_name(name)}({arguments})\n RETURNS {result}\n"
     return f"{head} LANGUAGE internal\n IMMUTABLE PARALLEL SAFE\nAS {_dollar_quoted(canonical)}\n"
 
@@ -40,7 +40,7 @@ def _dollar_quoted(body: str) -> str:
 
 
 def spellings(state: SystemState, function: FunctionDesc) -> Iterable[tuple[str, bool]]:
-    """What names the function, and whether its argument types are among it."""
+    """The spellings of the function's name, each with whether it has the argument types."""
     schema, name = quote_name(function.schema_name), quote_name(function.name)
     names = [f"{schema}.{name}", *([name] if function.schema_name in state.search_path else [])]
     yield from ((text, False) for text in names)

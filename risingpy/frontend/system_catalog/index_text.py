@@ -8,24 +8,24 @@ from risingpy.plan.expressions import InputRef
 
 
 def key_text(key: IndexKey, indexed: IndexedRelation) -> str:
-    """A key: the column's name as it is now, or the expression."""
+    """The text of a key: the column's current name, or the expression."""
     if isinstance(key.expression, InputRef):
         return quote_name(_name(indexed, key.expression.index))
     return key.text
 
 
 def included_names(index: Index, indexed: IndexedRelation) -> list[str]:
-    """The columns that the index has besides its keys."""
+    """The names of the columns that the index includes besides its keys."""
     return [quote_name(indexed.columns[number - 1].name) for number in included_numbers(index, indexed)]
 
 
 def named_included_numbers(index: Index, indexed: IndexedRelation) -> list[int]:
-    """Those that INCLUDE names: without it an index has every column, as PostgreSQL's have none."""
+    """The numbers of the columns that INCLUDE names. Without INCLUDE ours have every column, PostgreSQL's none."""
     return [] if index.index.include is None else included_numbers(index, indexed)
 
 
 def included_numbers(index: Index, indexed: IndexedRelation) -> list[int]:
-    """Which of the relation's columns the index has besides its keys, counted from 1."""
+    """The numbers, from 1, of the relation's columns that the index includes besides its keys."""
     keys = {key.expression.index for key in index.index.keys if isinstance(key.expression, InputRef)}
     there = {column.column_id: number for number, column in enumerate(indexed.columns, 1) if not column.hidden}
     ids = there if index.index.include is None else index.index.include
@@ -33,13 +33,13 @@ def included_numbers(index: Index, indexed: IndexedRelation) -> list[int]:
 
 
 def index_key_numbers(index: Index, indexed: IndexedRelation) -> list[int]:
-    """Which of the relation's columns each key is, counted from 1; 0 for an expression."""
+    """For each key, the number of the relation's column, from 1; 0 for an expression."""
     numbers = {column.column_id: number for number, column in enumerate(indexed.columns, 1)}
     return [numbers[k.expression.index] if isinstance(k.expression, InputRef) else 0 for k in index.index.keys]
 
 
 def ordered_text(key: IndexKey, indexed: IndexedRelation, *, ascending: str = "") -> str:
-    """A key with its order, as far as it is not the usual one."""
+    """The text of a key with its order, unless that is the default."""
     text = key_text(key, indexed)
     if not isinstance(key.expression, InputRef) and not text.endswith(")"):
         text = f"({text})"
@@ -50,7 +50,7 @@ def ordered_text(key: IndexKey, indexed: IndexedRelation, *, ascending: str = ""
 
 
 def index_definition_text(index: Index, indexed: IndexedRelation) -> str:
-    """As pg_get_indexdef prints it."""
+    """The index as pg_get_indexdef prints it."""
     owner = f"{quote_name(indexed.schema_name)}.{quote_name(indexed.name)}"
     keys = ", ".join(ordered_text(key, indexed) for key in index.index.keys)
     text = f"CREATE INDEX {quote_name(index.name)} ON {owner} USING btree ({keys})"

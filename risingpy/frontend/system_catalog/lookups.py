@@ -1,6 +1,6 @@
-"""What functions from an oid to a text, and from a text to an oid, look up (see `functions/evaluation/sql_catalog.py`).
+"""The relations in which functions look up oids and texts (see `functions/evaluation/sql_catalog.py`).
 
-Columns begin with `rp_`, so that a client's column in a function's argument is never taken for one of these.
+Their columns begin with `rp_`, so that no client's column in a function's argument can be mistaken for one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _objects(state: SystemState) -> Iterable[Row]:
     for system in state.system_relations:
         found_by_name = system.schema in IMPLICIT_SCHEMAS
         shown = system.name if found_by_name else f"{system.schema}.{system.name}"
-        # rw_catalog is searched too, but psql's lists of relations are for the user's.
+        # rw_catalog is searched, too, but psql's lists should show only the user's relations.
         visible = system.schema == "pg_catalog"
         yield system_relation_oid(system.schema, system.name), shown, visible, False, None
 

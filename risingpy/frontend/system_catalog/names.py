@@ -1,7 +1,7 @@
-"""What the names in a query mean to its binder: regclass and its siblings of constant texts.
+"""Finds the oids of constant texts of type regclass and similar types, for the binder.
 
-A text that no constant gives is looked up when the query runs (`functions/evaluation/sql_catalog.py`), by the same rows
-and with the same errors.
+Other texts are looked up when the query runs (`functions/evaluation/sql_catalog.py`), in the same rows and with the
+same errors.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class ObjectNames:
 
     @property
     def schemas(self) -> tuple[str, ...]:
-        """Every schema, those of the system included."""
+        """Every schema, including the system's."""
         return all_schemas(self.state)
 
     def oid(self, kind: str, text: str) -> int:
         """The oid that a text of type `kind` (regclass, …) means: a name, digits, or `-` for 0.
 
-        Raises the error that the cast deserves: 42P01 of a relation, 42704 of a type, 42725 of a function's name that
-        several have, and so on.
+        Raises the error of the cast: 42P01 for a missing relation, 42704 for a type, 42725 for an ambiguous function
+        name, and so on.
         """
         if text.isdigit() and int(text) <= _LARGEST_OID:
             return int(text)

@@ -1,8 +1,8 @@
 """Object ids: numbers that clients use to go from one system relation to another, stable while an object lives.
 
-Built-in objects have PostgreSQL's. A relation's is its id in our catalog, which begins above PostgreSQL's reserved
-range and is its id in rw_catalog too; what belongs to it (its key's index and constraint, its default expressions) has
-an id in a range of its own.
+Built-in objects have PostgreSQL's oids. A relation's oid is its id in our catalog, and its id in rw_catalog; our ids
+begin above PostgreSQL's reserved range. Dependent objects (its key's index and constraint, its default expressions)
+have oids in their own ranges.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import zlib
 
 from risingpy.plan.catalog import Relation
 
-_RANGE = 1 << 27  # far more than there will ever be relations
+_RANGE = 1 << 27  # far more than the number of relations can be
 _INDEX_BASE = 1 << 27
 _CONSTRAINT_BASE = 2 << 27
 _RULE_BASE = 4 << 27
@@ -52,7 +52,7 @@ def relation_oid(relation: Relation) -> int:
 
 
 def index_oid(relation: Relation) -> int:
-    """pg_class.oid of the index that stands for the primary key."""
+    """pg_class.oid of the primary key's index."""
     return _INDEX_BASE + relation.relation_id
 
 
@@ -77,6 +77,6 @@ def schema_oid(name: str) -> int:
 
 
 def system_relation_oid(schema: str, name: str) -> int:
-    """pg_class.oid of a system relation: PostgreSQL's where clients know it by heart."""
+    """pg_class.oid of a system relation: PostgreSQL's, for those that clients have as constants."""
     known = _SYSTEM_RELATION_OIDS.get(name) if schema == "pg_catalog" else None
     return known or _SYSTEM_RELATION_BASE + zlib.crc32(f"{schema}.{name}".encode()) % _RANGE

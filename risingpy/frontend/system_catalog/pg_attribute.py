@@ -79,7 +79,7 @@ def _rows(state: SystemState) -> Iterable[Row]:
 
 
 def _index_columns(index: Index, indexed: IndexedRelation) -> Iterable[tuple[str, SqlType]]:
-    """The keys and what is included, named as PostgreSQL names an index's columns: `expr` where a key is none."""
+    """The keys and included columns, with PostgreSQL's names for an index's columns: `expr` for an expression."""
     names = {column.column_id: column.name for column in indexed.columns}
     expressions = 0
     for key in index.index.keys:

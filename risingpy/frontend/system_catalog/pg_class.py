@@ -36,7 +36,7 @@ def relation_kind(of: Table | MaterializedView | View | ExternalSource) -> str:
 
 
 def index_name(of: Relation) -> str:
-    """The name of the index, and of the constraint, that stands for the primary key."""
+    """The name of the primary key's index and constraint."""
     return f"{of.name}_pkey"
 
 

@@ -1,4 +1,4 @@
-"""pg_cursors and pg_prepared_statements: what this session has open."""
+"""pg_cursors and pg_prepared_statements of this session."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _statements(state: SystemState) -> Iterable[Row]:
         results = None if each.result_types is None else list(each.result_types)
         yield (
             *(each.name, each.text, each.prepared_at, list(each.parameter_types), results, each.from_sql),
-            *(0, 0),  # there are no generic plans: values are put in first
+            *(0, 0),  # there are no generic plans and no custom plans to count
         )
 
 

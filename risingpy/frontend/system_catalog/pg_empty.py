@@ -1,4 +1,4 @@
-"""Relations of things that RisingPy does not have: their columns exist, so that clients' queries find no rows."""
+"""Relations of objects that RisingPy does not have. Their columns exist, so that clients' queries give no rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pg_namespace: the schemas, those of the system included."""
+"""pg_namespace: all schemas, including the system's."""
 
 from __future__ import annotations
 

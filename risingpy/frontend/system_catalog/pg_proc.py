@@ -19,21 +19,21 @@ from risingpy.types.type_entries import TYPES_BY_NAME
 
 _ANY_ELEMENT_OID = 2283
 _ANY_ARRAY_OID = 2277
-# What a type's functions read and write: cstring, and internal or bytea.
+# The argument and result types of types' functions: cstring, and internal or bytea.
 _FORM_OIDS = {"in": 2275, "out": 2275, "recv": 2281, "send": 17}
-_HANDLERS = {3: "heap_tableam_handler", 330: "bthandler"}  # of pg_am; they have no rows
+_HANDLERS = {3: "heap_tableam_handler", 330: "bthandler"}  # named by pg_am; they have no rows here
 _OIDS = {Polymorphic.ARRAY: 2277, Polymorphic.RECORD: 2249}
 _NAMES = {Polymorphic.ARRAY: "anyarray", Polymorphic.RECORD: "record", Polymorphic.MAP: "anymap"}
-_FIRST_OID = 10000  # of our own numbering, below the users' range
+_FIRST_OID = 10000  # the first of our own oids, below the users' range
 _INTERNAL_LANGUAGE_OID = 12
 _SQL_LANGUAGE_OID = 14
 _PYTHON_LANGUAGE_OID = 15
-_PYTHON_HANDLER_OID = _FIRST_OID - 1  # what calls Python functions has no row of its own
+_PYTHON_HANDLER_OID = _FIRST_OID - 1  # the handler of Python functions, which has no row here
 _KINDS = {FunctionKind.SCALAR: "f", FunctionKind.TABLE: "f", FunctionKind.AGGREGATE: "a"}
 
 
 def _is_function(signature: Signature) -> bool:
-    # Operators and forms with a syntax of their own are in the table too: they are no functions of that name.
+    # The table also has operators, and forms with their own syntax, which are no functions of that name.
     return signature.name.isidentifier() and signature.name.islower()
 
 
@@ -133,14 +133,14 @@ PG_LANGUAGE = relation(
     "lanvalidator oid, lanacl _text",
     _languages,
 )
-# What pg_get_function_result, pg_get_function_arguments and pg_get_functiondef print.
+# The texts of pg_get_function_result, pg_get_function_arguments and pg_get_functiondef.
 FUNCTION_TEXTS = relation(
     "risingpy",
     "rp_functions",
     "rp_oid oid, rp_result text, rp_arguments text, rp_definition text",
     _signature_texts,
 )
-# What regproc and regprocedure read.
+# The texts that regproc and regprocedure read.
 FUNCTION_SPELLINGS = relation(
     "risingpy", "rp_function_spellings", "rp_text text, rp_with_types bool, rp_named oid", _spellings
 )

@@ -1,4 +1,4 @@
-"""pg_tables, pg_views, pg_matviews, and the rewrite rules and dependencies by which clients find what a view reads."""
+"""pg_tables, pg_views, pg_matviews, and the rewrite rules and dependencies by which clients find a view's relations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from risingpy.plan.catalog import MaterializedView, QueryRelation, Relation, Tab
 
 
 def view_definition(of: Relation) -> str | None:
-    """The query of a view, ending in a semicolon as pg_get_viewdef has it; None for what is no view."""
+    """The query of a view, with a semicolon at its end as in pg_get_viewdef; None if the relation is no view."""
     if not isinstance(of, QueryRelation):
         return None
     return " " + of.query.strip().rstrip(";").rstrip() + ";"

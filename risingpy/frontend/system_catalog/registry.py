@@ -51,7 +51,7 @@ _MODULES = (
     rw_jobs,
     rw_state_store,
 )
-INTERNAL_SCHEMA = "risingpy"  # of relations that functions are rewritten to, which no client can name
+INTERNAL_SCHEMA = "risingpy"  # the schema of relations for functions, which no client can name
 
 
 def _all_relations() -> dict[tuple[str, str], SystemRelation]:
@@ -81,9 +81,9 @@ def system_scan(relation: SystemRelation) -> SystemScan:
 
 
 class StateRows:
-    """What a query reads of system relations (`batch.system_relations.SystemRelations`), all of one state.
+    """The system relations for one query (`batch.system_relations.SystemRelations`), all of one state.
 
-    `state` is called when something is read first.
+    `state` is called at the first read.
     """
 
     def __init__(self, state: Callable[[], SystemState]) -> None:

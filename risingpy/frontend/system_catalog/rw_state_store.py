@@ -1,4 +1,4 @@
-"""rw_catalog's view of the state store: what each table holds, the committed epoch, the epochs that are still read."""
+"""rw_catalog's view of the state store: the tables' sizes, the committed epoch, and the epochs with readers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _bytes(statistics: Mapping[int, TableStatistics], of: Relation) -> int:
 
 
 def _sizes(state: SystemState) -> Iterable[Row]:
-    """Of everything in pg_class."""
+    """The sizes of all relations in pg_class."""
     statistics = state.statistics()
     in_indexes: Counter[int] = Counter()
     for index, indexed in state.indexes:
@@ -64,7 +64,7 @@ def _sizes(state: SystemState) -> Iterable[Row]:
 
 
 def _digests(state: SystemState) -> Iterable[Row]:
-    """By every text that means the relation; NULL of what keeps no rows. Nobody has noted an empty table."""
+    """The digests by every text that names the relation; NULL if it stores no rows. Empty tables have no statistics."""
     statistics = state.statistics()
     for found in (*state.catalog.relations.values(), *state.catalog.internal_tables.values()):
         digest = None

@@ -1,4 +1,4 @@
-"""What system relations show of a session and its database, at the moment of a query."""
+"""Makes the `SystemState` of a session and its database, at the moment of a query."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def state_of(session: StatementContext, running: str, snapshot: Snapshot) -> Sys
 
 
 def _statements(entries: Mapping[str, PreparedEntry]) -> tuple[SessionStatement, ...]:
-    """All but the unnamed one, as PostgreSQL shows them."""
+    """All prepared statements except the unnamed one, as in PostgreSQL."""
     shown = []
     for name, entry in entries.items():
         prepared = entry.prepared or Prepared()

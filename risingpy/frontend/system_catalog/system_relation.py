@@ -1,4 +1,4 @@
-"""System relations as data: a name, typed columns, and a function from what the server knows to rows."""
+"""System relations as data: a name, typed columns, and a function from a `SystemState` to rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TYPES |= {f"_{name}": array_of(type_) for name, type_ in _TYPES.items()}
 
 @dataclass(frozen=True, slots=True)
 class SystemColumn:
-    """A column: a bool, a number, a time, or of a type of system catalogs, or an array of one."""
+    """A column: a bool, a number, a time, a type of the system catalogs, or an array of one of these."""
 
     name: str
     type: SqlType
@@ -52,7 +52,7 @@ class SystemColumn:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A run-time parameter as pg_settings and SHOW ALL print it; `default` is what the session began with."""
+    """A run-time parameter as pg_settings and SHOW ALL print it; `default` is its value at the session's start."""
 
     name: str
     value: str
@@ -62,7 +62,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A view that is being created: how many rows of its upstreams it has read."""
+    """A view that is being created, and the number of its upstreams' rows that it has read."""
 
     relation: CreatedRelation
     rows_read: int
@@ -106,7 +106,7 @@ class SessionCursor:
 
 @dataclass(frozen=True, slots=True)
 class SystemState:
-    """All that system relations are made of, at one moment, as one session sees it."""
+    """All data of which system relations are made, at one moment, as one session sees it."""
 
     catalog: Catalog
     system_relations: tuple[SystemRelation, ...]  # all that clients can name, which the registry knows
@@ -131,7 +131,7 @@ class SystemState:
 
     @property
     def indexes(self) -> tuple[tuple[Index, IndexedRelation], ...]:
-        """The indexes that are there to be used, each with what it indexes."""
+        """The usable indexes, each with its relation."""
         indexes = (r for r in self.catalog.relations.values() if isinstance(r, Index) and not r.is_being_created)
         return tuple((index, self.catalog.indexed_by(index)) for index in indexes)
 
@@ -147,7 +147,7 @@ class SystemState:
         return f"{quote_name(relation.schema_name)}.{quote_name(relation.name)}"
 
     def keys(self, relation: Relation, name: str | None = None) -> list[str]:
-        """By which keys of `object_texts.relation_key` it is found, or its index of this name."""
+        """The keys (`object_names.relation_key`) by which the relation is found, or its index of this name."""
         name = name or relation.name
         qualified = relation_key([relation.schema_name, name])
         return [qualified, relation_key([name])] if self.is_visible(relation) else [qualified]
@@ -155,7 +155,7 @@ class SystemState:
 
 @dataclass(frozen=True, slots=True)
 class SystemRelation:
-    """A relation of pg_catalog, information_schema or rw_catalog. `rows` may be slow: it is called when queried."""
+    """A relation of pg_catalog, information_schema or rw_catalog. `rows` may be slow: each query calls it."""
 
     schema: str
     name: str
@@ -163,7 +163,7 @@ class SystemRelation:
     rows: Callable[[SystemState], Iterable[Row]]
 
     def selected(self, columns: Sequence[int], oid: int, state: SystemState) -> pa.Table:
-        """Some columns of the rows now, as c0, c1, …; the one after the last is `oid`, the relation's own."""
+        """Some columns of the current rows, as c0, c1, …; the position after the last is the relation's `oid`."""
         rows = list(self.rows(state))
         arrays = [
             pa.array([row[i] for row in rows], self.columns[i].type.arrow)
@@ -174,13 +174,13 @@ class SystemRelation:
         return pa.Table.from_arrays(arrays, names=[f"c{k}" for k in range(len(arrays))])
 
     def table(self, state: SystemState) -> pa.Table:
-        """The rows now, under the columns' names."""
+        """The current rows, with the columns' names."""
         rows = self.selected(range(len(self.columns)), 0, state)
         return rows.rename_columns([column.name for column in self.columns])
 
 
 def no_rows(_state: SystemState) -> Iterable[Row]:
-    """For what RisingPy does not have: triggers, policies, …"""
+    """The rows of objects that RisingPy does not have: triggers, policies, …"""
     return ()
 
 
