@@ -1,4 +1,4 @@
-"""The ways to ask a file's questions. They must all give the answers that the file expects."""
+"""The ways to run a file. All of them must give the answers that the file expects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Mode(Enum):
-    """Who answers a query: a SELECT, a view made before the data, a view made after it, PostgreSQL."""
+    """What answers a query: a SELECT, a view made before the data, a view made after it, or PostgreSQL."""
 
     BATCH = "batch"
     STREAM = "stream"
@@ -15,7 +15,7 @@ class Mode(Enum):
 
     @property
     def engine(self) -> str:
-        """The label that `skipif` and `onlyif` know the database by."""
+        """The database's label in `skipif` and `onlyif`."""
         return "postgresql" if self is Mode.ORACLE else "risingpy"
 
     @property

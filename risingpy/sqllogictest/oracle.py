@@ -29,7 +29,7 @@ SETTINGS = {
 
 
 class OracleUnavailable(Exception):
-    """PostgreSQL is not installed or does not start: the operator installs it or leaves the oracle out."""
+    """PostgreSQL is not installed or does not start: the operator must install it, or leave the oracle out."""
 
 
 @contextlib.contextmanager

@@ -1,10 +1,10 @@
-"""Says a statement of ours to PostgreSQL.
+"""Translates a statement of ours for PostgreSQL.
 
     CREATE MATERIALIZED VIEW v AS …   =>  CREATE VIEW v AS …          (always fresh, as ours are)
     CREATE TABLE t (…) APPEND ONLY    =>  CREATE TABLE t (…)
     FLUSH                             =>  nothing
 
-What PostgreSQL has no word for (SHOW TABLES, DESCRIBE, CREATE SOURCE, our settings) it is not asked.
+Statements that PostgreSQL does not have (SHOW TABLES, DESCRIBE, CREATE SOURCE, our settings) are not sent to it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OUR_SETTINGS = frozenset({"VISIBILITY_MODE", "QUERY_MODE"})
 
 
 def to_postgresql(sql: str) -> str | None:
-    """The statement in PostgreSQL's words; None if there is nothing to do there. Raises Untranslatable."""
+    """The statement for PostgreSQL; None if nothing is to be done there. Raises Untranslatable."""
     words = first_words(sql, 3)
     match words:
         case ["FLUSH", *_]:

@@ -65,7 +65,7 @@ def parse_duration(text: str) -> float | None:
 
 @dataclass
 class _Prefix:
-    """What lines above a record say of it."""
+    """The lines above a record that modify it."""
 
     conditions: list[Condition] = field(default_factory=list)
     connection: str | None = None

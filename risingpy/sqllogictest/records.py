@@ -1,4 +1,4 @@
-"""What a `.slt` file says, as data: one frozen record per block.
+"""The contents of a `.slt` file as data: one frozen record per block.
 
 The format is that of sqllogictest-rs, which RisingWave's own tests use
 (https://github.com/risinglightdb/sqllogictest-rs), narrowed to row-wise results.
@@ -23,7 +23,7 @@ class Location:
 
 
 class SortMode(Enum):
-    """How both sides of a comparison are ordered before they meet."""
+    """How both sides are sorted before they are compared."""
 
     NOSORT = "nosort"
     ROWSORT = "rowsort"
@@ -81,7 +81,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Statement(Record):
-    """SQL whose rows do not matter: it succeeds, succeeds with a row count, or fails as told."""
+    """SQL whose rows do not matter: it must succeed, succeed with a row count, or fail with the expected error."""
 
     sql: str = ""
     error: ExpectedError | None = None
@@ -129,7 +129,7 @@ class Halt(Record):
 
 @dataclass(frozen=True, slots=True)
 class Subtest(Record):
-    """Names what follows, for reports."""
+    """A name for the following records, for reports."""
 
     name: str = ""
 

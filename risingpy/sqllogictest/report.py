@@ -1,4 +1,4 @@
-"""Results as lines for a terminal: a line a file as it ends, what failed, a summary."""
+"""Results as lines for a terminal: a line per file when it ends, then the failures and a summary."""
 
 from __future__ import annotations
 

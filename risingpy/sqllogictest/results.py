@@ -1,4 +1,4 @@
-"""What a run found, as data."""
+"""The results of a run, as data."""
 
 from __future__ import annotations
 

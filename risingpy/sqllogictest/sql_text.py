@@ -1,4 +1,4 @@
-"""Looks at SQL as text, just enough to make views of queries and to speak to PostgreSQL.
+"""Reads SQL as text, just enough to make views of queries and to translate statements for PostgreSQL.
 
 The runner is a client: it has no parser of SQL, and needs none to find a statement's first words, the names in
 it, and an ORDER BY outside all parentheses.
@@ -62,7 +62,7 @@ def first_words(sql: str, count: int) -> list[str]:
 
 
 def split_statements(sql: str) -> list[str]:
-    """The statements of a text, parted at semicolons outside parentheses, without them and without blank ones."""
+    """The statements of a text, split at semicolons outside parentheses; empty ones are left out."""
     ends = [token.start for token in tokens(sql) if token.text == ";" and token.depth == 0]
     starts = [0, *(end + 1 for end in ends)]
     parts = [sql[start:end].strip() for start, end in zip(starts, [*ends, len(sql)], strict=True)]

@@ -13,7 +13,7 @@ _VARIABLE = re.compile(r"\\\$|\$(?:(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_
 
 
 class UnknownVariable(Exception):
-    """A variable has no value and no default: the file's author, or who sets the environment, mends it."""
+    """A variable has no value and no default: the file's author must correct it, or the environment must set it."""
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:

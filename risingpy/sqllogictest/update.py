@@ -1,4 +1,4 @@
-"""Writes the rows that came into the files that expected others."""
+"""Replaces expected rows in files by the actual ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rewrite(changes: Iterable[tuple[Query, Sequence[str]]]) -> list[Path]:
             by_path[query.location.path].append((query.lines, lines))
     for path, edits in by_path.items():
         text = path.read_text(encoding="utf-8").split("\n")
-        # From the end of the file, so that earlier places keep their line numbers.
+        # From the end of the file, so that earlier queries keep their line numbers.
         for place, lines in sorted(edits, key=lambda edit: edit[0].first, reverse=True):
             text[place.first - 1 : place.last] = lines
         path.write_text("\n".join(text), encoding="utf-8")

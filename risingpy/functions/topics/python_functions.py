@@ -1,8 +1,8 @@
 """Functions that users wrote in Python: `CREATE FUNCTION … LANGUAGE python`.
 
-A call carries its definition as its first argument, a constant. It runs in a worker process (`functions.python`), with
-so many rows at a time. A call of a table function gives the array of its rows, which a ProjectSet takes apart; that of
-an aggregate takes lists of its arguments, a group each.
+A call has its definition as its first argument, a constant. It runs in a worker process (`functions.python`), with a
+limited number of rows at a time. A call of a table function gives the array of its rows, which a ProjectSet unnests. A
+call of an aggregate takes lists of its arguments, one per group.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _known: dict[str, str] = {}
 
 
 def key_of(definition: str) -> str:
-    """What stands for the definition in DuckDB's SQL, in this process."""
+    """The short key of a definition in DuckDB's SQL, valid in this process."""
     key = hashlib.sha256(definition.encode()).hexdigest()[:24]
     _known[key] = definition
     return key

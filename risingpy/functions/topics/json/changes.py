@@ -1,4 +1,4 @@
-"""jsonb: values made of others, value by value; equal arguments are computed once. Looking into values: `lookup.py`."""
+"""jsonb: makes values of others, value by value; equal arguments are computed once. `lookup.py` searches values."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _concat(left: str, right: str) -> str:
 
 
 def _object_of(keys: tuple[str | None, ...], values: tuple[str, ...]) -> str:
-    """jsonb_build_object, of keys and of values that are jsonb already."""
+    """jsonb_build_object, given keys and jsonb values."""
     for k, key in enumerate(keys):
         if key is None:
             raise InvalidParameterValue(f"argument {2 * k + 1}: key must not be null")
@@ -67,14 +67,14 @@ def _object_of(keys: tuple[str | None, ...], values: tuple[str, ...]) -> str:
 
 
 def _object_of_pairs(keys: tuple[str | None, ...], values: tuple[str, ...]) -> str:
-    """jsonb_object_agg, of a group's keys and of its values that are jsonb already."""
+    """jsonb_object_agg, given a group's keys and its jsonb values."""
     if None in keys:
         raise SqlError("field name must not be null", sqlstate="22023")
     return dump({str(key): load(value) for key, value in zip(keys, values, strict=True)})
 
 
 def _object_of_texts(keys: tuple[str | None, ...], values: tuple[str | None, ...] | None = None) -> str:
-    """jsonb_object: of two arrays, or of one in which keys and values take turns."""
+    """jsonb_object of two arrays, or of one in which keys and values alternate."""
     if values is None:
         if len(keys) % 2:
             raise SqlError("array must have even number of elements", sqlstate="2202E")
@@ -110,7 +110,7 @@ def _delete_element(value: Json, index: int) -> Json:
 def _delete_path(value: Json, path: tuple[str | None, ...]) -> Json:
     if not isinstance(value, dict | list):
         raise InvalidParameterValue("cannot delete path in scalar")
-    if not path or not value:  # what is empty is not even compared with the path
+    if not path or not value:  # an empty value is not even compared with the path
         return value
     return _changed(value, path, 0, lambda container, step: container.pop(step, None))
 
@@ -118,7 +118,7 @@ def _delete_path(value: Json, path: tuple[str | None, ...]) -> Json:
 def _changed(value: Json, path: tuple[str | None, ...], level: int, change: Callable[..., object]) -> Json:
     """`value` with `change(container as dict of keys or positions, last step)` done to the container that a path names.
 
-    Where the path leads nowhere, nothing is done.
+    If the path leads nowhere, the value stays unchanged.
     """
     step = path[level]
     if step is None:

@@ -1,4 +1,4 @@
-"""jsonb: looking into values, by kernels over their texts (`storage/kernels/json.py`)."""
+"""jsonb: searches values, by kernels over their texts (`storage/kernels/json.py`)."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def quoted(texts: pa.Array) -> pa.Array:
 
 
 def field(parts: Parts, keys: pa.Array) -> None:
-    """Goes on to the value of each row's key."""
+    """Moves each row's part to the value of its key."""
     names = buffers_of(quoted(keys))
     kernels.object_fields(
         parts.text.data, parts.rows, names.data, names.offsets, address(parts.starts), address(parts.lengths)
@@ -94,7 +94,7 @@ def field(parts: Parts, keys: pa.Array) -> None:
 
 
 def element(parts: Parts, indices: pa.Array) -> None:
-    """Goes on to the element of each row's index."""
+    """Moves each row's part to the element at its index."""
     numbers = np.ascontiguousarray(indices.to_numpy(zero_copy_only=False), np.int64)
     # To PostgreSQL a scalar is an array of one element here.
     stays = ~np.isin(parts.first_bytes(), (0, ord("["), ord("{"))) & np.isin(numbers, (0, -1))
@@ -104,7 +104,7 @@ def element(parts: Parts, indices: pa.Array) -> None:
 
 
 def follow(parts: Parts, paths: pa.Array) -> None:
-    """Goes on along each row's path, an array of texts; a NULL in it leads nowhere."""
+    """Moves each row's part along its path, an array of texts; a NULL in it leads nowhere."""
     lengths = pc.list_value_length(paths).to_numpy(zero_copy_only=False)
     for step in range(int(lengths.max(initial=0))):
         taken = lengths > step

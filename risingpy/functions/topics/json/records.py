@@ -1,4 +1,4 @@
-"""jsonb values on their way into rows: objects, arrays of objects, and arrays, checked and in the form that casts take.
+"""Converts jsonb values for rows: checks objects, arrays of objects, and arrays, and gives the form that casts take.
 
 Source: PostgreSQL 15's jsonfuncs.c (populate_composite, populate_array, populate_recordset_worker).
 """

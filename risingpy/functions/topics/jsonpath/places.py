@@ -1,4 +1,4 @@
-"""Where objects lie in PostgreSQL's binary form of a jsonb value: `.keyvalue()` shows that as the object's id.
+"""The offsets of objects in PostgreSQL's binary form of a jsonb value, which `.keyvalue()` shows as their ids.
 
     container   header u32, an entry u32 per element (two per member of an object), then keys' bytes, then values
     value       text: its bytes; numeric: aligned to 4, a header of 6 or 8 bytes, then 2 bytes for four digits;

@@ -1,4 +1,4 @@
-"""What jsonpath computes with single items: arithmetic as PostgreSQL's numeric, comparison, and the item methods."""
+"""jsonpath's computations with single items: arithmetic as of PostgreSQL's numeric, comparison, and item methods."""
 
 from __future__ import annotations
 

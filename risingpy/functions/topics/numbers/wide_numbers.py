@@ -93,7 +93,7 @@ def _written(
 
 
 def _special(operation: Callable[[Floats, Floats], Floats], left: _Operand, right: _Operand) -> Floats | None:
-    """What an operation gives where an operand is NaN or infinite; a finite result of that is marked by 0."""
+    """The results of an operation for rows with an operand that is NaN or infinite; 0 marks a finite result."""
     if left.special is None and right.special is None:
         return None
     with np.errstate(all="ignore"):
@@ -161,7 +161,7 @@ def _modulo(left: pa.Array, right: pa.Array) -> pa.Array:
     kernels.modulo(a.limbs, divisor, rest)
     scales = _larger_scale(a, b)
     special = _special(np.fmod, a, b)
-    if b.special is not None:  # what is divided by an infinity remains as it is
+    if b.special is not None:  # the remainder of a division by an infinity is the dividend
         whole_rest = np.isinf(b.special)
         rest.reshape(-1, LIMBS)[whole_rest] = a.limbs.reshape(-1, LIMBS)[whole_rest]
         scales[whole_rest] = a.scales[whole_rest]
@@ -241,7 +241,7 @@ def to_narrow(column: pa.Array | pa.ChunkedArray, result: pa.Decimal128Type) -> 
 
 
 def refuse_special(special: Floats, precision: int, scale: int) -> None:
-    """Raises for what is not finite and should become numeric(precision, scale)."""
+    """Raises an error for a value that is not finite and must become numeric(precision, scale)."""
     if np.isinf(special).any():
         detail = f"A field with precision {precision}, scale {scale} cannot hold an infinite value."
         raise NumericValueOutOfRange("numeric field overflow", detail=detail)

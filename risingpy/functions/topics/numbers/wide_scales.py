@@ -27,14 +27,14 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def _least_scales(numbers: Numbers) -> Bytes:
-    """As many decimals as there are without zeros at the end."""
+    """The numbers of decimals without trailing zeros."""
     fraction = digits_of(numbers.limbs)[:, WHOLE_DIGITS:] != 0
     last = DECIMALS - fraction[:, ::-1].argmax(axis=1)
     return np.where(fraction.any(axis=1), last, 0).astype(np.uint8)
 
 
 def _scale(column: pa.Array) -> pa.Array:
-    """As many decimals as are shown; NULL of what is not finite."""
+    """scale: the number of decimals shown; NULL for a value that is not finite."""
     numbers = numbers_of(column)
     return pa.array(numbers.scales.astype(np.int32), mask=None if numbers.special is None else numbers.special != 0)
 
@@ -84,7 +84,7 @@ def _nullif(left: pa.Array, right: pa.Array) -> pa.Array:
 
 
 def _extreme(better: Callable[[pa.Array, pa.Array], pa.Array]) -> Compute:
-    """Of each row's numbers that are not NULL the best; of equal ones the first."""
+    """For each row, the best of its numbers that are not NULL; of equal ones the first."""
 
     def compute(*columns: pa.Array) -> pa.Array:
         best = columns[0]
@@ -98,7 +98,7 @@ def _extreme(better: Callable[[pa.Array, pa.Array], pa.Array]) -> Compute:
 
 
 def _json(column: pa.Array) -> pa.Array:
-    """The numbers as JSON has them: what is not finite is a text."""
+    """The numbers as JSON; values that are not finite become texts."""
     texts = text_column(column)
     special = numbers_of(column).special
     if special is None:

@@ -59,7 +59,7 @@ class _TakesLong(Exception):
 
 
 def _by_row(pattern: Pattern, one: Callable[[str], object], result: pa.DataType) -> Compute:
-    """Row by row, by Python, in a process where nobody else waits for the interpreter if it may take long."""
+    """A function that works row by row in Python. Raises _TakesLong if it may take long, unless in a worker process."""
     compute = by_row(one, result)
     extra = int(pattern.extent is not Extent.FIRST)
 
@@ -74,7 +74,7 @@ def _by_row(pattern: Pattern, one: Callable[[str], object], result: pa.DataType)
 
 
 def _guarded(name: str, function: Function) -> Function:
-    """The function, which goes to a worker process, where it can be ended, if it may take long."""
+    """The function; if it may take long, it runs in a worker process, which can be killed."""
 
     def computed(*columns: pa.Array) -> pa.Array:
         try:
@@ -198,7 +198,7 @@ def _replace_from(pattern: str, replacement: str, start: int, which: int, flags:
 
 
 def _groups_of(found: re.Match[str]) -> list[str | None]:
-    """What a match gives: its groups, or all of it where the pattern has none."""
+    """The groups of a match, or the whole match if the pattern has no groups."""
     return list(found.groups()) or [found[0]]
 
 

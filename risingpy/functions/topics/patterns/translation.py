@@ -25,7 +25,7 @@ _HEX = {"x": r"[0-9a-fA-F]+", "u": r"[0-9a-fA-F]{4}", "U": r"[0-9a-fA-F]{8}"}
 
 
 class Extent(Enum):
-    """Which of the matches that begin first is the match."""
+    """Which of several matches at the same start is the right one."""
 
     FIRST = "first"  # the one that backtracking finds first is the right one
     LONGEST = "longest"
@@ -34,9 +34,9 @@ class Extent(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A translated expression. `re2` is None where RE2 cannot, and right for ASCII texts only with `ascii_only`.
+    """A translated expression. `re2` is None if RE2 lacks a feature, and with `ascii_only` only right for ASCII texts.
 
-    With `looks_back` what matches depends on what stands before it.
+    `looks_back`: a match depends on the text before it.
     """
 
     re2: str | None

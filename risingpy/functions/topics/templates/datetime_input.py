@@ -147,7 +147,7 @@ class _Reader:
             self.at = min(len(self.text), self.at + 2)
 
     def _note_convention(self, keyword: str) -> None:
-        """Weeks of ISO years and months do not mix."""
+        """Raises an error if a template mixes ISO weeks with other dates."""
         if keyword not in _ISO_ONLY and keyword not in _GREGORIAN_ONLY:
             return
         iso = int(keyword in _ISO_ONLY)
@@ -215,7 +215,7 @@ class _Reader:
 
 
 class StandardReader(_Reader):
-    """Reads as SQL's standard has it: separators are the template's, and template and text end together."""
+    """Reads as SQL's standard demands: separators must be those of the template, and the text must end with it."""
 
     def __init__(self, template: Template, text: str) -> None:
         super().__init__(template, text)
@@ -252,7 +252,7 @@ def _near_2020(year: int) -> int:
 
 
 def wall_clock_of(f: Fields) -> int:
-    """The wall clock that the fields say, in microseconds since 1970."""
+    """The wall clock of the fields, in microseconds since 1970."""
     return _days(f) * _DAY + clock_of(f)
 
 

@@ -1,4 +1,4 @@
-"""to_char of timestamps and intervals: each piece of the template is a column of texts, and the pieces are joined."""
+"""to_char of timestamps and intervals: computes a column of texts for each piece of the template, and joins them."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _year(m: Moments, digits: int, piece: Piece, year: Integers) -> pa.Array:
 
 
 def _interval_part(m: Moments, lower: str, piece: Piece) -> pa.Array | None:
-    """What PostgreSQL computes of an interval as if it were a date; None of any other keyword."""
+    """Keywords for which PostgreSQL reads an interval as if it were a date; None for any other keyword."""
     fields = (m.year.astype(np.int32), m.month.astype(np.int32), m.day.astype(np.int32))
     in_days = (fields[0] * np.int32(12) + fields[1]) * np.int32(30) + fields[2]
     match lower:
@@ -324,7 +324,7 @@ def _formatted(moments: Callable[[pa.Array], Moments], template: str, zone_name:
 
 
 def _zone_name(m: Moments, piece: Piece, zone_name: str | None) -> pa.Array:
-    """The abbreviation of the time zone; of a timestamp without one, nothing."""
+    """The abbreviation of the time zone; an empty text for a timestamp without time zone."""
     if zone_name is None or m.offsets is None:
         return pa.repeat("", len(m.year))
     names = abbreviations(zone_name, m)
@@ -334,7 +334,7 @@ def _zone_name(m: Moments, piece: Piece, zone_name: str | None) -> pa.Array:
 
 
 def abbreviations(zone_name: str, m: Moments) -> list[str]:
-    """What the zone is called at each moment, found once per offset and year."""
+    """The zone's abbreviation at each moment, computed once per offset and year."""
     assert m.offsets is not None and m.days is not None
     zone = ZoneInfo(zone_name)
     known: dict[tuple[int, int], str] = {}

@@ -1,6 +1,6 @@
 """Days and ISO weeks of an interval's years, months and days, which PostgreSQL's to_char reads as a date.
 
-They mean nothing, but `to_char(interval '0', 'IYYY')` is `-001` there, and so here. The formulas are those of
+They have no meaning, but `to_char(interval '0', 'IYYY')` is `-001` there, and so it is here. The formulas are those of
 PostgreSQL's `date2j`, `date2isoweek` and `date2isoyear`, in 32 bits with C's division, so that huge intervals wrap as
 they do there.
 """

@@ -38,7 +38,7 @@ _ENCODINGS = {
 
 
 def bounds(column: pa.Array) -> tuple[Integers, Integers, npt.NDArray[np.uint8]]:
-    """Where each value begins and how long it is, in the bytes of all."""
+    """The start and the length of each value, and the bytes of all values."""
     offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
     raw = column.buffers()[2]
     data = np.frombuffer(raw, np.uint8) if raw is not None else np.zeros(0, np.uint8)

@@ -72,7 +72,7 @@ def days_of_months(months: Micros) -> Micros:
 
 
 def _shifted(micros: Micros, months: Micros, days: Micros) -> Micros:
-    """Months and days later; a day that the month has not got is its last."""
+    """Moments so many months and days later; a day that the new month lacks becomes its last day."""
     month, day, rest = months_of(micros)
     target = month + months
     fail_where(np.abs(target) > 12 * 300_000, _RANGE, "timestamp out of range")
@@ -96,7 +96,7 @@ def _plus(sign: int) -> Function:
 
 
 def _plus_in_zone(sign: int) -> Function:
-    """Months and days move the wall clock, the time is exact."""
+    """Adds an interval to a timestamptz: months and days move the wall clock, the rest is exact time."""
 
     def prepared(zone_name: str) -> Compute:
         zone = time_zone(zone_name)
@@ -190,7 +190,7 @@ def _date_bin(stride: pa.Array, source: pa.Array, origin: pa.Array) -> pa.Array:
 
 
 def _age_fields(first: Micros, second: Micros) -> tuple[Micros, Micros, Micros]:
-    """From the later to the earlier: months, days, microseconds, all of one sign."""
+    """The age between two moments as months, days and microseconds, all of one sign."""
     later, earlier = np.maximum(first, second), np.minimum(first, second)
     (months_a, day_a, rest_a), (months_b, day_b, rest_b) = months_of(later), months_of(earlier)
     months, days, micros = months_a - months_b, day_a - day_b, rest_a - rest_b

@@ -1,6 +1,6 @@
-"""generate_series of timestamptz: days and months are the wall clock's, step by step, as PostgreSQL counts them.
+"""generate_series of timestamptz: as in PostgreSQL, each step adds its days and months to the wall clock.
 
-Of timestamps too where the parts of the step have different signs: `1 month -1 day`.
+It also serves timestamps if the parts of the step have different signs: `1 month -1 day`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Part = tuple[Micros, Micros]  # the rows, and the instants that belong to them
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """One series a row, from `first` to `last`; `size` is the step's as PostgreSQL compares intervals."""
+    """One series per row, from `first` to `last`; `size` is the step's size, by which PostgreSQL compares intervals."""
 
     zone: TimeZone
     first: Micros
@@ -37,27 +37,27 @@ class _Series:
     size: Micros
 
     def of_hours(self, rows: Micros) -> Part:
-        """Of steps without days and months."""
+        """The series whose steps have no days and months."""
         return _multiples(rows, self.first, self.last, self.size)
 
     def of_days(self, rows: Micros) -> tuple[Part, Micros]:
-        """Of steps of whole days: the wall clock's multiples. Also the rows for which that is not enough."""
+        """The series whose steps are whole days: multiples on the wall clock. Also the rows that need `by_steps`."""
         ends = self.zone.to_local(self.last) + np.sign(self.size) * _DAY
         owners, clocks = _multiples(rows, self.zone.to_local(self.first), ends, self.size)
         values = self.zone.to_utc(clocks)
         begins = np.flatnonzero(np.diff(owners, prepend=-1))
-        values[begins] = self.first[owners[begins]]  # an hour that repeats may begin with either
+        values[begins] = self.first[owners[begins]]  # in a repeated hour, the first moment may be either of two
         wanted = self._go_on(values, owners)
-        # An hour that is left out moves all that follow it.
+        # A step into a skipped hour moves all moments after it.
         moved = np.unique(owners[wanted & (self.zone.to_local(values) != clocks)])
         wanted &= ~np.isin(owners, moved)
         return (owners[wanted], values[wanted]), moved
 
     def by_steps(self, rows: Micros) -> Iterator[Part]:
-        """Of any steps, one after the other, those of all rows at once."""
+        """The series of any steps: computes one step after the other, for all rows at once."""
         current = self.first[rows]
         # A step such as 1 month -29 days leads from February back to where it began: the series would never end.
-        # Brent's way to see it: what was reached after 1, 2, 4, 8, … steps must not come again.
+        # Brent's algorithm finds this: the moment reached after 1, 2, 4, 8, … steps must not come again.
         milestone, steps = current.copy(), 0
         while len(rows):
             going = self._go_on(current, rows)
@@ -92,7 +92,7 @@ def _series_at(zone_name: str) -> Compute:
 
 
 def _multiples(rows: Micros, first: Micros, last: Micros, size: Micros) -> Part:
-    """For each of the rows the numbers from `first` to `last` by `size`."""
+    """For each row, the numbers from `first` to `last` by `size`."""
     counts = np.maximum((last[rows] - first[rows]) // size[rows] + 1, 0)
     current_limits().check(int(counts.sum()) * _BYTES, "the series")
     owners = np.repeat(rows, counts)
@@ -101,7 +101,7 @@ def _multiples(rows: Micros, first: Micros, last: Micros, size: Micros) -> Part:
 
 
 def _lists(rows: Micros, values: Micros, length: int) -> pa.Array:
-    """A list a row, of its values in the order in which they came."""
+    """One list per row, with its values in the given order."""
     order = np.argsort(rows, kind="stable")
     offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=length)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), instants(values[order]))

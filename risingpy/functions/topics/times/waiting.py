@@ -1,6 +1,6 @@
-"""The clock as it runs, and pg_sleep: of each row anew. Columns of random numbers keep DuckDB from asking once only.
+"""The running clock and pg_sleep, called for each row. A column of random numbers keeps DuckDB from calling only once.
 
-A statement that is cancelled does not sleep on.
+A cancelled statement stops sleeping.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _sleep(seconds: float) -> None:
 
 
 def _sleeping(seconds: Callable[[pa.Scalar], float]) -> Compute:
-    """PostgreSQL's type void shows as nothing."""
+    """A sleeping function. Its result is PostgreSQL's void, which is printed as an empty text."""
 
     def computed(column: pa.Array, _random: pa.Array) -> pa.Array:
         for value in column:
