@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 Check = Callable[[], None]
-"""Called between the steps of long work; raises QueryCanceled when nobody wants the work any more."""
+"""Called between the steps of long work; raises QueryCanceled when the statement is cancelled."""
 
 
 def unchecked() -> None:

@@ -64,7 +64,7 @@ class Prepared:
     `fields` is None for a statement without rows (NoData); else the same fields as its `Result` will have, since the
     client decodes by them. `parameter_oids` overrides the types' OIDs on the wire, parameter by parameter (0 = no
     override), for such as `$1::oid[]`, whose value then reaches `execute` as a Python list. `statement` and the OIDs
-    `declared` for it are what `execute` runs: bound anew if the catalog has changed meanwhile.
+    `declared` for it are what `execute` runs: bound again if the catalog has changed meanwhile.
     """
 
     parameter_types: tuple[SqlType, ...] = ()

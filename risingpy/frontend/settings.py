@@ -20,7 +20,7 @@ class Settings:
 
     def __init__(self, startup: StartupParameters) -> None:
         """Raises UndefinedObject or InvalidParameterValue for a setting that a client cannot have."""
-        self.version = 0  # grows when statements must be bound anew
+        self.version = 0  # grows when statements must be bound again
         self._user = startup.user
         self._changed: dict[str, str] = {}
         self._defaults = {definition.name: definition.default for definition in DEFINITIONS}

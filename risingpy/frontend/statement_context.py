@@ -90,7 +90,7 @@ class StatementContext(Protocol):
         """Prepares a statement, as PREPARE and Parse do; an OID of 0 means that the type must be inferred."""
 
     def run_prepared(self, prepared: Prepared, parameters: Parameters) -> Result:
-        """Runs what `prepare` has bound, bound anew if the catalog has changed since."""
+        """Runs a result of `prepare`, and binds it again if the catalog has changed since."""
 
     # Rows
 

@@ -77,7 +77,7 @@ def write_inserted(session: StatementContext, relation: Table, rows: pa.Table) -
 
 
 def write_spilled(session: StatementContext, relation: Table, spill: Spill) -> None:
-    """As `write_inserted`, of the `inserts` in a spill, which this finishes."""
+    """As `write_inserted`, for the `inserts` in a spill file, which it also finishes."""
     _write(session, relation, spill.finish(), spill)
 
 

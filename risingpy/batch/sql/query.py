@@ -184,9 +184,9 @@ class _Writer:
         return f"SELECT * FROM (WITH RECURSIVE {name}({columns}) AS ({parts}) SELECT * FROM {name}) AS t"
 
     def _keyed_recursion(self, plan: Recursion, name: str, columns: str) -> str:
-        """The keys are columns more. DuckDB has all rows so far in `recurring`: what is there already does not come.
+        """A recursion by key, with the keys as further columns. It drops rows that DuckDB's `recurring` already has.
 
-        USING KEY alone would keep a key's last row, and take every row that comes for a new one: it would not end.
+        USING KEY alone would keep a key's last row and count every row as new, so that the recursion would not end.
         """
         keys = [f"k{i}" for i in range(len(plan.keys))]
         listed = ", ".join(keys)

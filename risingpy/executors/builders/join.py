@@ -34,14 +34,14 @@ _SHOWS: dict[JoinKind, tuple[Shows, Shows]] = {
 
 
 def hash_join(plan: HashJoin, empty: pa.Table) -> Callable[[EpochTransaction], HashJoinExecutor]:
-    """What makes an epoch's executor of `plan`."""
+    """A function that makes an epoch's executor of `plan`."""
     shape = _shape(plan.kind, plan.condition, len(plan.left.properties.schema), plan.properties.schema)
     sides = _sides(plan)
     return lambda transaction: HashJoinExecutor(shape=shape, sides=sides(transaction), empty=empty)
 
 
 def as_of_join(plan: AsOfJoin, empty: pa.Table) -> Callable[[EpochTransaction], AsOfJoinExecutor]:
-    """What makes an epoch's executor of `plan`."""
+    """A function that makes an epoch's executor of `plan`."""
     sides = _sides(plan)
     right_types = [field.type for field in plan.right.properties.schema]
     return lambda transaction: AsOfJoinExecutor(
@@ -58,7 +58,7 @@ def as_of_join(plan: AsOfJoin, empty: pa.Table) -> Callable[[EpochTransaction], 
 
 
 def temporal_join(plan: TemporalJoin, empty: pa.Table) -> Callable[[EpochTransaction], TemporalJoinExecutor]:
-    """What makes an epoch's executor of `plan`."""
+    """A function that makes an epoch's executor of `plan`."""
     kind = JoinKind.LEFT if plan.is_outer else JoinKind.INNER
     shape = _shape(kind, plan.condition, len(plan.input.properties.schema), plan.properties.schema)
     key_types = [plan.upstream.columns[key.index].type for key in plan.upstream.key[: len(plan.left_key)]]

@@ -115,7 +115,8 @@ class FloatSpread(ValueState):
 
 @dataclass(frozen=True, slots=True)
 class Regression(ValueState):
-    """Of pairs (y, x) of doubles: Σy, Σx, Σy², Σx², Σxy, numbers of pairs and of those not finite."""
+    """The state of regressions over pairs (y, x) of doubles: Σy, Σx, Σy², Σx², Σxy, numbers of pairs, and of those not
+    finite."""
 
     function: str
 

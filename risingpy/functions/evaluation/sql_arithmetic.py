@@ -278,7 +278,7 @@ def _inverse_hyperbolic(function: str, outside: str) -> Callable[[Call, list[str
 
 
 def _scale(call: Call, args: list[str]) -> str:
-    """As many decimals as are shown."""
+    """scale: the number of decimals shown."""
     return f"CASE WHEN {args[0]} IS NULL THEN NULL ELSE CAST({call.args[0].type.scale} AS INTEGER) END"
 
 

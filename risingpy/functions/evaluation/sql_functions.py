@@ -73,7 +73,7 @@ def _numeric_keys(call: Call, args: list[str]) -> str:
 
 
 def _firsts_of_keys(call: Call, args: list[str]) -> str:
-    """Of sorted pairs of key and value the values, one of each key."""
+    """The values of sorted pairs (key, value), one for each key."""
     (pairs,) = args
     is_new = f"place = 1 OR struct_extract(pair, 'key') IS DISTINCT FROM struct_extract({pairs}[place - 1], 'key')"
     firsts = f"list_filter({pairs}, lambda pair, place: {is_new})"
@@ -81,7 +81,7 @@ def _firsts_of_keys(call: Call, args: list[str]) -> str:
 
 
 def _first_of_key(call: Call, args: list[str]) -> str:
-    """Of pairs of key and value the first value of a key."""
+    """The first value of a key in pairs (key, value)."""
     pairs, key = args
     return f"struct_extract(list_filter({pairs}, lambda pair: struct_extract(pair, 'key') = {key})[1], 'value')"
 

@@ -58,7 +58,7 @@ def text_item(item: Json) -> str:
 
 
 def moment(item: Json) -> Moment:
-    """What .datetime() gives of a text. Raises PathError for what is none."""
+    """The result of .datetime() for a text. Raises PathError for any other item or text."""
     item = text_item(item)
     found = _FORM.fullmatch(item)
     made = None if found is None else _made({name.removeprefix("t_"): v for name, v in found.groupdict().items() if v})

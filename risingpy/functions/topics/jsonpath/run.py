@@ -86,7 +86,7 @@ class Run:
         self._made: list[Json] = []  # kept, so that no other object gets their identity
 
     def items(self) -> Iterator[Json]:
-        """What the path leads to. Raises PathError where it does not fit the value, and 42704."""
+        """The items to which the path leads. Raises PathError if it does not fit the value, and 42704."""
         return self._items(self._path, self._value, self._outermost)
 
     def exists(self) -> bool:
@@ -98,7 +98,7 @@ class Run:
         return _Place(self._value, -1, self._lax, (0, self._value))
 
     def _any(self, node: Node, item: Json, place: _Place) -> bool:
-        if self._lax and isinstance(node, Unary):  # what is no number is no error where nobody asks for the number
+        if self._lax and isinstance(node, Unary):  # an item that is no number is no error: its number is not needed
             return any(isinstance(each, Number) for each in self._unwrapped(node.operand, item, place))
         items = self._items(node, item, place)
         found = next(items, items) is not items
@@ -367,7 +367,7 @@ def _member(name: str, item: Json, place: _Place) -> Iterator[Json]:
 
 
 def _below(item: Json, first: int | None, last: int | None, level: int) -> Iterator[Json]:
-    """What an item holds at the levels from `first` to `last`; from None, what holds nothing itself."""
+    """The parts of an item at the levels from `first` to `last`; if `first` is None, those without parts."""
     if (last is not None and level > last) or not isinstance(item, dict | list):
         return
     for each in item.values() if isinstance(item, dict) else item:

@@ -31,7 +31,7 @@ _DAY = 86_400_000_000
 
 
 def moment_by_template(item: Json, template: str) -> Moment:
-    """What .datetime(template) gives of a text. Raises PathError, and SqlError for what is no template."""
+    """The result of .datetime(template) for a text. Raises PathError, or SqlError for a wrong template."""
     text, pieces = text_item(item), read_template(template)
     for piece in pieces.pieces:
         if piece.keyword is None and not piece.quoted and piece.text not in _SEPARATORS:

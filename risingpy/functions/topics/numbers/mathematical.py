@@ -41,12 +41,12 @@ def _cosine_to_60(x: Doubles) -> Doubles:
 
 
 def _sine(x: Doubles) -> Doubles:
-    """Of angles from 0 to 90."""
+    """The sine of angles from 0 to 90 degrees."""
     return np.where(x <= 30.0, _sine_to_30(x), _cosine_to_60(90.0 - x))
 
 
 def _cosine(x: Doubles) -> Doubles:
-    """Of angles from 0 to 90."""
+    """The cosine of angles from 0 to 90 degrees."""
     return np.where(x <= 60.0, _cosine_to_60(x), _sine_to_30(90.0 - x))
 
 
