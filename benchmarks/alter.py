@@ -1,7 +1,7 @@
-"""ALTER TABLE on few rows and on many: no stored row is touched, so both take as long.
+"""ALTER TABLE on few rows and on many: no stored row is rewritten, so both take the same time.
 
-The clock runs until the statement is answered: the table's epochs are drained, its job is swapped at a barrier, and the
-new catalog is durable. The table has a view over it, as it would in use.
+The clock runs until the statement is answered: the table's epochs are drained, its job is replaced at a barrier, and
+the new catalog is durable. A view reads the table, as it would in use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """q_join: bids joined with ten thousand auctions, both sides changing.
 
-An epoch is one file of bids on the auctions of the moment, and statements: a hundred auctions come, and the hundred
-that came before have their reserve raised, which changes the joined rows of their bids. Auctions that are over stay,
+An epoch is one file of bids on the auctions of the moment, and statements: a hundred auctions are inserted, and the
+reserve of the hundred before them is raised, which changes the joined rows of their bids. Auctions that are over stay,
 so the state grows with every epoch while the work of an epoch stays the same.
 """
 

@@ -1,4 +1,4 @@
-"""How long a client waits: freshness of one INSERT, its acknowledgement, a point SELECT; and the rate of COPY.
+"""How long a client waits: until one INSERT is visible, until it is acknowledged, for a point SELECT; and COPY's rate.
 
 Everything here runs on one server, on small tables; DuckDB has its tables in a database file, so that its INSERT is
 durable too.

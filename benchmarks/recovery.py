@@ -1,7 +1,7 @@
 """Back after `kill -9`: a view with one group per key over a file source, killed in the middle of an epoch.
 
 The state is that view's: so many groups, each in the aggregates' state tables and in the view's own. DuckDB opens its
-database file and recomputes the query; plain Spark starts again from its checkpoint, and is first of use when the next
+database file and recomputes the query; plain Spark starts again from its checkpoint, and is ready when the next
 micro-batch is done.
 """
 

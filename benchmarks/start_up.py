@@ -1,4 +1,4 @@
-"""What a server costs that does nothing, and how soon a new one is of use."""
+"""What an idle server costs, and how soon a new server answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures should be on the two-core machine when it is quiet, and whether they are."""
+"""The targets for the figures on a quiet two-core machine, and whether they are met."""
 
 from __future__ import annotations
 

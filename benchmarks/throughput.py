@@ -1,7 +1,7 @@
-"""Rows per second of q_agg and q_stateless over a file source, by epoch size, beside DuckDB and plain Spark.
+"""Rows per second of q_agg and q_stateless over a file source, by epoch size, compared with DuckDB and plain Spark.
 
-One epoch is one file of bids. The next appears when the view shows the one before, which FLUSH tells: it returns when
-everything that the source had is committed and readable.
+One epoch is one file of bids. The next file appears when the view shows the one before. FLUSH returns at that
+time: everything that the source had is then committed and readable.
 """
 
 from __future__ import annotations

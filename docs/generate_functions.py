@@ -64,10 +64,10 @@ HEAD = """\
 Written by `docs/generate_functions.py` from `risingpy/functions/signatures.py`: change that, not this page.
 
 Names, types, NULL handling and rounding are PostgreSQL's; its [manual](https://www.postgresql.org/docs/15/functions.html)
-says what each does. `text` is varchar of any length, `numeric` any precision and scale, `any` one common type of all
-arguments so marked, `every` any type, `anyarray` an array of `anyelement`, `…` one or more of the last argument. An
-argument is cast where PostgreSQL would cast it implicitly. Where the rules differ from PostgreSQL's,
-[differences](differences.md) says so.
+describes them. In the tables, `text` is varchar of any length, and `numeric` has any precision and scale. All arguments
+marked `any` have one common type, `every` is any type, and `anyarray` is an array of `anyelement`. `…` means one or more
+of the last argument. An argument is cast where PostgreSQL would cast it implicitly. [Differences](differences.md) lists
+where the rules differ from PostgreSQL's.
 """
 
 BY_SYNTAX = """\
@@ -86,21 +86,21 @@ Besides the forms below: `CASE`, `CAST(a AS type)` and `a::type`, `a BETWEEN [SY
 AGGREGATES = """\
 ## Aggregates
 
-They take DISTINCT, ORDER BY and `FILTER (WHERE …)`, in a SELECT and in a materialized view: see
+They accept DISTINCT, ORDER BY and `FILTER (WHERE …)`, in a SELECT and in a materialized view: see
 [aggregates](aggregates.md).
 """
 
 TABLE_FUNCTIONS_HEAD = """\
 ## Functions that give rows
 
-They stand in FROM, where they may read what stands before them, `WITH ORDINALITY` and with an alias for their columns;
-or in the select list, beside other columns and in step with each other, NULL where one has ended. `unnest` takes arrays
-of any depth, and in FROM several of them; `ROWS FROM (f(a), g(b)) AS r(x, y)` has the rows of several functions in step;
-`jsonb_each` and `jsonb_each_text` give the columns key and value.
-`jsonb_to_record(a) AS r(b int, c text)` and `jsonb_to_recordset` take a column definition list;
-`jsonb_populate_record(NULL::struct<b int, c text>, a)` and `jsonb_populate_recordset` a row, whose type says what comes
-and whose values stand for what is missing. Any other
-function in FROM gives one row. The list says what kind of array's elements come.
+They stand in FROM, with `WITH ORDINALITY` and an alias for their columns; their arguments may read the relations before
+them. Or they stand in the select list: several of them are advanced together, and one that has ended gives NULL.
+`unnest` takes arrays of any depth, and in FROM several of them. `ROWS FROM (f(a), g(b)) AS r(x, y)` advances several functions
+together. `jsonb_each` and `jsonb_each_text` give the columns key and value.
+`jsonb_to_record(a) AS r(b int, c text)` and
+`jsonb_to_recordset` take a column definition list. `jsonb_populate_record(NULL::struct<b int, c text>, a)` and
+`jsonb_populate_recordset` take a row: its type gives the result's columns, and its values replace missing ones.
+Any other function in FROM gives one row. The list shows the array whose elements become the rows.
 """
 
 WINDOW_FUNCTIONS_HEAD = """\

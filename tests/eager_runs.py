@@ -1,4 +1,4 @@
-"""Sorted runs (`stored_rows`) wherever there can be some: tests have few rows, which would lie in the tree."""
+"""Makes sorted runs (`storage.stored_rows`) wherever possible: the few rows of tests would otherwise be in the tree."""
 
 from __future__ import annotations
 

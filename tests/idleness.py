@@ -1,4 +1,4 @@
-"""An idle database commits no epoch, and takes no CPU: what tests of whole databases and servers assert in the end."""
+"""Tests of whole databases and servers assert at their end that an idle one commits no epoch and takes no CPU."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Hostile clients beside a well-behaved one, against a real server with little memory: see docs/reliability.md."""
+"""Hostile clients and a well-behaved one use a real server with little memory together: see docs/reliability.md."""

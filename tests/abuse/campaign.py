@@ -1,4 +1,4 @@
-"""A campaign: a well-behaved client alone, then beside hostile ones, while somebody watches the server's memory."""
+"""A campaign: a well-behaved client alone, then together with hostile ones, while a thread watches the memory."""
 
 from __future__ import annotations
 

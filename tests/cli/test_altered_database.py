@@ -1,6 +1,6 @@
 """Every command, in a process of its own, on a database that went through every kind of ALTER.
 
-A process of its own, because what a command forgets to import or to pass on is there in the tests' process already.
+Each command has a process of its own, because the tests' process has already imported what a command may forget.
 """
 
 from __future__ import annotations

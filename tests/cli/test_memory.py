@@ -1,4 +1,4 @@
-"""How much memory the server thinks that it may take, and that it takes no more."""
+"""The server finds out how much memory it may take, and takes no more."""
 
 from __future__ import annotations
 

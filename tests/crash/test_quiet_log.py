@@ -1,6 +1,6 @@
 """The server's log has tracebacks of defects only: not of clients and workers that come, go and are killed.
 
-Whoever reads the log must be able to trust that a traceback, or a stack trace of Java's, is a defect.
+A reader of the log must be able to trust that a traceback, or a stack trace of Java, means a defect.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A bench for one fragment: random histories of its inputs go in epoch by epoch, changes come out.
+"""Runs one fragment: takes random histories of its inputs, epoch by epoch, and gives its output's changes.
 
 The model of a relation is a dictionary from stream key to row. `Output` replays what comes out and checks that it is a
-change stream: consolidated, and never taking back a row that is not there.
+change stream: consolidated, and without a −1 for a row that is not there.
 """
 
 from __future__ import annotations

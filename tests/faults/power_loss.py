@@ -1,8 +1,8 @@
 """Disks as a power failure may leave them: what was synced, and any part of what was not, torn at 512 bytes.
 
-Of a file, everything up to its last sync is there (and each write to a descriptor with O_DSYNC is, at once). Of its
-later writes any subset is, and of one of them perhaps only some sectors. Names (create, rename, unlink) come in order:
-those up to the last sync of their directory are there, of the later ones a random number.
+A file has everything up to its last sync (a write to a descriptor with O_DSYNC is synced at once). It has any subset
+of its later writes, and perhaps only some sectors of one of them. Changes of names (create, rename, unlink) keep their
+order: the disk has those up to the last sync of their directory, and a random number of the later ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A script of statements whose effect is known after each, small enough to be failed at every single write."""
+"""A script of statements with a known effect after each, so short that a test can fail every single write of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A named list of arguments."""
+"""A grid: a named list of argument values of one type."""
 
 from __future__ import annotations
 

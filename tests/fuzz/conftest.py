@@ -1,4 +1,4 @@
-"""PostgreSQL for the fourth answer."""
+"""The PostgreSQL that gives the fourth answer."""
 
 from __future__ import annotations
 

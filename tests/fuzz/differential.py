@@ -2,8 +2,8 @@
 
     python -m tests.fuzz.differential SEED [COUNT]
 
-prints what differs with the statements that lead there. A seed is a database of 1, 2 or 8 shards with a few
-views that others read, and a history of epochs; some epochs run twice, as tasks that are tried again.
+prints the answers that differ, with the statements that lead to them. A seed is a database of 1, 2 or 8 shards with a
+few views that others read, and a history of epochs; some epochs run twice, as when Spark tries a task again.
 """
 
 from __future__ import annotations

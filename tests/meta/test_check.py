@@ -1,4 +1,4 @@
-"""`risingpy check`: a sound directory passes, and each kind of damage is told."""
+"""`risingpy check`: a sound directory passes, and each kind of damage is reported."""
 
 from __future__ import annotations
 

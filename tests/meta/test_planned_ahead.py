@@ -1,4 +1,4 @@
-"""A view is planned beside the barrier loop: nobody waits for whoever plans for long, and no old catalog is used."""
+"""A view is planned outside the barrier loop: no client waits for another's planning, and no old catalog is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another number of shards: the same answers before, after, and killed in between."""
+"""Rescaling: the same answers before it, after it, and if it is killed."""
 
 from __future__ import annotations
 

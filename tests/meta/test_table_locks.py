@@ -1,4 +1,4 @@
-"""Locks of tables: who waits for whom, whose turn it is, and that nobody waits in a circle."""
+"""Locks of tables: which threads wait, in which order they get a lock, and that no circle of waits stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People, auctions and bids in small: Nexmark's columns, with few keys so that everything meets."""
+"""People, auctions and bids in small: Nexmark's columns, with few keys, so that most rows find matches."""
 
 from __future__ import annotations
 

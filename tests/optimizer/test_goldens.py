@@ -5,9 +5,9 @@ A file of `goldens/` has blocks between empty lines, with comments above them:
     create                      stream verbose             the plan: stream, distsql, logical, batch, or table (of a
     CREATE TABLE …;             SELECT …;                  table's own job), eowc; `verbose` adds what was derived
     CREATE TABLE …;             ----
-                                StreamMaterialize …        the plan, notices behind `NOTICE`, or the error
+                                StreamMaterialize …        the plan, notices after `NOTICE`, or the error
 
-Ids count from 1 through the `create` block; what one plan takes, the next takes again.
+Ids count from 1 through the `create` block; each plan of a block starts with the same ids.
 """
 
 from __future__ import annotations

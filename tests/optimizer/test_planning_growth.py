@@ -1,7 +1,7 @@
 """Planning takes time and memory in proportion to the statement, or refuses it at once: joins, unions, nesting, views.
 
-Each kind of statement is planned at two sizes, one four times the other; what takes longer than
-the power `_POWER` of that explodes. RISINGPY_LONG_PLANNING=1 goes up to 1,000 operators.
+Each kind of statement is planned at two sizes, one four times the other; a time that grows
+with more than the power `_POWER` of the size fails the test. RISINGPY_LONG_PLANNING=1 goes up to 1,000 operators.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stores hold can be read for ever: tags, fields and enum values are added to, and none of them goes.
+"""What stores contain stays readable: tags, fields and enum values may be added, and none may be removed.
 
 `stored_classes.txt` has a line for each tag. After an addition, `pytest --update` writes it anew; what else changes
 there makes older stores unreadable, and is refused also with --update. The tag of a new class is `file.Class`, after

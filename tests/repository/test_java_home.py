@@ -1,4 +1,4 @@
-"""Java is found, or brought along: Spark starts on a machine that has none."""
+"""A Java is found, or the installed one is taken: Spark starts on a machine that has none."""
 
 from __future__ import annotations
 

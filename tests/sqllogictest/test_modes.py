@@ -1,4 +1,4 @@
-"""Where views come into a file: before the data in mode stream, where the query stands in mode backfill."""
+"""When a suite's views are made: before the data in mode stream, and at the query in mode backfill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people and CI get to see of a run."""
+"""What a run prints for people, and writes for CI."""
 
 from __future__ import annotations
 

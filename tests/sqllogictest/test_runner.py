@@ -1,4 +1,4 @@
-"""Whole files, against PostgreSQL: what passes, what fails and how."""
+"""Whole files are run on PostgreSQL: which pass, which fail, and with which report."""
 
 from __future__ import annotations
 

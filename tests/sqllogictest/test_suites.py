@@ -1,4 +1,4 @@
-"""The suites that come with RisingPy expect what PostgreSQL answers, whatever mode asks."""
+"""The suites that come with RisingPy expect PostgreSQL's answers, in every mode."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every store that a version wrote is opened by all later ones: what it holds is there, and its views go on.
+"""All later versions open every store that a version wrote: its rows are there, and its views go on.
 
-`build.py` makes a store of the present formats. Stores that are here already are never made anew.
+`build.py` makes a store of the present formats. Existing stores are never rebuilt.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sums of floating-point numbers: exact, whatever comes and goes, and rounded once."""
+"""Sums of floating-point numbers: exact, whatever is inserted and retracted, and rounded once."""
 
 from __future__ import annotations
 

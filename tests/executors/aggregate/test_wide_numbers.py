@@ -1,4 +1,4 @@
-"""Wide numerics against Python's decimals: arithmetic, rounding, forms, and sums that are taken back."""
+"""Wide numerics against Python's decimals: arithmetic, rounding, forms, and sums whose rows are retracted."""
 
 from __future__ import annotations
 

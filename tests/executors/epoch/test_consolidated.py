@@ -1,4 +1,4 @@
-"""Rows cancel only if they are the same: what is merely equal to SQL may be shown, and computed with, differently."""
+"""Rows cancel only if their bytes are the same: values that SQL calls equal may be shown differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AsOfJoin: after every epoch each left row stands with its nearest right row; the state is that of a fresh build."""
+"""AsOfJoin: after every epoch each left row is joined with its nearest right row, and the state is a new build's."""
 
 from __future__ import annotations
 

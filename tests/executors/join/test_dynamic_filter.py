@@ -1,4 +1,4 @@
-"""DynamicFilter: after every epoch its output is the left rows that the bound lets pass, whichever way it moves."""
+"""DynamicFilter: after every epoch its output is the left rows that pass the bound, whether it rises or falls."""
 
 from __future__ import annotations
 

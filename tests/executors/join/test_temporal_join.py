@@ -1,4 +1,4 @@
-"""TemporalJoin: each left row stands with what the table had for it when it came."""
+"""TemporalJoin: each left row is joined with the row that the table had when the left row arrived."""
 
 from __future__ import annotations
 

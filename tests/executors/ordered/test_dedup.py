@@ -1,4 +1,4 @@
-"""Dedup: after every epoch the output has one row for each value that has come, the first that came."""
+"""Dedup: after every epoch the output has one row for each value in the input, the first one."""
 
 from __future__ import annotations
 

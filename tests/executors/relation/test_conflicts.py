@@ -1,4 +1,4 @@
-"""What a table makes of several rows of one key, against a model that takes them one by one."""
+"""A table gets several rows of one key, and keeps the row that a model keeps, which takes them one by one."""
 
 from __future__ import annotations
 

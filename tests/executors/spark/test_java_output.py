@@ -1,4 +1,4 @@
-"""What of the output of Spark's processes goes into the log: every defect, and nothing that looks like one."""
+"""The log gets every defect from the output of Spark's processes, and nothing that only looks like one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ProjectSet: after every epoch, the elements of the arrays that the input has."""
+"""ProjectSet: after every epoch the output is the elements of the input's arrays."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Columns without an alias are called what PostgreSQL calls them.
+"""Columns without an alias get the names that PostgreSQL gives them.
 
-`cases/column_names.sql` has an expression over `kinds`, or a whole query, a line.
+Each line of `cases/column_names.sql` is an expression over `kinds`, or a whole query.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is refused by name is what is missing: a name that works is on no list of refused ones."""
+"""Only missing constructs are refused by name: no list of refused names has one that works."""
 
 from __future__ import annotations
 

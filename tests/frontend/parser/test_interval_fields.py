@@ -1,4 +1,4 @@
-"""What the fields behind an interval's text have it say."""
+"""How the fields after an interval's text (`DAY TO MINUTE`) change its meaning."""
 
 from __future__ import annotations
 

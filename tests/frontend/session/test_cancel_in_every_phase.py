@@ -1,4 +1,4 @@
-"""Cancel, statement_timeout and a lost client end a statement in every phase, and leave nothing behind."""
+"""Cancel, statement_timeout and a lost client end a statement in every phase, and nothing of it is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DECLARE, FETCH, MOVE, CLOSE: directions as PostgreSQL's, one snapshot, rows that come as they are asked for."""
+"""DECLARE, FETCH, MOVE, CLOSE: PostgreSQL's directions, one snapshot, and rows that are computed when fetched."""
 
 from __future__ import annotations
 

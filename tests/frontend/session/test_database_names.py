@@ -1,4 +1,4 @@
-"""The database in front of a name: its own name and the one that the client calls it by are the database that is there.
+"""A name may begin with the database: with its own name, or with the name by which the client connected.
 
 Names of other databases are in the suite `ddl/database_names.slt`.
 """

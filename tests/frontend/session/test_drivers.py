@@ -1,4 +1,4 @@
-"""psycopg, asyncpg and pg8000 against the real thing: what they ask behind the user's back works."""
+"""psycopg, asyncpg and pg8000 on a real database: the queries that they send by themselves work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions in Python that harm their process: each gives an error of its own, and the next statement is well."""
+"""Functions in Python that harm their process: each gives its own error, and the next statement works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indexes in the catalogs: rw_indexes, and by name where PostgreSQL takes an index's."""
+"""Indexes in the catalogs: rw_indexes, and by name where PostgreSQL accepts the name of an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transaction that has written reads through indexes all the same: its own rows lie over what they find."""
+"""A transaction that has written still reads through indexes, and sees its own rows over what they find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""old_snapshot_threshold: a query that reads an outdated epoch for too long is cut, and nobody else notices."""
+"""old_snapshot_threshold: a query that reads an outdated epoch for too long is ended, and no other one is affected."""
 
 from __future__ import annotations
 

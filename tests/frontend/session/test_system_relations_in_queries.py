@@ -1,4 +1,4 @@
-"""System relations are relations: they stand beside a user's tables, in every place of a query."""
+"""System relations are relations: every part of a query may combine them with a user's tables."""
 
 from __future__ import annotations
 

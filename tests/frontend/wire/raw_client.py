@@ -1,4 +1,4 @@
-"""The protocol by hand: messages out, messages in."""
+"""A client that writes and reads the protocol's messages one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""COPY data: the columnar path against the exact one, both against PostgreSQL where it is installed."""
+"""COPY data: the columnar path gives what the exact one gives, and PostgreSQL too, if it is installed."""
 
 from __future__ import annotations
 

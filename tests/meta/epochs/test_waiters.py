@@ -1,4 +1,4 @@
-"""Who waits for a later state gets it, or is told that none will come."""
+"""A thread that waits for a later state gets it, or an error that none will come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes on disk, frozen: whoever changes one of these raises FORMAT_VERSION or HASH_VERSION.
+"""The bytes on disk are frozen: a change of one of these must raise FORMAT_VERSION or HASH_VERSION.
 
 Each line is a value's ascending key column (with its tag) and its datum.
 """

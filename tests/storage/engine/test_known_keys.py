@@ -1,4 +1,4 @@
-"""Keys that a table takes over from another one are those that it would have made itself."""
+"""Keys that a table takes from another table equal those that it would have encoded itself."""
 
 from __future__ import annotations
 

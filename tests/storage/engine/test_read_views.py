@@ -1,4 +1,4 @@
-"""Read views: one epoch, whoever writes meanwhile, in this process or another; recovery over all shards."""
+"""Read views: one epoch, although this process or another one writes meanwhile; recovery over all shards."""
 
 from __future__ import annotations
 

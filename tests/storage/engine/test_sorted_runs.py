@@ -1,4 +1,4 @@
-"""Sorted runs: which batches become some, how many rows wait in them, and that nobody sees a difference."""
+"""Sorted runs: which batches become runs, how many rows wait in them, and that no reader sees a difference."""
 
 from __future__ import annotations
 
