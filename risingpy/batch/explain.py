@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from risingpy.batch.plan import BatchPlan, Input, Overlay, PointGet, PrefixScan, SystemRows, TableScan
+from risingpy.batch.plan import BatchPlan, FullScan, Input, Overlay, PointGet, PrefixScan, SystemRows
 from risingpy.optimizer.explain import ExplainFormat, explain_batch
 from risingpy.optimizer.explain.expression_text import expression_text
 
@@ -19,5 +19,5 @@ def _ranges(rows: Input) -> list[str]:
             columns = rows.relation.columns
             fixed = zip(rows.relation.table.key, rows.key, strict=False)
             return [f"{columns[part.index].name} = {expression_text(value, ())}" for part, value in fixed]
-        case TableScan() | Overlay() | SystemRows():
+        case FullScan() | Overlay() | SystemRows():
             return []

@@ -16,7 +16,7 @@ from risingpy.plan.logical import LogicalPlan, SystemScan
 
 
 @dataclass(frozen=True, slots=True)
-class TableScan:
+class FullScan:
     """Every row of a relation, in no order: the columns at these positions of the relation.
 
     A source has no rows to read: `reads.py` refuses it when the query runs, so EXPLAIN still shows the plan.
@@ -69,7 +69,7 @@ class Overlay:
     """
 
     table: Table
-    rows: TableScan | PointGet | PrefixScan | FoundByIndex
+    rows: FullScan | PointGet | PrefixScan | FoundByIndex
     columns: tuple[int, ...]
 
 
@@ -80,7 +80,7 @@ class SystemRows:
     scan: SystemScan
 
 
-Input = TableScan | PointGet | PrefixScan | Overlay | SystemRows
+Input = FullScan | PointGet | PrefixScan | Overlay | SystemRows
 """Where a scan of the query gets its rows (`reads.py` reads them)."""
 
 

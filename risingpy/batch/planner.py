@@ -16,12 +16,12 @@ from risingpy.batch.plan import (
     ConstantRows,
     Direct,
     FoundByIndex,
+    FullScan,
     Input,
     Overlay,
     PointGet,
     PrefixScan,
     SystemRows,
-    TableScan,
 )
 from risingpy.errors import StalePlan, UndefinedTable
 from risingpy.optimizer.rewrite import plan_inputs, with_inputs
@@ -74,7 +74,7 @@ class _Inputs:
         """The query with the chosen indexes in place of their relations."""
         match query:
             case Scan():
-                self._add(query, TableScan(self._relation(query), query.columns))
+                self._add(query, FullScan(self._relation(query), query.columns))
                 return query
             case SystemScan():
                 self.inputs.append(SystemRows(query))
@@ -91,12 +91,12 @@ class _Inputs:
         relation = self._relation(scan)
         self.custom = self.custom or may_become_key(predicate)
         if isinstance(relation, ExternalSource):
-            self._add(scan, TableScan(relation, scan.columns))
+            self._add(scan, FullScan(relation, scan.columns))
             return query
         own = key_read(relation, scan, predicate)
         found = best_index(scan, predicate, relation, self.catalog, own)
         if found is None:
-            self._add(scan, own or TableScan(relation, scan.columns))
+            self._add(scan, own or FullScan(relation, scan.columns))
             return query
         table = self._changed_table(relation)
         if table is not None:
@@ -106,7 +106,7 @@ class _Inputs:
         self.inputs.append(found.read)
         return found.query
 
-    def _add(self, scan: Scan, rows: TableScan | PointGet | PrefixScan) -> None:
+    def _add(self, scan: Scan, rows: FullScan | PointGet | PrefixScan) -> None:
         table = self._changed_table(rows.relation)
         if table is None:
             self.inputs.append(rows)

@@ -18,12 +18,12 @@ from risingpy.batch.parameters import Parameters
 from risingpy.batch.plan import (
     Direct,
     FoundByIndex,
+    FullScan,
     Input,
     Overlay,
     PointGet,
     PrefixScan,
     SystemRows,
-    TableScan,
 )
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import FeatureNotSupported
@@ -37,7 +37,7 @@ Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class PlanRun:
     """One run of a plan: the state that it reads, its parameters' values, and its transaction's own writes."""
 
     view: ReadView
@@ -48,7 +48,7 @@ class Reads:
     def rows(self, input_: Input) -> Rows:
         """The rows of an input. A reader reads lazily: the caller must hold the view until it is done."""
         match input_:
-            case TableScan():
+            case FullScan():
                 return self._scan(input_)
             case PointGet() | PrefixScan():
                 return self._by_key(input_)
@@ -66,7 +66,7 @@ class Reads:
             return None
         return direct_rows(direct, self._point(direct.get, values), self.parameters)
 
-    def _scan(self, scan: TableScan) -> pa.RecordBatchReader:
+    def _scan(self, scan: FullScan) -> pa.RecordBatchReader:
         relation, columns = scan.relation, scan.columns
         if isinstance(relation, ExternalSource):
             raise FeatureNotSupported(
@@ -79,7 +79,7 @@ class Reads:
     def _by_key(self, read: PointGet | PrefixScan) -> Rows:
         values = key_values(read, self.parameters)
         if values == ():  # the first column's value is an error, which the query's filter raises
-            return self._scan(TableScan(read.relation, read.columns))
+            return self._scan(FullScan(read.relation, read.columns))
         return self._with_key(read, values)
 
     def _with_key(self, read: PointGet | PrefixScan, values: Sequence[Literal] | None) -> pa.Table:

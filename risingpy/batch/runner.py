@@ -17,7 +17,7 @@ from risingpy.batch.own_changes import OwnChanges
 from risingpy.batch.parameters import Parameters, bound
 from risingpy.batch.plan import Direct
 from risingpy.batch.prepared_query import PreparedQuery
-from risingpy.batch.reads import Reads, Rows
+from risingpy.batch.reads import PlanRun, Rows
 from risingpy.batch.system_relations import SystemRelations
 from risingpy.errors import OutOfMemory, SqlError
 from risingpy.functions.evaluation.duckdb_connection import translate_error
@@ -31,7 +31,7 @@ from risingpy.functions.evaluation.duckdb_sql import Selected
 from risingpy.functions.evaluation.query_engines import Lease, QueryEngines
 from risingpy.functions.evaluation.sql_catalog import names_in
 from risingpy.functions.evaluation.sql_text import intervals_apart
-from risingpy.meta.reads import Snapshot
+from risingpy.meta.reads import CommittedSnapshot
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import Schema
 from risingpy.statement_limits import StatementLimits, working_for
@@ -55,7 +55,7 @@ class BatchRunner:
         own: OwnChanges,
         engines: QueryEngines,
         limits: Callable[[], StatementLimits],
-        system: Callable[[Snapshot], SystemRelations],
+        system: Callable[[CommittedSnapshot], SystemRelations],
     ) -> None:
         """`own` is the session's transaction; `limits` are those of the statement that begins."""
         self._own = own
@@ -83,7 +83,7 @@ class BatchRunner:
             again.start()
 
     def run(
-        self, query: PreparedQuery, parameters: Parameters, take_snapshot: Callable[[], Snapshot]
+        self, query: PreparedQuery, parameters: Parameters, take_snapshot: Callable[[], CommittedSnapshot]
     ) -> Iterator[pa.RecordBatch]:
         """The query's rows, columns in the schema's Arrow types.
 
@@ -97,7 +97,7 @@ class BatchRunner:
         try:
             changed = self._own.changed_tables
             plan = query.plan_for(snapshot.catalog, changed, parameters)
-            reads = Reads(snapshot.view, parameters, self._own, self._system(snapshot))
+            reads = PlanRun(snapshot.view, parameters, self._own, self._system(snapshot))
             direct = reads.direct(plan.answer) if isinstance(plan.answer, Direct) else None
             if direct is not None:
                 yield direct
@@ -111,7 +111,9 @@ class BatchRunner:
         finally:
             snapshot.view.release()
 
-    def to_table(self, query: PreparedQuery, parameters: Parameters, take_snapshot: Callable[[], Snapshot]) -> pa.Table:
+    def to_table(
+        self, query: PreparedQuery, parameters: Parameters, take_snapshot: Callable[[], CommittedSnapshot]
+    ) -> pa.Table:
         """All rows of a query. Raises OutOfMemory if they are too large."""
         constant = query.constants(parameters)
         if constant is not None:

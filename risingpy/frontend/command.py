@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from risingpy.batch import Parameters as Parameters
-from risingpy.frontend.results import Field, Result
+from risingpy.frontend.results import Result, ResultField
 from risingpy.types import SqlType
 
 
@@ -19,7 +19,7 @@ class Command:
     """
 
     run: Callable[[Parameters], Result]
-    fields: tuple[Field, ...] | None = None
+    fields: tuple[ResultField, ...] | None = None
     parameter_types: tuple[SqlType, ...] = ()
     parameter_oids: tuple[int, ...] = ()
     lasts: bool = True

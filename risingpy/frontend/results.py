@@ -33,7 +33,7 @@ class StartupParameters:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ResultField:
     """A result column. `oid` overrides `type.oid` on the wire.
 
     The override is for system relations: oid (26, Arrow integers), name (19), text (25), "char" (18), regclass (2205),
@@ -68,7 +68,7 @@ class Prepared:
     """
 
     parameter_types: tuple[SqlType, ...] = ()
-    fields: tuple[Field, ...] | None = None
+    fields: tuple[ResultField, ...] | None = None
     parameter_oids: tuple[int, ...] = ()
     statement: Statement | None = None
     declared: tuple[int, ...] = ()
@@ -119,7 +119,7 @@ class CopyIn:
     """
 
     relation: str
-    fields: tuple[Field, ...]
+    fields: tuple[ResultField, ...]
     options: CopyOptions
     sink: CopySink
     limit: AbstractContextManager[object] = field(default_factory=nullcontext)
@@ -129,7 +129,7 @@ class CopyIn:
 class CopyOut:
     """COPY … TO STDOUT: the wire layer encodes `Result.batches` by these."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[ResultField, ...]
     options: CopyOptions
 
 
@@ -164,7 +164,7 @@ class Result:
     """
 
     tag: CommandTag
-    fields: tuple[Field, ...] | None = None
+    fields: tuple[ResultField, ...] | None = None
     batches: Iterator[pa.RecordBatch] | None = None
     copy: CopyIn | CopyOut | None = None
     binary: bool = False

@@ -8,14 +8,14 @@ import pyarrow as pa
 
 from risingpy.frontend.binder.dml.returning import Returning
 from risingpy.frontend.command import Parameters
-from risingpy.frontend.results import Field
+from risingpy.frontend.results import ResultField
 from risingpy.frontend.statement_context import StatementContext
 
 
-def returning_fields(returning: Returning | None) -> tuple[Field, ...] | None:
+def returning_fields(returning: Returning | None) -> tuple[ResultField, ...] | None:
     if returning is None:
         return None
-    return tuple(Field(field.name, field.type) for field in returning.fields)
+    return tuple(ResultField(field.name, field.type) for field in returning.fields)
 
 
 def returned(

@@ -17,7 +17,7 @@ from risingpy.frontend.settings import Settings
 from risingpy.frontend.transaction import Transaction
 from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.meta.database import Database
-from risingpy.meta.reads import Snapshot
+from risingpy.meta.reads import CommittedSnapshot
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
@@ -94,7 +94,7 @@ class StatementContext(Protocol):
 
     # Rows
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> CommittedSnapshot:
         """The newest committed state. It has this session's own last write, if the session's settings ask for that."""
 
     def planned(self, query: LogicalPlan, catalog: Catalog | None = None) -> PreparedQuery:

@@ -16,7 +16,7 @@ from risingpy.storage.engine.read_views import ReadView
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class CommittedSnapshot:
     """The catalog and the read view of one committed state. Release the view when done."""
 
     catalog: Catalog
@@ -55,10 +55,10 @@ class Reads:
         """
         return self._end_of_earlier_runs if self.state.committed.lsn < self._end_of_earlier_runs else 0
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> CommittedSnapshot:
         """The newest catalog together with its view, acquired: the caller releases the view."""
         state, view = self._published.acquire_view()
-        return Snapshot(self._readable(state), view)
+        return CommittedSnapshot(self._readable(state), view)
 
     def table_rows(self, table_id: int) -> int:
         """How many rows a table or view has in the newest committed epoch."""

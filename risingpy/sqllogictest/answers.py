@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from risingpy.sqllogictest.client import Answer, StatementFailed
+from risingpy.sqllogictest.client import Answer, StatementRefused
 from risingpy.sqllogictest.diff import render_sql
 from risingpy.sqllogictest.execution import Execution
-from risingpy.sqllogictest.records import Query, Record, SortMode, Statement
+from risingpy.sqllogictest.records import QueryRecord, Record, SortMode, StatementRecord
 from risingpy.sqllogictest.results import Failure, Skip
 from risingpy.sqllogictest.sql_text import first_words, is_query, without_final_order
 
@@ -25,7 +25,7 @@ class SelectAnswers:
     view_queries: dict[int, int] = field(default_factory=dict)
     _in_transaction: bool = False
 
-    def query(self, execution: Execution, index: int, record: Query) -> Failure | None:
+    def query(self, execution: Execution, index: int, record: QueryRecord) -> Failure | None:
         answer = execution.ask(record, record.sql)
         if answer is None:
             return None
@@ -34,7 +34,7 @@ class SelectAnswers:
             self.view_queries[index] = len(answer.columns)
         return failure
 
-    def after_statement(self, execution: Execution, index: int, record: Statement) -> None:
+    def after_statement(self, execution: Execution, index: int, record: StatementRecord) -> None:
         # No view shows a transaction's own uncommitted changes.
         self._in_transaction = in_transaction_after(record.sql, self._in_transaction)
 
@@ -45,7 +45,7 @@ class BackfillAnswers:
 
     select: SelectAnswers = field(default_factory=SelectAnswers)
 
-    def query(self, execution: Execution, index: int, record: Query) -> Failure | None:
+    def query(self, execution: Execution, index: int, record: QueryRecord) -> Failure | None:
         failure = self.select.query(execution, index, record)
         if failure is not None or index not in self.select.view_queries:
             return failure
@@ -57,7 +57,7 @@ class BackfillAnswers:
         finally:
             view.drop(execution)
 
-    def after_statement(self, execution: Execution, index: int, record: Statement) -> None:
+    def after_statement(self, execution: Execution, index: int, record: StatementRecord) -> None:
         self.select.after_statement(execution, index, record)
 
 
@@ -71,7 +71,7 @@ class StreamAnswers:
     creations: dict[int, list[ViewOfQuery]]
     _views: dict[int, ViewOfQuery] = field(default_factory=dict)
 
-    def query(self, execution: Execution, index: int, record: Query) -> Failure | None:
+    def query(self, execution: Execution, index: int, record: QueryRecord) -> Failure | None:
         view = self._views.pop(index, None)
         if view is None:
             if not is_query(record.sql) and first_words(record.sql, 1) != ["SHOW"]:
@@ -82,12 +82,12 @@ class StreamAnswers:
         finally:
             view.drop(execution)
 
-    def after_statement(self, execution: Execution, index: int, record: Statement) -> None:
+    def after_statement(self, execution: Execution, index: int, record: StatementRecord) -> None:
         for view in self.creations.get(index, ()):
             try:
                 if view.create(execution, record):
                     self._views[view.index] = view
-            except StatementFailed as error:
+            except StatementRefused as error:
                 detail = f"{render_sql(view.sql)}\n{error.text}"
                 failure = Failure(view.record.location, "the view cannot be made before the data", detail)
                 execution.failures.append(failure)
@@ -98,7 +98,7 @@ class ViewOfQuery:
     """The materialized view that stands for the query at `index`."""
 
     index: int
-    record: Query
+    record: QueryRecord
     columns: int
 
     @property
@@ -116,7 +116,7 @@ class ViewOfQuery:
         """Makes the view over the connection of the record `at`; False if the database has no such views."""
         try:
             execution.ask(at, self.sql)
-        except StatementFailed as error:
+        except StatementRefused as error:
             if error.sqlstate != FEATURE_NOT_SUPPORTED:
                 raise
             execution.skips.append(Skip(self.record.location, f"no such view: {error.message}"))

@@ -31,7 +31,7 @@ class Answer:
     exact: frozenset[int] = frozenset()
 
 
-class StatementFailed(Exception):
+class StatementRefused(Exception):
     """The server refused a statement. `fatal`: the connection has ended, too."""
 
     def __init__(
@@ -94,7 +94,7 @@ def connect_with_psycopg(conninfo: str, *, timeout: float = DEFAULT_STATEMENT_TI
         try:
             connection = psycopg.connect(conninfo, autocommit=True, prepare_threshold=None, connect_timeout=30)
         except psycopg.Error as error:
-            raise StatementFailed(str(error).strip(), error.sqlstate, fatal=True) from error
+            raise StatementRefused(str(error).strip(), error.sqlstate, fatal=True) from error
         return PsycopgClient(connection, timeout)
 
     return connect
@@ -146,10 +146,10 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode()
 
 
-def _failure(error: psycopg.Error, closed: bool, watch: _Watch) -> StatementFailed:
+def _failure(error: psycopg.Error, closed: bool, watch: _Watch) -> StatementRefused:
     message = error.diag.message_primary or str(error).strip()
     if watch.expired:
         message = f"no answer within {watch.timeout:g} s: {message}"
-    return StatementFailed(
+    return StatementRefused(
         message, error.sqlstate, error.diag.message_detail, error.diag.message_hint, fatal=closed or watch.expired
     )

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
-from risingpy.sqllogictest.client import Answer, Client, Connect, StatementFailed
+from risingpy.sqllogictest.client import Answer, Client, Connect, StatementRefused
 from risingpy.sqllogictest.compare import result_lines, rows_match
 from risingpy.sqllogictest.diff import render_diff, render_sql
 from risingpy.sqllogictest.records import (
@@ -22,14 +22,14 @@ from risingpy.sqllogictest.records import (
     ExpectedError,
     Halt,
     HashThreshold,
-    Query,
+    QueryRecord,
     Record,
     Retry,
     SetSortMode,
     SetSubstitution,
     Sleep,
     SortMode,
-    Statement,
+    StatementRecord,
     Subtest,
     System,
 )
@@ -43,11 +43,11 @@ MAIN_CONNECTION = "default"
 class Answers(Protocol):
     """How a mode answers queries, and what it does around statements."""
 
-    def query(self, execution: Execution, index: int, record: Query) -> Failure | None:
+    def query(self, execution: Execution, index: int, record: QueryRecord) -> Failure | None:
         """Answers one query and compares."""
         ...
 
-    def after_statement(self, execution: Execution, index: int, record: Statement) -> None:
+    def after_statement(self, execution: Execution, index: int, record: StatementRecord) -> None:
         """Called when a statement that should succeed has succeeded."""
         ...
 
@@ -74,7 +74,7 @@ class Execution:
     failures: list[Failure] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     checked: int = 0
-    rewrites: dict[Query, list[str]] = field(default_factory=dict)
+    rewrites: dict[QueryRecord, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._clients: dict[str, Client] = {}
@@ -114,7 +114,7 @@ class Execution:
         client = self.client(record)
         try:
             return client.run(translated)
-        except StatementFailed as error:
+        except StatementRefused as error:
             if error.fatal:
                 client.close()
                 self._clients.pop(record.connection or MAIN_CONNECTION, None)
@@ -124,10 +124,10 @@ class Execution:
         """The text with its variables replaced, if the file asks for that."""
         return substitute(text, self._variables) if self._substitution else text
 
-    def sort_of(self, record: Query) -> SortMode:
+    def sort_of(self, record: QueryRecord) -> SortMode:
         return record.sort or self._sort
 
-    def compare(self, record: Query, answer: Answer, sort: SortMode, who: str) -> Failure | None:
+    def compare(self, record: QueryRecord, answer: Answer, sort: SortMode, who: str) -> Failure | None:
         """Compares rows with the record's; `who` names the answer in a failure ("SELECT", "view")."""
         self.checked += 1
         if len(record.types) != len(answer.columns):
@@ -148,11 +148,11 @@ class Execution:
         if not record.runs_under(self.labels):
             return
         match record:
-            case Statement() | Query() | System():
+            case StatementRecord() | QueryRecord() | System():
                 failure = self._with_retries(index, record, record.retry)
                 if failure is not None:
                     self.failures.append(failure)
-                elif isinstance(record, Statement) and record.error is None:
+                elif isinstance(record, StatementRecord) and record.error is None:
                     self.answers.after_statement(self, index, record)
             case Sleep():
                 time.sleep(record.seconds)
@@ -167,7 +167,9 @@ class Execution:
             case _:
                 assert_never(record)
 
-    def _with_retries(self, index: int, record: Statement | Query | System, retry: Retry | None) -> Failure | None:
+    def _with_retries(
+        self, index: int, record: StatementRecord | QueryRecord | System, retry: Retry | None
+    ) -> Failure | None:
         failure = self._attempt(index, record)
         for _ in range(retry.times if retry else 0):
             if failure is None:
@@ -177,19 +179,19 @@ class Execution:
             failure = self._attempt(index, record)
         return failure
 
-    def _attempt(self, index: int, record: Statement | Query | System) -> Failure | None:
+    def _attempt(self, index: int, record: StatementRecord | QueryRecord | System) -> Failure | None:
         try:
             match record:
-                case Statement():
+                case StatementRecord():
                     return self._statement(record)
-                case Query(error=None):
+                case QueryRecord(error=None):
                     return self.answers.query(self, index, record)
-                case Query():
+                case QueryRecord():
                     assert record.error is not None
                     return self._must_fail(record, record.sql, record.error)
                 case System():
                     return self._system(record)
-        except StatementFailed as error:
+        except StatementRefused as error:
             return Failure(record.location, "failed", f"{render_sql(_sql(record))}\n{_error_text(error)}")
         except UnknownVariable as error:
             return Failure(record.location, str(error), render_sql(_sql(record)))
@@ -197,7 +199,7 @@ class Execution:
             self.skips.append(Skip(record.location, str(error)))
             return None
 
-    def _statement(self, record: Statement) -> Failure | None:
+    def _statement(self, record: StatementRecord) -> Failure | None:
         if record.error is not None:
             return self._must_fail(record, record.sql, record.error)
         answer = self.ask(record, record.sql)
@@ -207,10 +209,10 @@ class Execution:
             return Failure(record.location, summary, render_sql(record.sql))
         return None
 
-    def _must_fail(self, record: Statement | Query, sql: str, expected: ExpectedError) -> Failure | None:
+    def _must_fail(self, record: StatementRecord | QueryRecord, sql: str, expected: ExpectedError) -> Failure | None:
         try:
             answer = self.ask(record, sql)
-        except StatementFailed as error:
+        except StatementRefused as error:
             self.checked += 1
             if _error_matches(error, expected):
                 return None
@@ -242,7 +244,7 @@ class Execution:
             client = self.connect()
             for sql in (*before, f"SET search_path TO {self.schema}"):
                 client.run(sql)
-        except StatementFailed as error:
+        except StatementRefused as error:
             raise _ConnectionFailed(_error_text(error)) from error
         self._clients[name] = client
         return client
@@ -259,7 +261,7 @@ class Execution:
                 client.run(f"DROP SCHEMA {self.schema} CASCADE")
             finally:
                 client.close()
-        except StatementFailed as error:
+        except StatementRefused as error:
             failure = Failure(records[-1].location, "the file's schema cannot be dropped", _error_text(error))
             self.failures.append(failure)
 
@@ -268,11 +270,11 @@ class _ConnectionFailed(Exception):
     pass
 
 
-def _sql(record: Statement | Query | System) -> str:
+def _sql(record: StatementRecord | QueryRecord | System) -> str:
     return record.command if isinstance(record, System) else record.sql
 
 
-def _error_text(error: StatementFailed) -> str:
+def _error_text(error: StatementRefused) -> str:
     return f"({error.sqlstate}) {error.text}" if error.sqlstate else error.text
 
 
@@ -281,7 +283,7 @@ def _expectation(expected: ExpectedError) -> str:
     return " ".join(part for part in parts if part) or "any error"
 
 
-def _error_matches(error: StatementFailed, expected: ExpectedError) -> bool:
+def _error_matches(error: StatementRefused, expected: ExpectedError) -> bool:
     if expected.sqlstate is not None and error.sqlstate != expected.sqlstate:
         return False
     if expected.pattern is not None and re.search(expected.pattern, error.text) is None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from risingpy.sqllogictest.answers import ViewOfQuery, in_transaction_after
-from risingpy.sqllogictest.records import AnyRecord, Query, Statement
+from risingpy.sqllogictest.records import AnyRecord, QueryRecord, StatementRecord
 from risingpy.sqllogictest.sql_text import defined_relation, names
 
 
 def creation_points(
     records: Sequence[AnyRecord], view_queries: dict[int, int], labels: frozenset[str]
-) -> tuple[dict[int, list[ViewOfQuery]], list[Query]]:
+) -> tuple[dict[int, list[ViewOfQuery]], list[QueryRecord]]:
     """For each statement's index the views to make after it, and the queries that name no relation of the file.
 
     A relation that is altered, or dropped and made again, counts from the last such statement on.
@@ -23,19 +23,19 @@ def creation_points(
     definitions: dict[str, int] = {}
     depends_on: dict[str, frozenset[str]] = {}
     points: dict[int, list[ViewOfQuery]] = {}
-    homeless: list[Query] = []
+    homeless: list[QueryRecord] = []
     in_transaction = False
     for index, record in enumerate(records):
         if not record.runs_under(labels):
             continue
-        if isinstance(record, Statement) and record.error is None:
+        if isinstance(record, StatementRecord) and record.error is None:
             in_transaction = in_transaction_after(record.sql, in_transaction)
             relation = defined_relation(record.sql)
             # Inside a transaction block no view can be made; what it defines has no point of its own.
             if relation is not None and not in_transaction:
                 definitions[relation] = index
                 depends_on[relation] = names(record.sql) - {relation}
-        elif isinstance(record, Query) and index in view_queries:
+        elif isinstance(record, QueryRecord) and index in view_queries:
             point = _latest_definition(names(record.sql), definitions, depends_on)
             if point is None:
                 homeless.append(record)

@@ -18,13 +18,13 @@ from risingpy.sqllogictest.records import (
     HashThreshold,
     Lines,
     Location,
-    Query,
+    QueryRecord,
     Retry,
     SetSortMode,
     SetSubstitution,
     Sleep,
     SortMode,
-    Statement,
+    StatementRecord,
     Subtest,
     System,
 )
@@ -49,12 +49,12 @@ class SltSyntaxError(Exception):
 
 def parse_file(path: Path, depth: int = 0) -> list[AnyRecord]:
     """The records of a file and of all that it includes. Raises SltSyntaxError, OSError."""
-    return _Parser(path, path.read_text(encoding="utf-8"), depth).records()
+    return _RecordParser(path, path.read_text(encoding="utf-8"), depth).records()
 
 
 def parse_text(text: str, path: Path = Path("<text>")) -> list[AnyRecord]:
     """The records of a text; `path` is what locations name and includes are relative to."""
-    return _Parser(path, text, 0).records()
+    return _RecordParser(path, text, 0).records()
 
 
 def parse_duration(text: str) -> float | None:
@@ -71,7 +71,7 @@ class _Prefix:
     connection: str | None = None
 
 
-class _Parser:
+class _RecordParser:
     def __init__(self, path: Path, text: str, depth: int) -> None:
         self._path = path
         self._lines = text.split("\n")
@@ -168,7 +168,7 @@ class _Parser:
         conditions: tuple[Condition, ...],
         connection: str | None,
         location: Location,
-    ) -> Statement:
+    ) -> StatementRecord:
         kind, _, argument = rest.partition(" ")
         error: ExpectedError | None = None
         count: int | None = None
@@ -178,7 +178,7 @@ class _Parser:
             count = int(argument)
         elif rest != "ok":
             raise SltSyntaxError(location, f"statement takes ok, error or count N, not {rest!r}")
-        return Statement(location, conditions, connection, sql=sql, error=error, count=count, retry=retry)
+        return StatementRecord(location, conditions, connection, sql=sql, error=error, count=count, retry=retry)
 
     def _query(
         self,
@@ -188,11 +188,11 @@ class _Parser:
         conditions: tuple[Condition, ...],
         connection: str | None,
         location: Location,
-    ) -> Query:
+    ) -> QueryRecord:
         kind, _, argument = rest.partition(" ")
         if kind == "error":
             error = self._expected_error(argument.strip(), location)
-            return Query(location, conditions, connection, sql=sql, error=error, retry=retry)
+            return QueryRecord(location, conditions, connection, sql=sql, error=error, retry=retry)
         sort: SortMode | None = None
         label: str | None = None
         for word in argument.split():
@@ -203,7 +203,7 @@ class _Parser:
             else:
                 raise SltSyntaxError(location, f"query has a second label {word!r}")
         expected, lines = self._result()
-        return Query(
+        return QueryRecord(
             location, conditions, connection,
             sql=sql, types=kind, sort=sort, label=label, expected=expected or (), lines=lines, retry=retry,
         )  # fmt: skip

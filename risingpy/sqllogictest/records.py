@@ -80,7 +80,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement(Record):
+class StatementRecord(Record):
     """SQL whose rows do not matter: it must succeed, succeed with a row count, or fail with the expected error."""
 
     sql: str = ""
@@ -90,7 +90,7 @@ class Statement(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Query(Record):
+class QueryRecord(Record):
     """SQL whose rows matter.
 
     `types` has a letter per column: T text, I whole number, R number compared by value, B boolean, D date or time,
@@ -155,4 +155,6 @@ class SetSubstitution(Record):
     on: bool = False
 
 
-AnyRecord = Statement | Query | System | Sleep | Halt | Subtest | HashThreshold | SetSortMode | SetSubstitution
+AnyRecord = (
+    StatementRecord | QueryRecord | System | Sleep | Halt | Subtest | HashThreshold | SetSortMode | SetSubstitution
+)

@@ -25,7 +25,7 @@ _RELATION_KINDS = frozenset({"TABLE", "INDEX", "VIEW", "SOURCE"})
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SqlToken:
     """A word (upper case), a quoted name, a string or a sign; `depth` counts the parentheses around it."""
 
     kind: str
@@ -34,7 +34,7 @@ class Token:
     depth: int
 
 
-def tokens(sql: str) -> Iterator[Token]:
+def tokens(sql: str) -> Iterator[SqlToken]:
     """The tokens of a statement, without blanks and comments."""
     depth = 0
     for match in _TOKEN.finditer(sql):
@@ -46,7 +46,7 @@ def tokens(sql: str) -> Iterator[Token]:
         text = match.group()
         if text == ")":
             depth -= 1
-        yield Token(kind, text.upper() if kind == "word" else text, match.start(), depth)
+        yield SqlToken(kind, text.upper() if kind == "word" else text, match.start(), depth)
         if text == "(":
             depth += 1
 
@@ -106,7 +106,7 @@ def defined_relation(sql: str) -> str | None:
     return _name(rest[0]) if rest else None
 
 
-def _name(token: Token) -> str:
+def _name(token: SqlToken) -> str:
     return token.text[1:-1].replace('""', '"') if token.kind == "quoted" else token.text.lower()
 
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from risingpy.sqllogictest.records import Lines, Query
+from risingpy.sqllogictest.records import Lines, QueryRecord
 
 
-def rewrite(changes: Iterable[tuple[Query, Sequence[str]]]) -> list[Path]:
+def rewrite(changes: Iterable[tuple[QueryRecord, Sequence[str]]]) -> list[Path]:
     """Replaces the expected lines of each query; gives the files that changed."""
     by_path: dict[Path, list[tuple[Lines, Sequence[str]]]] = defaultdict(list)
     for query, lines in changes:

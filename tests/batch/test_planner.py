@@ -18,12 +18,12 @@ from risingpy.batch.plan import (
     ConstantRows,
     Direct,
     FoundByIndex,
+    FullScan,
     Input,
     Overlay,
     PointGet,
     PrefixScan,
     SystemRows,
-    TableScan,
 )
 from risingpy.batch.planner import plan_query, scans_of
 from risingpy.batch.prepared_query import PreparedQuery
@@ -69,7 +69,7 @@ def plan(sql: str, catalog: Catalog, *types: SqlType, changed: frozenset[int] = 
 def shown(rows: Input | FoundByIndex, values: Parameters = ()) -> str:
     """An input as one line: its kind, its relation, and the key that these parameters give."""
     match rows:
-        case TableScan():
+        case FullScan():
             return f"all of {rows.relation.name}"
         case PointGet() | PrefixScan():
             key = key_values(rows, values)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.sqllogictest.client import Answer, Client, Connect, StatementFailed
+from risingpy.sqllogictest.client import Answer, Client, Connect, StatementRefused
 from risingpy.sqllogictest.modes import Mode
 from risingpy.sqllogictest.results import FileResult
 from risingpy.sqllogictest.runner import run_file
@@ -128,7 +128,7 @@ class _Stale:
 
     def run(self, sql: str) -> Answer:
         if self._refuse and sql.startswith("CREATE MATERIALIZED"):
-            raise StatementFailed("no views here", "0A000", fatal=False)
+            raise StatementRefused("no views here", "0A000", fatal=False)
         if sql.startswith("SELECT * FROM slt_view"):
             answer = self._client.run(sql)
             return Answer(answer.columns, (("99",),), None)

@@ -13,13 +13,13 @@ from risingpy.sqllogictest.records import (
     Halt,
     HashThreshold,
     Lines,
-    Query,
+    QueryRecord,
     Retry,
     SetSortMode,
     SetSubstitution,
     Sleep,
     SortMode,
-    Statement,
+    StatementRecord,
     Subtest,
     System,
 )
@@ -33,14 +33,14 @@ def parse_one(text: str) -> object:
 
 def test_statement_ok_takes_the_lines_up_to_a_blank_one() -> None:
     record = parse_one("# a comment\n\nstatement ok\nCREATE TABLE t (\n  a INT\n)\n\n")
-    assert isinstance(record, Statement)
+    assert isinstance(record, StatementRecord)
     assert record.sql == "CREATE TABLE t (\n  a INT\n)"
     assert (record.location.line, record.error, record.count) == (3, None, None)
 
 
 def test_statement_count() -> None:
     record = parse_one("statement count 12\nDELETE FROM t")
-    assert isinstance(record, Statement)
+    assert isinstance(record, StatementRecord)
     assert record.count == 12
 
 
@@ -55,20 +55,20 @@ def test_statement_count() -> None:
 )
 def test_statement_error(header: str, expected: ExpectedError) -> None:
     record = parse_one(f"{header}\nSELECT 1")
-    assert isinstance(record, Statement)
+    assert isinstance(record, StatementRecord)
     assert record.error == expected
 
 
 def test_an_errors_text_ends_at_two_blank_lines() -> None:
     records = parse_text("statement error\nSELECT x\n----\nfirst\n\nsecond\n\n\nstatement ok\nSELECT 1\n")
-    assert isinstance(records[0], Statement)
+    assert isinstance(records[0], StatementRecord)
     assert records[0].error == ExpectedError(text="first\n\nsecond")
     assert len(records) == 2
 
 
 def test_query_with_types_sort_label_and_rows() -> None:
     record = parse_one("query IT rowsort label-1\nSELECT a, b\nFROM t\n----\n1 x\n2 y z\n\n")
-    assert isinstance(record, Query)
+    assert isinstance(record, QueryRecord)
     assert (record.types, record.sort, record.label) == ("IT", SortMode.ROWSORT, "label-1")
     assert record.sql == "SELECT a, b\nFROM t"
     assert (record.expected, record.lines) == (("1 x", "2 y z"), Lines(5, 6))
@@ -76,21 +76,21 @@ def test_query_with_types_sort_label_and_rows() -> None:
 
 def test_query_that_expects_no_rows_knows_where_they_would_stand() -> None:
     record = parse_one("query I\nSELECT 1\n----\n\n")
-    assert isinstance(record, Query)
+    assert isinstance(record, QueryRecord)
     assert (record.expected, record.lines) == ((), Lines(4, 3))
 
 
 def test_query_error() -> None:
     record = parse_one("query error (22012) zero\nSELECT 1 / 0")
-    assert isinstance(record, Query)
+    assert isinstance(record, QueryRecord)
     assert record.error == ExpectedError(sqlstate="22012", pattern="zero")
 
 
 def test_retry_is_parted_from_what_stands_before_it() -> None:
     text = "query I rowsort retry 3 backoff 500ms\nSELECT 1\n----\n1\n\nstatement ok retry 2 backoff 1s\nX"
     records = parse_text(text)
-    assert isinstance(records[0], Query)
-    assert isinstance(records[1], Statement)
+    assert isinstance(records[0], QueryRecord)
+    assert isinstance(records[1], StatementRecord)
     assert (records[0].sort, records[0].retry) == (SortMode.ROWSORT, Retry(3, 0.5))
     assert records[1].retry == Retry(2, 1.0)
 
@@ -139,7 +139,7 @@ def test_include_takes_a_glob_in_sorted_order(tmp_path: Path) -> None:
     main = tmp_path / "main.slt"
     main.write_text("include parts/*.slt.part\n\nstatement ok\nlast\n")
     records = parse_file(main)
-    assert [record.sql for record in records if isinstance(record, Statement)] == ["a", "b", "last"]
+    assert [record.sql for record in records if isinstance(record, StatementRecord)] == ["a", "b", "last"]
     assert records[0].location.path.name == "a.slt.part"
 
 

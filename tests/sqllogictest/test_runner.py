@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from risingpy.sqllogictest.client import Connect, StatementFailed, connect_with_psycopg
+from risingpy.sqllogictest.client import Connect, StatementRefused, connect_with_psycopg
 from risingpy.sqllogictest.modes import Mode
 from risingpy.sqllogictest.results import FileResult
 from risingpy.sqllogictest.runner import run_file
@@ -130,7 +130,7 @@ def test_a_file_that_breaks_the_format_is_a_failure(postgresql: Connect, tmp_pat
 def test_a_statement_that_hangs_is_cancelled(postgresql: Connect) -> None:
     client = postgresql()
     client._timeout = 0.2  # type: ignore[attr-defined]
-    with pytest.raises(StatementFailed, match=r"no answer within 0.2 s") as caught:
+    with pytest.raises(StatementRefused, match=r"no answer within 0.2 s") as caught:
         client.run("SELECT pg_sleep(20)")
     assert caught.value.fatal
     client.close()

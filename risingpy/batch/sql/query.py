@@ -67,7 +67,7 @@ _JOIN_WORDS = {
 
 def to_duckdb_sql(plan: LogicalPlan, scan_name: ScanName) -> str:
     """The SQL of `plan`; parameters must have values already. `scan_name` gives the name of a scan's rows in DuckDB."""
-    return _Writer(scan_name).write(plan)
+    return _QueryWriter(scan_name).write(plan)
 
 
 def _column(index: int) -> str:
@@ -78,7 +78,7 @@ def _expression(expr: Expr, column: Callable[[int], str] = _column) -> str:
     return compile_expression(expr, column)
 
 
-class _Writer:
+class _QueryWriter:
     def __init__(self, scan_name: ScanName) -> None:
         self._scan_name = scan_name
 

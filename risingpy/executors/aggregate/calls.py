@@ -32,7 +32,7 @@ class Results:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class InputByGroup:
     """An input chunk by group: `columns` are the input's, with the group columns in canonical form."""
 
     groups: Groups
@@ -40,10 +40,10 @@ class Rows:
     columns: Sequence[pa.Array]
 
 
-class Call(Protocol):
+class StatefulCall(Protocol):
     """A call with its state table."""
 
-    def update(self, rows: Rows) -> Results:
+    def update(self, rows: InputByGroup) -> Results:
         """Applies `rows`, and returns each group's result before and after them. At most once per epoch and call."""
         ...
 
@@ -59,7 +59,7 @@ class ValueInput:
     arguments: tuple[int, ...]
     filter: int | None
 
-    def partials(self, state: ValueState, rows: Rows) -> list[pa.Array]:
+    def partials(self, state: ValueState, rows: InputByGroup) -> list[pa.Array]:
         """The change of each group's state."""
         grouped = GroupedRows(rows.groups.codes, rows.ops, rows.groups.number)
         arguments = [rows.columns[argument] for argument in self.arguments]
@@ -78,7 +78,7 @@ class PartialInput:
 
     columns: tuple[int, ...]
 
-    def partials(self, state: ValueState, rows: Rows) -> list[pa.Array]:
+    def partials(self, state: ValueState, rows: InputByGroup) -> list[pa.Array]:
         """The change of each group's state: its partial changes merged."""
         parts = [rows.columns[k] for k in self.columns]
         if len(rows.ops) == rows.groups.number:  # one row per group, and groups are numbered by first appearance
@@ -96,7 +96,7 @@ class ValueCall:
         self.existed: Mask = np.empty(0, np.bool_)
         self._new: list[pa.Array] = []
 
-    def update(self, rows: Rows) -> Results:
+    def update(self, rows: InputByGroup) -> Results:
         groups = rows.groups.number
         changes = self._input.partials(self._state, rows)
         self.existed, stored = self._table.get_rows(rows.groups.keys)

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from risingpy.executors.aggregate.calls import Call, Mask, Results, Rows
+from risingpy.executors.aggregate.calls import InputByGroup, Mask, Results, StatefulCall
 from risingpy.functions.aggregate.grouping import GroupedRows, Groups, group_by
 from risingpy.functions.aggregate.value_state import integers_of, signed_counts
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import BIGINT, SqlType
 
 
-class Dedup:
+class SeenValues:
     """One dedup table in one epoch. `group_key` and `arguments` are positions of the input's columns."""
 
     def __init__(
@@ -36,9 +36,9 @@ class Dedup:
         self._arguments = arguments
         self._types = argument_types
         self._filters = filters
-        self._changes: list[Rows] | None = None
+        self._changes: list[InputByGroup] | None = None
 
-    def rows_for(self, rows: Rows, filter: int | None) -> Rows:
+    def rows_for(self, rows: InputByGroup, filter: int | None) -> InputByGroup:
         """The distinct arguments that come and go, for the calls with this filter.
 
         The first call updates the table; all later ones must pass the same `rows`. Of the result's columns only the
@@ -48,7 +48,7 @@ class Dedup:
             self._changes = self._update(rows)
         return self._changes[self._filters.index(filter)]
 
-    def _update(self, rows: Rows) -> list[Rows]:
+    def _update(self, rows: InputByGroup) -> list[InputByGroup]:
         passed = [_passed(rows, filter) for filter in self._filters]
         counted = np.logical_or.reduce(passed)
         codes, ops = rows.groups.codes[counted], rows.ops[counted]
@@ -79,30 +79,32 @@ class Dedup:
 class DistinctCall:
     """Passes to `call` each distinct argument of a group once."""
 
-    def __init__(self, call: Call, dedup: Dedup, filter: int | None) -> None:
+    def __init__(self, call: StatefulCall, dedup: SeenValues, filter: int | None) -> None:
         self._call = call
         self._dedup = dedup
         self._filter = filter
 
-    def update(self, rows: Rows) -> Results:
+    def update(self, rows: InputByGroup) -> Results:
         return self._call.update(self._dedup.rows_for(rows, self._filter))
 
     def store(self, keys: Sequence[pa.Array], keep: Mask) -> None:
         self._call.store(keys, keep)
 
 
-def _passed(rows: Rows, filter: int | None) -> Mask:
+def _passed(rows: InputByGroup, filter: int | None) -> Mask:
     if filter is None:
         return np.ones(len(rows.ops), np.bool_)
     mask: Mask = rows.columns[filter].fill_null(False).to_numpy(zero_copy_only=False)
     return mask
 
 
-def _crossing(rows: Rows, groups: Groups, columns: dict[int, pa.Array], before: Mask, after: Mask) -> Rows:
+def _crossing(
+    rows: InputByGroup, groups: Groups, columns: dict[int, pa.Array], before: Mask, after: Mask
+) -> InputByGroup:
     """The arguments that are there now and were not, as inserts, and those that were and are not, as deletes."""
     changed = before != after
     crossed = pa.array(changed)
     ops = np.where(after, 1, -1).astype(np.int8)[changed]
     nothing = pa.nulls(len(ops))
     given = [columns[k].filter(crossed) if k in columns else nothing for k in range(len(rows.columns))]
-    return Rows(Groups(groups.codes[changed], groups.keys, groups.number), ops, given)
+    return InputByGroup(Groups(groups.codes[changed], groups.keys, groups.number), ops, given)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from risingpy.executors.aggregate.calls import Call, Rows
+from risingpy.executors.aggregate.calls import InputByGroup, StatefulCall
 from risingpy.executors.aggregate.hash_agg import HashAggExecutor, update_calls
 from risingpy.executors.change_chunk import columns_of, make_chunk, ops_of
 from risingpy.functions.aggregate.grouping import Groups
@@ -27,7 +27,7 @@ class EowcHashAggExecutor:
         self,
         *,
         open_groups: HashAggExecutor,
-        make_calls: Callable[[], Sequence[Call]],
+        make_calls: Callable[[], Sequence[StatefulCall]],
         counts: StateTable,
         tables: Sequence[StateTable],
         group_columns: int,
@@ -61,6 +61,6 @@ class EowcHashAggExecutor:
         """A +1 for each closed group."""
         keys = [column.combine_chunks() for column in closed.columns[: self._group_columns]]
         groups = Groups(np.zeros(0, np.int64), keys, closed.num_rows)
-        results = update_calls(self._make_calls(), Rows(groups, ops_of(no_changes), columns_of(no_changes)))
+        results = update_calls(self._make_calls(), InputByGroup(groups, ops_of(no_changes), columns_of(no_changes)))
         self.errors = sum(result.errors for result in results)
         return make_chunk(np.ones(closed.num_rows, np.int8), [*keys, *(result.new for result in results)])

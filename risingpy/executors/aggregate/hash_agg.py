@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.errors import InternalError
-from risingpy.executors.aggregate.calls import Call, Results, Rows
+from risingpy.executors.aggregate.calls import InputByGroup, Results, StatefulCall
 from risingpy.executors.change_chunk import (
     DELETE,
     INSERT,
@@ -30,7 +30,7 @@ class HashAggExecutor:
     """
 
     def __init__(
-        self, *, group_key: Sequence[int], group_types: Sequence[SqlType], calls: Sequence[Call], row_count: int
+        self, *, group_key: Sequence[int], group_types: Sequence[SqlType], calls: Sequence[StatefulCall], row_count: int
     ) -> None:
         self._group_key = group_key
         self._group_types = group_types
@@ -44,14 +44,14 @@ class HashAggExecutor:
         for index, type_ in zip(self._group_key, self._group_types, strict=True):
             columns[index] = canonical_column(columns[index], type_)
         groups = group_by([columns[k] for k in self._group_key], self._group_types, changes.num_rows)
-        results = update_calls(self._calls, Rows(groups, ops_of(changes), columns))
+        results = update_calls(self._calls, InputByGroup(groups, ops_of(changes), columns))
         self.errors = sum(result.errors for result in results)
         existed, exists = counted_groups(results[self._row_count])
         store_states(self._calls, groups.keys, exists)
         return changed_rows(groups.keys, results, existed, exists)
 
 
-def update_calls(calls: Sequence[Call], rows: Rows) -> list[Results]:
+def update_calls(calls: Sequence[StatefulCall], rows: InputByGroup) -> list[Results]:
     """Every call's results before and after."""
     return [call.update(rows) for call in calls]
 
@@ -64,7 +64,7 @@ def counted_groups(row_count: Results) -> tuple[Mask, Mask]:
     return old > 0, new > 0
 
 
-def store_states(calls: Sequence[Call], keys: Sequence[pa.Array], exists: Mask) -> None:
+def store_states(calls: Sequence[StatefulCall], keys: Sequence[pa.Array], exists: Mask) -> None:
     """Writes the calls' states, and deletes those of groups that no longer exist."""
     for call in calls:
         call.store(keys, exists)

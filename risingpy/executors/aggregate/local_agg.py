@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from risingpy.executors.aggregate.calls import Rows, ValueInput
+from risingpy.executors.aggregate.calls import InputByGroup, ValueInput
 from risingpy.executors.change_chunk import INSERT, columns_of, make_chunk, ops_of
 from risingpy.functions.aggregate.grouping import GroupedRows, group_by
 from risingpy.functions.aggregate.value_state import ValueState, signed_counts
@@ -42,7 +42,7 @@ class LocalAggExecutor:
         (changes,) = inputs
         ops, columns = ops_of(changes), columns_of(changes)
         groups = group_by([columns[k] for k in self._group_key], self._group_types, len(ops))
-        rows = Rows(groups, ops, columns)
+        rows = InputByGroup(groups, ops, columns)
         partials = [column for call in self._calls for column in call.input.partials(call.state, rows)]
         counts = signed_counts(GroupedRows(groups.codes, ops, groups.number))
         return make_chunk(np.full(groups.number, INSERT, np.int8), [*groups.keys, *partials, pa.array(counts)])

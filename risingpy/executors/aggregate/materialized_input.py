@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from risingpy.executors.aggregate.calls import Mask, Ops, Results, Rows
+from risingpy.executors.aggregate.calls import InputByGroup, Mask, Ops, Results
 from risingpy.functions.aggregate.ordered import GroupFunction
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.storage.engine.state_table import StateTable
@@ -72,7 +72,7 @@ class MaterializedInputCall:
         self._filter = filter
         self._reading = reading
 
-    def update(self, rows: Rows) -> Results:
+    def update(self, rows: InputByGroup) -> Results:
         old, _ = self._reading.results(self._table, rows.groups.keys)
         kept, ops = self._kept(rows)
         # An update that leaves the table's key as it was is a -1 and a +1 of one entry: the +1 must be written last.
@@ -84,7 +84,7 @@ class MaterializedInputCall:
     def store(self, keys: Sequence[pa.Array], keep: Mask) -> None:
         """Does nothing: `update` has already written the rows."""
 
-    def _kept(self, rows: Rows) -> tuple[list[pa.Array], Ops]:
+    def _kept(self, rows: InputByGroup) -> tuple[list[pa.Array], Ops]:
         """The columns and ops of the rows that count."""
         columns = [rows.columns[k] for k in self._columns]
         mask = np.ones(len(rows.ops), np.bool_)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from risingpy.executors.aggregate.calls import Mask, Results, Rows
+from risingpy.executors.aggregate.calls import InputByGroup, Mask, Results
 from risingpy.functions.aggregate.ordered import GroupFunction, Integers
 from risingpy.functions.python import call_worker
 from risingpy.functions.topics.python_functions import fold
@@ -24,7 +24,7 @@ class UserStateCall:
         self._table = table
         self._new: list[pa.Array] = []
 
-    def update(self, rows: Rows) -> Results:
+    def update(self, rows: InputByGroup) -> Results:
         _, stored = self._table.get_rows(rows.groups.keys)
         given = [pa.array(rows.groups.codes), pa.array(rows.ops), *(rows.columns[k] for k in self._arguments)]
         changes = pa.record_batch(given, names=[f"a{k}" for k in range(len(given))])

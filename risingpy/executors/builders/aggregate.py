@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from risingpy.executors.aggregate.calls import Call, PartialInput, ValueCall, ValueInput
-from risingpy.executors.aggregate.distinct import Dedup, DistinctCall
+from risingpy.executors.aggregate.calls import PartialInput, StatefulCall, ValueCall, ValueInput
+from risingpy.executors.aggregate.distinct import DistinctCall, SeenValues
 from risingpy.executors.aggregate.local_agg import LocalCall
 from risingpy.executors.aggregate.materialized_input import FirstRow, MaterializedInputCall, Reading, WholeGroup
 from risingpy.executors.aggregate.user_state import UserStateCall, group_function_of
@@ -31,16 +31,16 @@ def local_calls(calls: Sequence[AggCall], input_types: Sequence[SqlType]) -> lis
 
 def state_calls(
     plan: HashAgg | SimpleAgg, group_key: Sequence[int], input_types: Sequence[SqlType]
-) -> Callable[[EpochTransaction], list[Call]]:
+) -> Callable[[EpochTransaction], list[StatefulCall]]:
     """A function from the epoch's transaction to the calls of a HashAgg or a SimpleAgg."""
     makers = [_state_call(call, state, plan.from_partials) for call, state in zip(plan.calls, plan.states, strict=True)]
 
-    def make(transaction: EpochTransaction) -> list[Call]:
+    def make(transaction: EpochTransaction) -> list[StatefulCall]:
         calls = [maker(transaction) for maker in makers]
         for planned in plan.dedups:
             types = [input_types[k] for k in planned.args]
             table = transaction.state_table(planned.table)
-            dedup = Dedup(table, group_key, planned.args, types, planned.filters)
+            dedup = SeenValues(table, group_key, planned.args, types, planned.filters)
             for k, call in enumerate(plan.calls):
                 if call.distinct and call.args == planned.args:
                     calls[k] = DistinctCall(calls[k], dedup, call.filter)
@@ -55,7 +55,7 @@ class _ValueCallMaker:
     state: ValueState
     input: ValueInput | PartialInput
 
-    def __call__(self, transaction: EpochTransaction) -> Call:
+    def __call__(self, transaction: EpochTransaction) -> StatefulCall:
         return ValueCall(self.state, self.input, transaction.state_table(self.plan.table))
 
 
@@ -64,7 +64,7 @@ class _MaterializedInputMaker:
     plan: AggState
     call: AggCall
 
-    def __call__(self, transaction: EpochTransaction) -> Call:
+    def __call__(self, transaction: EpochTransaction) -> StatefulCall:
         arguments = self.plan.arguments
         reading: Reading
         if self.call.function in _FIRST_ROW:
@@ -83,12 +83,12 @@ class _UserStateMaker:
     plan: AggState
     call: AggCall
 
-    def __call__(self, transaction: EpochTransaction) -> Call:
+    def __call__(self, transaction: EpochTransaction) -> StatefulCall:
         table = transaction.state_table(self.plan.table)
         return UserStateCall(self.call.definition, self.call.args, _own_filter(self.call), table)
 
 
-def _state_call(call: AggCall, state: AggState, from_partials: bool) -> Callable[[EpochTransaction], Call]:
+def _state_call(call: AggCall, state: AggState, from_partials: bool) -> Callable[[EpochTransaction], StatefulCall]:
     if state.materialized_input:
         return _MaterializedInputMaker(state, call)
     if call.definition:

@@ -9,7 +9,7 @@ from typing import assert_never
 import pyarrow as pa
 
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
-from risingpy.executors.epoch.operator_tree import Executor, FragmentEpoch, Operator, always, at_start
+from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch, always, at_start
 from risingpy.executors.relation.dml import DmlExecutor
 from risingpy.executors.relation.source import SourceExecutor
 from risingpy.executors.relation.table_scan import TableScanExecutor
@@ -20,32 +20,32 @@ from risingpy.plan.expressions import Expr
 from risingpy.plan.operators import Dml, Now, Source, StreamValues, TableScan
 
 
-def received(index: int, empty: pa.Table) -> Operator:
+def received(index: int, empty: pa.Table) -> CompiledOperator:
     """The operator of the fragment's input number `index`, an Exchange or a Share."""
     receiver = _Receiver(index)
-    return Operator(receiver, empty, wakes=receiver.has_rows, wakes_by_rows=True)
+    return CompiledOperator(receiver, empty, wakes=receiver.has_rows, wakes_by_rows=True)
 
 
-def leaf(plan: TableScan | Dml | Source | StreamValues | Now, empty: pa.Table) -> Operator:
+def leaf(plan: TableScan | Dml | Source | StreamValues | Now, empty: pa.Table) -> CompiledOperator:
     """The operator of a node without inputs."""
     match plan:
         case TableScan():
-            return Operator(
+            return CompiledOperator(
                 lambda epoch: _Scan(plan, epoch),
                 empty,
                 wakes=lambda epoch: _scan_wakes(plan, epoch),
                 wakes_by_rows=True,
             )
         case Dml():
-            return Operator(
+            return CompiledOperator(
                 lambda epoch: _dml(plan, epoch, empty), empty, wakes=lambda epoch: _is_logged(plan.table_id, epoch)
             )
         case Source():
-            return Operator(lambda epoch: _source(plan, epoch, empty), empty, wakes=always)
+            return CompiledOperator(lambda epoch: _source(plan, epoch, empty), empty, wakes=always)
         case StreamValues():
-            return Operator(lambda epoch: _values(plan, epoch, empty), empty, wakes=at_start)
+            return CompiledOperator(lambda epoch: _values(plan, epoch, empty), empty, wakes=at_start)
         case Now():
-            return Operator(lambda epoch: _now(epoch, empty), empty, wakes=always)
+            return CompiledOperator(lambda epoch: _now(epoch, empty), empty, wakes=always)
         case _:
             assert_never(plan)
 

@@ -18,13 +18,13 @@ from risingpy.executors.builders.ordered import dedup, first_of_key, local_top_n
 from risingpy.executors.builders.watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
 from risingpy.executors.change_chunk import empty_chunk
 from risingpy.executors.epoch.operator_tree import (
+    CompiledOperator,
     Executor,
     FragmentEpoch,
     FragmentTree,
-    Operator,
     at_start,
 )
-from risingpy.executors.join.dynamic_filter import Comparison, DynamicFilterExecutor
+from risingpy.executors.join.dynamic_filter import BoundComparison, DynamicFilterExecutor
 from risingpy.executors.relation.conflicts import ConflictRule
 from risingpy.executors.relation.materialize import (
     ConflictMaterializeExecutor,
@@ -81,12 +81,12 @@ class _Numbers:
     exchanges: count[int] = field(default_factory=count)
 
 
-def _operator(plan: StreamPlan, numbers: _Numbers) -> Operator:
+def _operator(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
     number = next(numbers.operators)
     return replace(cleaned(plan, _made(plan, numbers)), number=number)
 
 
-def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
+def _made(plan: StreamPlan, numbers: _Numbers) -> CompiledOperator:
     empty = empty_chunk(_types(plan))
     match plan:
         case Exchange() | Share():
@@ -95,7 +95,7 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
             return leaf(plan, empty)
         case DynamicFilter():
             sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
-            return Operator(lambda epoch: _dynamic_filter(plan, epoch), empty, sides)
+            return CompiledOperator(lambda epoch: _dynamic_filter(plan, epoch), empty, sides)
         case WatermarkFilter():
             return watermark_filter(plan, empty, _operator(plan.input, numbers))
         case EowcSort():
@@ -116,21 +116,21 @@ def _made(plan: StreamPlan, numbers: _Numbers) -> Operator:
             return top_n(plan, empty, _operator(plan.input, numbers))
         case TemporalJoin():
             look_up = temporal_join(plan, empty)
-            return Operator(lambda epoch: look_up(epoch.transaction), empty, (_operator(plan.input, numbers),))
+            return CompiledOperator(lambda epoch: look_up(epoch.transaction), empty, (_operator(plan.input, numbers),))
         case HashJoin() | AsOfJoin():
             make = as_of_join(plan, empty) if isinstance(plan, AsOfJoin) else hash_join(plan, empty)
             sides = _operator(plan.left, numbers), _operator(plan.right, numbers)
-            return Operator(lambda epoch: make(epoch.transaction), empty, sides)
+            return CompiledOperator(lambda epoch: make(epoch.transaction), empty, sides)
         case StreamChangeLog():
             return _change_log(plan, empty, _operator(plan.input, numbers))
         case StreamExpand():
             expand = _operator(plan.input, numbers)
-            return Operator(lambda epoch: ExpandExecutor(copies=plan.copies), empty, (expand,))
+            return CompiledOperator(lambda epoch: ExpandExecutor(copies=plan.copies), empty, (expand,))
         case StreamUnion():
             inputs = tuple(_operator(each, numbers) for each in plan.inputs)
-            return Operator(lambda epoch: UnionExecutor(), empty, inputs)
+            return CompiledOperator(lambda epoch: UnionExecutor(), empty, inputs)
         case Materialize():
-            return Operator(lambda epoch: _materialize(plan, epoch), empty, (_operator(plan.input, numbers),))
+            return CompiledOperator(lambda epoch: _materialize(plan, epoch), empty, (_operator(plan.input, numbers),))
         case _:
             assert_never(plan)
 
@@ -144,17 +144,19 @@ def _dynamic_filter(plan: DynamicFilter, epoch: FragmentEpoch) -> Executor:
         rows=epoch.transaction.state_table(plan.table),
         bound=epoch.transaction.state_table(plan.bound),
         column=plan.column,
-        comparison=Comparison(plan.comparison),
+        comparison=BoundComparison(plan.comparison),
         only_forward=plan.only_forward,
         shard=epoch.shard,
         shards=epoch.shards,
     )
 
 
-def _row_operator(plan: StreamFilter | StreamProject, empty: pa.Table, numbers: _Numbers) -> Operator:
+def _row_operator(plan: StreamFilter | StreamProject, empty: pa.Table, numbers: _Numbers) -> CompiledOperator:
     if isinstance(plan, StreamFilter):
         predicate = Evaluator(plan.predicate, None)
-        return Operator(lambda epoch: FilterExecutor(predicate=predicate), empty, (_operator(plan.input, numbers),))
+        return CompiledOperator(
+            lambda epoch: FilterExecutor(predicate=predicate), empty, (_operator(plan.input, numbers),)
+        )
     below = plan.input
     fused = below.predicate if isinstance(below, StreamFilter) else None
     source = below.input if isinstance(below, StreamFilter) else below
@@ -162,7 +164,7 @@ def _row_operator(plan: StreamFilter | StreamProject, empty: pa.Table, numbers: 
     evaluator = Evaluator(fused, plan.expressions)
     cancels = may_cancel(plan.expressions, len(source.properties.schema)) and not source.properties.append_only
     types = _types(plan)
-    return Operator(
+    return CompiledOperator(
         lambda epoch: ProjectExecutor(evaluator=evaluator, types=types, may_cancel=cancels),
         empty,
         (_operator(source, numbers),),
@@ -170,29 +172,29 @@ def _row_operator(plan: StreamFilter | StreamProject, empty: pa.Table, numbers: 
     )
 
 
-def _project_set(plan: StreamProjectSet, empty: pa.Table, input: Operator) -> Operator:
+def _project_set(plan: StreamProjectSet, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     evaluator, sizes, types = Evaluator(None, plan.lists), SeriesSizes(plan.lists), _types(plan)
 
     def execute(epoch: FragmentEpoch) -> ProjectSetExecutor:
         return ProjectSetExecutor(evaluator=evaluator, sizes=sizes, types=types, outer=plan.outer)
 
-    return Operator(execute, empty, (input,))
+    return CompiledOperator(execute, empty, (input,))
 
 
-def _change_log(plan: StreamChangeLog, empty: pa.Table, input: Operator) -> Operator:
+def _change_log(plan: StreamChangeLog, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     key, types = plan.input.properties.stream_key, _types(plan.input)
-    return Operator(
+    return CompiledOperator(
         lambda epoch: ChangeLogExecutor(stream_key=key, types=types, epoch=epoch.epoch_input.epoch), empty, (input,)
     )
 
 
-def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: Operator) -> Operator:
+def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     types = _types(plan.input)
     match plan:
         case LocalAgg():
             calls = local_calls(plan.calls, types)
             group_types = [types[k] for k in plan.group_key]
-            return Operator(
+            return CompiledOperator(
                 lambda epoch: LocalAggExecutor(group_key=plan.group_key, group_types=group_types, calls=calls),
                 empty,
                 (input,),
@@ -202,7 +204,7 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: O
         case HashAgg():
             key_types = [types[k] for k in plan.group_key]
             make_calls = state_calls(plan, plan.group_key, types)
-            return Operator(
+            return CompiledOperator(
                 lambda epoch: HashAggExecutor(
                     group_key=plan.group_key,
                     group_types=key_types,
@@ -214,7 +216,7 @@ def _aggregation(plan: LocalAgg | HashAgg | SimpleAgg, empty: pa.Table, input: O
             )
         case SimpleAgg():
             make_calls = state_calls(plan, (), types)
-            return Operator(
+            return CompiledOperator(
                 lambda epoch: SimpleAggExecutor(calls=make_calls(epoch.transaction), row_count=plan.row_count),
                 empty,
                 (input,),

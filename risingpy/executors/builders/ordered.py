@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from risingpy.executors.epoch.operator_tree import Operator
+from risingpy.executors.epoch.operator_tree import CompiledOperator
 from risingpy.executors.ordered.dedup import DedupExecutor
 from risingpy.executors.ordered.first_of_group import FirstOfGroupExecutor
 from risingpy.executors.ordered.local_top_n import LocalTopNExecutor
@@ -17,13 +17,13 @@ from risingpy.plan.state_tables import ordered_rows
 from risingpy.storage.engine.state_table import StateTable
 
 
-def top_n(plan: StreamTopN, empty: pa.Table, input: Operator) -> Operator:
+def top_n(plan: StreamTopN, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     """The operator of a TopN."""
     schema = plan.input.properties.schema
     group_types = [schema[k].type for k in plan.group_key]
     if plan.keeps_one_row:
         order = ordered_rows(0, "", "", plan.input.properties, plan.group_key, plan.order, ())
-        return Operator(
+        return CompiledOperator(
             lambda epoch: FirstOfGroupExecutor(
                 table=epoch.transaction.state_table(plan.table),
                 group_key=plan.group_key,
@@ -34,7 +34,7 @@ def top_n(plan: StreamTopN, empty: pa.Table, input: Operator) -> Operator:
             (input,),
         )
     window = Window(plan.offset, plan.limit, plan.with_ties)
-    return Operator(
+    return CompiledOperator(
         lambda epoch: TopNExecutor(
             table=epoch.transaction.state_table(plan.table),
             group_key=plan.group_key,
@@ -59,11 +59,11 @@ def first_of_key(plan: Materialize, table: StateTable) -> FirstOfGroupExecutor:
     )
 
 
-def local_top_n(plan: LocalTopN, empty: pa.Table, input: Operator) -> Operator:
+def local_top_n(plan: LocalTopN, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     """The operator of a LocalTopN."""
     types = [column.type for column in plan.input.properties.schema]
     order = ordered_rows(0, "", "", plan.input.properties, (), plan.order, ())
-    return Operator(
+    return CompiledOperator(
         lambda epoch: LocalTopNExecutor(
             order=order,
             types=types,
@@ -76,7 +76,7 @@ def local_top_n(plan: LocalTopN, empty: pa.Table, input: Operator) -> Operator:
     )
 
 
-def over_window(plan: StreamOverWindow, empty: pa.Table, input: Operator) -> Operator:
+def over_window(plan: StreamOverWindow, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     """The operator of an OverWindow."""
     schema = plan.input.properties.schema
     order = [
@@ -90,7 +90,7 @@ def over_window(plan: StreamOverWindow, empty: pa.Table, input: Operator) -> Ope
     functions = WindowFunctions(plan.calls, order, len(schema))
     partition_types = [schema[k].type for k in plan.partition_by]
     ordered = len({*plan.partition_by, *(key.index for key in plan.order_by)})
-    return Operator(
+    return CompiledOperator(
         lambda epoch: OverWindowExecutor(
             table=epoch.transaction.state_table(plan.table),
             partition_by=plan.partition_by,
@@ -105,10 +105,10 @@ def over_window(plan: StreamOverWindow, empty: pa.Table, input: Operator) -> Ope
     )
 
 
-def dedup(plan: Dedup, empty: pa.Table, input: Operator) -> Operator:
+def dedup(plan: Dedup, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     """The operator of a Dedup."""
     types = [column.type for column in plan.input.properties.schema]
-    return Operator(
+    return CompiledOperator(
         lambda epoch: DedupExecutor(
             table=epoch.transaction.state_table(plan.table),
             key=plan.key,

@@ -14,7 +14,7 @@ import pyarrow as pa
 from risingpy.executors.aggregate.eowc_hash_agg import EowcHashAggExecutor
 from risingpy.executors.aggregate.hash_agg import HashAggExecutor
 from risingpy.executors.builders.aggregate import state_calls
-from risingpy.executors.epoch.operator_tree import Executor, FragmentEpoch, Operator
+from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch
 from risingpy.executors.watermark.bound import Bound, watermark_value
 from risingpy.executors.watermark.eowc_sort import EowcSortExecutor
 from risingpy.executors.watermark.passed_rows import PassedRowsSweep
@@ -31,10 +31,10 @@ from risingpy.storage.codec.table_schema import vnodes_of_shard
 CLEANED_ROWS_PER_EPOCH = 100_000
 
 
-def watermark_filter(plan: WatermarkFilter, empty: pa.Table, input: Operator) -> Operator:
+def watermark_filter(plan: WatermarkFilter, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     """The operator of a WatermarkFilter."""
     expression = Evaluator(None, (plan.expression,))
-    return Operator(lambda epoch: _Filter(plan, expression, epoch), empty, (input,))
+    return CompiledOperator(lambda epoch: _Filter(plan, expression, epoch), empty, (input,))
 
 
 class _Filter:
@@ -56,10 +56,10 @@ class _Filter:
         return output
 
 
-def eowc_sort(plan: EowcSort, empty: pa.Table, input: Operator) -> Operator:
+def eowc_sort(plan: EowcSort, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     """The operator of an EowcSort."""
     bound = _emitting_bound(plan)
-    return Operator(
+    return CompiledOperator(
         lambda epoch: EowcSortExecutor(
             table=epoch.transaction.state_table(plan.table), bound=bound(epoch), empty=empty
         ),
@@ -69,7 +69,7 @@ def eowc_sort(plan: EowcSort, empty: pa.Table, input: Operator) -> Operator:
     )
 
 
-def eowc_hash_agg(plan: HashAgg, empty: pa.Table, input: Operator) -> Operator:
+def eowc_hash_agg(plan: HashAgg, empty: pa.Table, input: CompiledOperator) -> CompiledOperator:
     """The operator of a HashAgg that emits on window close."""
     types = [field.type for field in plan.input.properties.schema]
     group_types = [types[k] for k in plan.group_key]
@@ -93,7 +93,7 @@ def eowc_hash_agg(plan: HashAgg, empty: pa.Table, input: Operator) -> Operator:
             empty=empty,
         )
 
-    return Operator(make, empty, (input,), wakes=lambda epoch: bound(epoch) is not None)
+    return CompiledOperator(make, empty, (input,), wakes=lambda epoch: bound(epoch) is not None)
 
 
 def _emitting_bound(plan: StreamPlan) -> Bound:
@@ -102,7 +102,7 @@ def _emitting_bound(plan: StreamPlan) -> Bound:
     return Bound(watermark.bounds)
 
 
-def cleaned(plan: StreamPlan, operator: Operator) -> Operator:
+def cleaned(plan: StreamPlan, operator: CompiledOperator) -> CompiledOperator:
     """The operator with state cleaning, if a watermark bounds its state: after its work in an epoch, it deletes the
     rows of its state tables that the watermark has passed."""
     watermark = cleaning_watermark(plan)
@@ -123,7 +123,7 @@ def cleaned(plan: StreamPlan, operator: Operator) -> Operator:
     return _with_cleaning(operator, clean)
 
 
-def _swept(operator: Operator, sides: Sequence[JoinSide]) -> Operator:
+def _swept(operator: CompiledOperator, sides: Sequence[JoinSide]) -> CompiledOperator:
     """An interval join's operator with a sweep of its sides: no range of keys has just the passed rows."""
     if not sides:
         return operator
@@ -163,7 +163,7 @@ class _Sweep:
         )
 
 
-def _with_cleaning(operator: Operator, clean: Callable[[FragmentEpoch, int], None]) -> Operator:
+def _with_cleaning(operator: CompiledOperator, clean: Callable[[FragmentEpoch, int], None]) -> CompiledOperator:
     return replace(operator, make=lambda epoch: _Cleaning(operator.make(epoch), lambda rows: clean(epoch, rows)))
 
 

@@ -70,7 +70,7 @@ def write_descriptor(data_dir: Path, descriptor: EpochDescriptor) -> None:
     os.replace(scratch, path)
 
 
-class StaleEpoch(RuntimeError):
+class EpochIsOver(RuntimeError):
     """The task belongs to an epoch that has ended: its server was killed, and the task has survived it."""
 
 
@@ -78,7 +78,7 @@ def descriptor_of(data_dir: Path, epoch: int) -> EpochDescriptor:
     """The descriptor of `epoch`. Raises StaleEpoch if another epoch is running."""
     descriptor = read_descriptor(data_dir)
     if descriptor.epoch != epoch:
-        raise StaleEpoch(f"epoch {epoch} is over")
+        raise EpochIsOver(f"epoch {epoch} is over")
     return descriptor
 
 

@@ -73,7 +73,7 @@ def at_start(epoch: FragmentEpoch) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class CompiledOperator:
     """`make` gives the epoch's executor. If no input has a row, the executor is made only if `wakes` returns True.
 
     `number` is the plan node's number in the fragment, depth first and left to right. `fused` is that of the Filter
@@ -83,7 +83,7 @@ class Operator:
 
     make: Callable[[FragmentEpoch], Executor]
     empty: pa.Table
-    inputs: tuple[Operator, ...] = ()
+    inputs: tuple[CompiledOperator, ...] = ()
     wakes: Callable[[FragmentEpoch], bool] = never
     number: int = 0
     fused: int | None = None
@@ -97,13 +97,13 @@ class FragmentTree:
     `waits_for_rows`: the fragment has nothing to do when no rows come to it and its job reads no snapshot.
     """
 
-    root: Operator
+    root: CompiledOperator
     wakers: tuple[Callable[[FragmentEpoch], bool], ...]
     empty_inputs: tuple[pa.Table, ...]
     waits_for_rows: bool
 
     @classmethod
-    def of(cls, root: Operator, empty_inputs: Sequence[pa.Table]) -> FragmentTree:
+    def of(cls, root: CompiledOperator, empty_inputs: Sequence[pa.Table]) -> FragmentTree:
         return cls(root, _wakers_of(root), tuple(empty_inputs), _only_rows_wake(root))
 
     def run(self, epoch: FragmentEpoch) -> pa.Table:
@@ -113,13 +113,13 @@ class FragmentTree:
         return _run_operator(self.root, epoch)
 
 
-def _only_rows_wake(operator: Operator) -> bool:
+def _only_rows_wake(operator: CompiledOperator) -> bool:
     """Whether a tree has nothing to do unless rows come to its fragment or its job reads a snapshot."""
     own = operator.wakes is never or operator.wakes_by_rows
     return own and all(_only_rows_wake(child) for child in operator.inputs)
 
 
-def _wakers_of(operator: Operator) -> tuple[Callable[[FragmentEpoch], bool], ...]:
+def _wakers_of(operator: CompiledOperator) -> tuple[Callable[[FragmentEpoch], bool], ...]:
     """The `wakes` functions of a tree. If none returns True, the fragment has nothing to do in the epoch.
 
     Every leaf has one, so rows that come in wake the tree, too.
@@ -128,7 +128,7 @@ def _wakers_of(operator: Operator) -> tuple[Callable[[FragmentEpoch], bool], ...
     return own + tuple(wakes for child in operator.inputs for wakes in _wakers_of(child))
 
 
-def _run_operator(operator: Operator, epoch: FragmentEpoch) -> pa.Table:
+def _run_operator(operator: CompiledOperator, epoch: FragmentEpoch) -> pa.Table:
     """Runs an operator's inputs, then the operator; returns its output's change."""
     inputs = [_run_operator(child, epoch) for child in operator.inputs]
     rows_in = sum(chunk.num_rows for chunk in inputs)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from risingpy.executors.change_chunk import DELETE, INSERT, make_chunk
 from risingpy.executors.join.changes import JoinSides
-from risingpy.executors.join.side import JoinedSide, Rows
+from risingpy.executors.join.side import JoinedSide, SideRows
 from risingpy.functions.aggregate.grouping import canonical_column, encoded_rows
 from risingpy.storage.codec.group_keys import sort_indices
 from risingpy.types import BIGINT, SMALLINT, SqlType
@@ -75,12 +75,12 @@ class AsOfJoinExecutor:
         right.write()
         return pa.concat_tables(self._pieces) if self._pieces else self._empty
 
-    def _alone(self, op: int, side: int, rows: Rows) -> None:
+    def _alone(self, op: int, side: int, rows: SideRows) -> None:
         """Gives the left rows whose key equals no other, because of a NULL."""
         if side == 0:
             self._give(op, rows, None, np.full(len(rows), _NONE, np.int64))
 
-    def _nearest(self, rows: Rows, partners: Rows, right: JoinedSide) -> Integers:
+    def _nearest(self, rows: SideRows, partners: SideRows, right: JoinedSide) -> Integers:
         """The position in `partners` of each row's nearest, or _NONE."""
         nearest: Integers = np.full(len(rows), _NONE, np.int64)
         own = np.flatnonzero(rows.columns[self._left_column].is_valid().to_numpy(zero_copy_only=False))
@@ -119,7 +119,7 @@ class AsOfJoinExecutor:
         nearest[asked[same]] = answers[same]
         return nearest
 
-    def _sort_keys(self, rows: Rows, column: int, is_later: bool, side: JoinedSide | None) -> pa.BinaryArray:
+    def _sort_keys(self, rows: SideRows, column: int, is_later: bool, side: JoinedSide | None) -> pa.BinaryArray:
         """Keys that sort by join key, value, and side; right rows (`side` is given) then by ties and stream key."""
         values = canonical_column(rows.columns[column], self._value_type)
         columns = [pa.array(rows.codes), values, pa.repeat(pa.scalar(int(is_later), pa.int16()), len(rows))]
@@ -132,7 +132,7 @@ class AsOfJoinExecutor:
         keys = encoded_rows(columns, types, len(rows))
         return pc.binary_join_element_wise(keys, side.identities(rows), pa.scalar(b"", pa.binary()))
 
-    def _firsts(self, rows: Rows) -> Integers:
+    def _firsts(self, rows: SideRows) -> Integers:
         """For each of the sorted right rows, the position of the first one with the same key and value."""
         values = canonical_column(rows.columns[self._right_column], self._value_type)
         keys = encoded_rows([pa.array(rows.codes), values], [BIGINT, self._value_type], len(rows))
@@ -141,7 +141,7 @@ class AsOfJoinExecutor:
         firsts: Integers = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), 0))
         return firsts
 
-    def _give(self, op: int, rows: Rows, partners: Rows | None, nearest: Integers) -> None:
+    def _give(self, op: int, rows: SideRows, partners: SideRows | None, nearest: Integers) -> None:
         if not self._is_outer:
             rows, nearest = rows.take(nearest != _NONE), nearest[nearest != _NONE]
         if not len(rows):
@@ -154,12 +154,12 @@ class AsOfJoinExecutor:
         self._pieces.append(make_chunk(np.full(len(rows), op, np.int8), [*rows.columns, *other]))
 
 
-def _together(parts: Sequence[Rows]) -> Rows:
+def _together(parts: Sequence[SideRows]) -> SideRows:
     columns = [pa.concat_arrays(list(each)) for each in zip(*(part.columns for part in parts), strict=True)]
-    return Rows(columns, np.concatenate([part.codes for part in parts]))
+    return SideRows(columns, np.concatenate([part.codes for part in parts]))
 
 
-def _identities(side: JoinedSide, before: Rows, after: Rows) -> tuple[Integers, Integers]:
+def _identities(side: JoinedSide, before: SideRows, after: SideRows) -> tuple[Integers, Integers]:
     """A number for each row of `before` and of `after`; a row that is in both has the same number in both.
 
     Both begin with the kept rows, in the same order. Rows that came get numbers that no row of `before` has.

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, Ops, columns_of, ops_of
 from risingpy.executors.join.keys import can_match, canonical_keys, number_keys
-from risingpy.executors.join.side import Changed, JoinedSide, Rows, SideLayout
+from risingpy.executors.join.side import Changed, JoinedSide, SideLayout, SideRows
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import SqlType
 
-Alone = Callable[[int, int, Rows], None]  # gets the rows that cannot match: op, side (0 left, 1 right), rows
+Alone = Callable[[int, int, SideRows], None]  # gets the rows that cannot match: op, side (0 left, 1 right), rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class JoinSides:
         keys, *codes = number_keys(left.key, right.key, self.key_types, (len(left.ops), len(right.ops)))
         joined = []
         for side, changes in enumerate((left, right)):
-            rows = Rows(changes.columns, codes[side])
+            rows = SideRows(changes.columns, codes[side])
             went, came = (Changed.of(rows.take(changes.ops == op), keys.number) for op in (DELETE, INSERT))
             joined.append(JoinedSide(self.layouts[side], self.tables[side], self.degrees[side], keys, went, came))
         return joined[0], joined[1]
@@ -44,7 +44,7 @@ class JoinSides:
         matchable = can_match(key, self.null_safe, len(ops))
         if matchable.all():
             return _Changes(columns, ops, key)
-        unmatched = Rows(columns, np.zeros(len(ops), np.int64)).take(~matchable)
+        unmatched = SideRows(columns, np.zeros(len(ops), np.int64)).take(~matchable)
         for op in (DELETE, INSERT):
             alone(op, side, unmatched.take(ops[~matchable] == op))
         kept = pa.array(matchable)

@@ -31,7 +31,7 @@ _START, _END = b"", b"\xff"  # before every key, and after every key
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class BoundComparison:
     """Compares a column with a bound by `operator`: <, <=, > or >=."""
 
     operator: str
@@ -60,7 +60,7 @@ class DynamicFilterExecutor:
         rows: StateTable,
         bound: StateTable,
         column: int,
-        comparison: Comparison,
+        comparison: BoundComparison,
         only_forward: bool,
         shard: int,
         shards: int,

@@ -24,7 +24,7 @@ import pyarrow as pa
 from risingpy.executors.change_chunk import DELETE, INSERT
 from risingpy.executors.join.changes import JoinSides
 from risingpy.executors.join.output import JoinOutput, JoinShape
-from risingpy.executors.join.side import JoinedSide, Rows
+from risingpy.executors.join.side import JoinedSide, SideRows
 
 
 class HashJoinExecutor:
@@ -49,7 +49,7 @@ class HashJoinExecutor:
         self.errors = self._output.errors
         return self._output.chunk(self._empty)
 
-    def _alone(self, op: int, side: int, rows: Rows) -> None:
+    def _alone(self, op: int, side: int, rows: SideRows) -> None:
         self._output.show_all(op, side, rows, np.zeros(len(rows), np.int64))
 
     def _meet_kept(self, side: int, own: JoinedSide, other: JoinedSide) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import DELETE, INSERT, consolidated, make_chunk
 from risingpy.executors.join.pairs import ROWS_PER_PIECE
-from risingpy.executors.join.side import Changed, Rows
+from risingpy.executors.join.side import Changed, SideRows
 from risingpy.functions.evaluation.evaluate import Evaluator
 from risingpy.statement_limits import BYTES_OF_OUTPUT_ROW, current_limits
 from risingpy.types import SqlType
@@ -72,7 +72,7 @@ class JoinOutput:
     _has_lone_rows: bool = False
     _has_empty_partners: bool = False
 
-    def meet(self, op: int, side: int, rows: Rows, others: Changed) -> Integers:
+    def meet(self, op: int, side: int, rows: SideRows, others: Changed) -> Integers:
         """Joins `rows` of `side` (0 left, 1 right) with the other side's `others`, and puts the pairs out with `op`.
 
         Returns how many matches each of `rows` has, and adds to `others.matches`.
@@ -92,7 +92,9 @@ class JoinOutput:
                 self._give_pairs(op, _oriented(side, rows.take(i).columns, others.rows.take(j).columns))
         return matches
 
-    def _matching(self, side: int, rows: Rows, i: Integers, others: Rows, j: Integers) -> tuple[Integers, Integers]:
+    def _matching(
+        self, side: int, rows: SideRows, i: Integers, others: SideRows, j: Integers
+    ) -> tuple[Integers, Integers]:
         """The pairs that satisfy the condition."""
         condition = self.shape.condition
         if condition is None:
@@ -111,7 +113,7 @@ class JoinOutput:
         kept = passed.column(passed.num_columns - 1).to_numpy()
         return (i, j) if len(kept) == len(i) else (i[kept], j[kept])
 
-    def give_pairs(self, op: int, rows: Rows, owners: Integers, partners: Sequence[pa.Array]) -> Integers:
+    def give_pairs(self, op: int, rows: SideRows, owners: Integers, partners: Sequence[pa.Array]) -> Integers:
         """Puts out pairs of left rows and known partners, with `op`. Partner i belongs to the row at `owners[i]`.
 
         Returns how many partners each row has.
@@ -119,18 +121,18 @@ class JoinOutput:
         self._give_pairs(op, [*rows.take(owners).columns, *partners])
         return np.bincount(owners, minlength=len(rows))
 
-    def show_all(self, op: int, side: int, rows: Rows, matches: Integers) -> None:
+    def show_all(self, op: int, side: int, rows: SideRows, matches: Integers) -> None:
         """Puts out, with `op`, those of a side's rows that come out by themselves at their number of `matches`."""
         self._show(op, side, rows, self.shape.shows[side].shown(matches))
 
-    def show_changes(self, side: int, rows: Rows, before: Integers, after: Integers) -> None:
+    def show_changes(self, side: int, rows: SideRows, before: Integers, after: Integers) -> None:
         """Puts out the rows that begin or cease to come out by themselves, by their numbers of matches."""
         shows = self.shape.shows[side]
         old, new = shows.shown(before), shows.shown(after)
         self._show(DELETE, side, rows, old & ~new)
         self._show(INSERT, side, rows, new & ~old)
 
-    def _show(self, op: int, side: int, rows: Rows, mask: Mask) -> None:
+    def _show(self, op: int, side: int, rows: SideRows, mask: Mask) -> None:
         if not mask.any():
             return
         columns = rows.take(mask).columns

@@ -24,7 +24,7 @@ ROWS_PER_PAGE = 1 << 16  # so many stored rows are read at a time: a hot key may
 
 
 @dataclass(slots=True)
-class Rows:
+class SideRows:
     """Rows of a side: the input's columns, and the number of each row's key."""
 
     columns: list[pa.Array]
@@ -33,25 +33,25 @@ class Rows:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def take(self, rows: Integers | Mask) -> Rows:
+    def take(self, rows: Integers | Mask) -> SideRows:
         positions = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         if len(positions) == len(self.codes) and np.array_equal(positions, np.arange(len(positions))):
             return self
         taken = pa.array(positions)
-        return Rows([column.take(taken) for column in self.columns], self.codes[positions])
+        return SideRows([column.take(taken) for column in self.columns], self.codes[positions])
 
 
 @dataclass(slots=True)
 class Changed:
     """A side's rows that went, or those that came. `keys`: how many keys there are. `matches`: each row's so far."""
 
-    rows: Rows
+    rows: SideRows
     keys: int
     matches: Integers
     _index: RowsByKey | None = None
 
     @classmethod
-    def of(cls, rows: Rows, keys: int) -> Changed:
+    def of(cls, rows: SideRows, keys: int) -> Changed:
         return cls(rows, keys, np.zeros(len(rows), np.int64))
 
     @property
@@ -61,7 +61,7 @@ class Changed:
             self._index = RowsByKey.of(self.rows.codes, self.keys)
         return self._index
 
-    def pairs(self, rows: Rows, limit: int) -> Iterator[tuple[Integers, Integers]]:
+    def pairs(self, rows: SideRows, limit: int) -> Iterator[tuple[Integers, Integers]]:
         """Pairs of equal key: positions in `rows` and in the changed rows. The smaller of the two is indexed."""
         if self._index is not None or len(self.rows) <= len(rows):
             yield from pairs(rows.codes, self.index, limit)
@@ -95,7 +95,7 @@ class JoinedSide:
     came: Changed
     _new_degrees: list[tuple[list[pa.Array], Integers]] = field(default_factory=list)
 
-    def kept_rows(self, codes: Integers) -> Iterator[Rows]:
+    def kept_rows(self, codes: Integers) -> Iterator[SideRows]:
         """The stored rows of the keys in `codes`, without those that go in this epoch."""
         if not len(codes):
             return
@@ -107,17 +107,17 @@ class JoinedSide:
             if len(kept):
                 yield kept
 
-    def _stored_rows(self, numbers: Integers, values: Sequence[pa.Array]) -> Iterator[Rows]:
+    def _stored_rows(self, numbers: Integers, values: Sequence[pa.Array]) -> Iterator[SideRows]:
         if not self.layout.key:  # a nested-loop join: all rows have the same, empty key
             for count, columns in self.table.scan_pages(ROWS_PER_PAGE):
-                yield Rows(columns[: self.layout.width], np.zeros(count, np.int64))
+                yield SideRows(columns[: self.layout.width], np.zeros(count, np.int64))
             return
         if self.layout.holds_one_row_per_key:
             found, stored = self.table.get_rows(values)
-            yield Rows(self._row_columns(values, stored), numbers).take(found)
+            yield SideRows(self._row_columns(values, stored), numbers).take(found)
             return
         for owners, columns in self.table.scan_prefix_pages(values, ROWS_PER_PAGE):
-            yield Rows(columns[: self.layout.width], numbers[owners])
+            yield SideRows(columns[: self.layout.width], numbers[owners])
 
     def _row_columns(self, key: Sequence[pa.Array], stored: Sequence[pa.Array]) -> list[pa.Array]:
         schema = self.layout.table
@@ -125,7 +125,7 @@ class JoinedSide:
         columns |= dict(zip(schema.value_columns, stored, strict=True))
         return [columns[i] for i in range(self.layout.width)]
 
-    def _without_going(self, rows: Rows, goes: Mask) -> Rows:
+    def _without_going(self, rows: SideRows, goes: Mask) -> SideRows:
         candidates = np.flatnonzero(goes[rows.codes])
         if not len(candidates):
             return rows
@@ -134,17 +134,17 @@ class JoinedSide:
         stays[candidates] = ~gone.to_numpy(zero_copy_only=False)
         return rows.take(stays)
 
-    def identities(self, rows: Rows) -> pa.BinaryArray:
+    def identities(self, rows: SideRows) -> pa.BinaryArray:
         """One byte string per row, different from those of the side's other rows: its encoded table key."""
         key = self._table_key(rows)
         types = [self.layout.table.columns[column.index].type for column in self.layout.table.key]
         return encoded_rows(key, types, len(rows))
 
-    def _table_key(self, rows: Rows) -> list[pa.Array]:
+    def _table_key(self, rows: SideRows) -> list[pa.Array]:
         columns = self._table_columns(rows)
         return [columns[column.index] for column in self.layout.table.key]
 
-    def _table_columns(self, rows: Rows) -> list[pa.Array]:
+    def _table_columns(self, rows: SideRows) -> list[pa.Array]:
         """The input's columns, then the canonical form of each key column whose type has several forms of a value."""
         schema = self.layout.table
         columns = list(rows.columns)
@@ -153,13 +153,13 @@ class JoinedSide:
                 columns.append(canonical_column(rows.columns[index], schema.columns[column.index].type))
         return columns
 
-    def stored_degrees(self, rows: Rows) -> Integers:
+    def stored_degrees(self, rows: SideRows) -> Integers:
         """How many matches each of the stored `rows` had before the epoch."""
         assert self.degrees is not None
         _, (degrees,) = self.degrees.get_rows(self._table_key(rows))
         return np.asarray(degrees.fill_null(0).to_numpy(zero_copy_only=False), np.int64)
 
-    def note_degrees(self, rows: Rows, degrees: Integers) -> None:
+    def note_degrees(self, rows: SideRows, degrees: Integers) -> None:
         """Remembers `degrees` to be stored for `rows`; a row without matches gets no entry."""
         if len(rows):
             self._new_degrees.append((self._table_key(rows), degrees))

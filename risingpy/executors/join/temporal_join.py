@@ -15,7 +15,7 @@ import pyarrow as pa
 from risingpy.executors.change_chunk import DELETE, INSERT, columns_of, ops_of
 from risingpy.executors.join.keys import can_match, canonical_keys
 from risingpy.executors.join.output import JoinOutput, JoinShape
-from risingpy.executors.join.side import ROWS_PER_PAGE, Changed, Rows
+from risingpy.executors.join.side import ROWS_PER_PAGE, Changed, SideRows
 from risingpy.functions.aggregate.grouping import group_by
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.types import SqlType
@@ -53,35 +53,35 @@ class TemporalJoinExecutor:
 
     def execute(self, inputs: Sequence[pa.Table]) -> pa.Table:
         (changes,) = inputs
-        rows, ops = Rows(columns_of(changes), np.zeros(changes.num_rows, np.int64)), ops_of(changes)
+        rows, ops = SideRows(columns_of(changes), np.zeros(changes.num_rows, np.int64)), ops_of(changes)
         self._take_back(rows.take(ops == DELETE))
         self._look_up(rows.take(ops == INSERT))
         self.errors = self._output.errors
         return self._output.chunk(self._empty)
 
-    def _look_up(self, rows: Rows) -> None:
+    def _look_up(self, rows: SideRows) -> None:
         key = canonical_keys([rows.columns[i] for i in self._left_key], self._key_types)
         matchable = can_match(key, [False] * len(key), len(rows))
         self._output.show_all(INSERT, 0, rows.take(~matchable), np.zeros(int((~matchable).sum()), np.int64))
         rows = rows.take(matchable)
         groups = group_by([column.filter(pa.array(matchable)) for column in key], self._key_types, len(rows))
-        rows = Rows(rows.columns, groups.codes)
+        rows = SideRows(rows.columns, groups.codes)
         if not len(rows):
             return
         matches = np.zeros(len(rows), np.int64)
         given = len(self._output.pieces)
         for owners, columns in self._table.scan_prefix_pages(groups.keys, ROWS_PER_PAGE):
-            found = Changed.of(Rows([columns[i] for i in self._columns], owners), groups.number)
+            found = Changed.of(SideRows([columns[i] for i in self._columns], owners), groups.number)
             matches += self._output.meet(INSERT, 0, rows, found)
         self._remember(self._output.pieces[given:])
         self._output.show_all(INSERT, 0, rows, matches)
 
-    def _take_back(self, rows: Rows) -> None:
+    def _take_back(self, rows: SideRows) -> None:
         if not len(rows):
             return
         assert self._memo is not None, "a row was taken back from an input that only grows"
         prefix = [rows.columns[i] for i in self._memo_columns]
-        rows = Rows(rows.columns, np.arange(len(rows)))
+        rows = SideRows(rows.columns, np.arange(len(rows)))
         matches = np.zeros(len(rows), np.int64)
         forgotten = []
         for owners, columns in self._memo.scan_prefix_pages(prefix, ROWS_PER_PAGE):

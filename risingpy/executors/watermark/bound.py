@@ -24,7 +24,7 @@ from risingpy.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _BoundPart:
     """One watermark's bound: an expression of the watermark. `evaluator` is None if it is the watermark itself."""
 
     watermark_id: int
@@ -32,7 +32,7 @@ class _Part:
     evaluator: Evaluator | None
 
     @classmethod
-    def of(cls, bound: WatermarkBound) -> _Part:
+    def of(cls, bound: WatermarkBound) -> _BoundPart:
         plain = isinstance(bound.expression, InputRef)
         return cls(bound.watermark_id, bound.type, None if plain else Evaluator(None, (bound.expression,)))
 
@@ -48,7 +48,7 @@ class Bound:
     """The least of the bounds of several watermarks. It is computed again only when one of them has moved."""
 
     def __init__(self, bounds: Sequence[WatermarkBound]) -> None:
-        self._parts = [_Part.of(bound) for bound in bounds]
+        self._parts = [_BoundPart.of(bound) for bound in bounds]
         self._last: tuple[list[int], pa.Array | None] = ([], None)
 
     def __call__(self, epoch: FragmentEpoch) -> pa.Array | None:

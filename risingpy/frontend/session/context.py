@@ -26,7 +26,7 @@ from risingpy.frontend.transaction import Transaction, TransactionStatus
 from risingpy.frontend.transaction_scope import TransactionScope
 from risingpy.memory import STATEMENT_SHARE, parse_bytes, share_of_memory
 from risingpy.meta.database import Database
-from risingpy.meta.reads import Snapshot
+from risingpy.meta.reads import CommittedSnapshot
 from risingpy.plan.catalog import Catalog
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Schema
@@ -143,7 +143,7 @@ class SessionContext:
 
     # Rows
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> CommittedSnapshot:
         if self.transaction.last_lsn and self.settings.get("visibility_mode") != "checkpoint":
             self.database.reads.wait_for_lsn(self.transaction.last_lsn, self.cancelled)
         return self.database.reads.snapshot()
@@ -191,7 +191,7 @@ class SessionContext:
         self.portals.close_all()
         self.transaction.rollback()
 
-    def _system(self, snapshot: Snapshot) -> StateRows:
+    def _system(self, snapshot: CommittedSnapshot) -> StateRows:
         return StateRows(lambda: state_of(self, self._running, snapshot))
 
     def _check_not_failed(self, statement: Statement) -> None:

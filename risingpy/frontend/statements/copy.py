@@ -16,7 +16,7 @@ from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.copy_options import make_copy_options
 from risingpy.frontend.parser import parse_query
 from risingpy.frontend.parser.ast import Copy, CopyDirection, ParsedStatement
-from risingpy.frontend.results import CommandTag, CopyIn, CopyOptions, CopyOut, Field, Result
+from risingpy.frontend.results import CommandTag, CopyIn, CopyOptions, CopyOut, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.select import result_fields, set_settings
 from risingpy.frontend.written_rows import (
@@ -51,7 +51,7 @@ def _bind_from(session: StatementContext, statement: Copy) -> Command:
         statement, session.database.reads.catalog, session.search_path(), session=session.session_values()
     )
     relation = target.relation
-    fields = tuple(Field(relation.columns[i].name, relation.columns[i].type) for i in target.columns)
+    fields = tuple(ResultField(relation.columns[i].name, relation.columns[i].type) for i in target.columns)
 
     def run(parameters: Parameters) -> Result:
         check_writable(session, "COPY FROM")
@@ -152,7 +152,7 @@ def _bind_to(session: StatementContext, statement: Copy) -> Command:
     return Command(run)
 
 
-def _check_quoted(fields: Sequence[Field], options: CopyOptions) -> None:
+def _check_quoted(fields: Sequence[ResultField], options: CopyOptions) -> None:
     for name in sorted((options.force_quote or frozenset()) - {field.name for field in fields}):
         raise UndefinedColumn(f'column "{name}" does not exist')
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from risingpy.errors import QueryCanceled, SqlError, WrongObjectType
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ExplainAnalyze, ParsedStatement
-from risingpy.frontend.results import CommandTag, Field, Result
+from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.describe import named_relation
 from risingpy.optimizer.explain import AnalyzedOperator, explain_analyze
@@ -19,14 +19,14 @@ from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.types import BIGINT, DOUBLE, VARCHAR, SqlType
 
 _FIELDS = (
-    Field("identity", VARCHAR),
-    Field("fragment", BIGINT),
-    Field("stage", BIGINT),
-    Field("rows_in", BIGINT),
-    Field("rows_out", BIGINT),
-    Field("time_ms", DOUBLE),
-    Field("state_rows", BIGINT),
-    Field("state_bytes", BIGINT),
+    ResultField("identity", VARCHAR),
+    ResultField("fragment", BIGINT),
+    ResultField("stage", BIGINT),
+    ResultField("rows_in", BIGINT),
+    ResultField("rows_out", BIGINT),
+    ResultField("time_ms", DOUBLE),
+    ResultField("state_rows", BIGINT),
+    ResultField("state_bytes", BIGINT),
 )
 
 

@@ -9,7 +9,7 @@ from risingpy.errors import FeatureNotSupported
 from risingpy.frontend.binder import bind_query
 from risingpy.frontend.command import Command, Parameters
 from risingpy.frontend.parser.ast import ParsedStatement, Select
-from risingpy.frontend.results import CommandTag, Field, Result
+from risingpy.frontend.results import CommandTag, Result, ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.expressions import Expr, Literal
@@ -64,6 +64,6 @@ def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> 
             )
 
 
-def result_fields(schema: Schema) -> tuple[Field, ...]:
+def result_fields(schema: Schema) -> tuple[ResultField, ...]:
     """A plan's schema as result columns."""
-    return tuple(Field(f.name, f.type, oid=f.type.oid if is_of_system(f.type) else None) for f in schema)
+    return tuple(ResultField(f.name, f.type, oid=f.type.oid if is_of_system(f.type) else None) for f in schema)

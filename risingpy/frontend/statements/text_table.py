@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from risingpy.frontend.results import Field
+from risingpy.frontend.results import ResultField
 from risingpy.types import VARCHAR
 
 
-def text_fields(*names: str) -> tuple[Field, ...]:
+def text_fields(*names: str) -> tuple[ResultField, ...]:
     """Columns of text."""
-    return tuple(Field(name, VARCHAR) for name in names)
+    return tuple(ResultField(name, VARCHAR) for name in names)
 
 
-def text_rows(fields: Sequence[Field], rows: Iterable[Sequence[str | None]]) -> Iterator[pa.RecordBatch]:
+def text_rows(fields: Sequence[ResultField], rows: Iterable[Sequence[str | None]]) -> Iterator[pa.RecordBatch]:
     """The rows as one batch."""
     columns = list(zip(*rows, strict=True)) or [()] * len(fields)
     arrays = [pa.array(column, pa.string()) for column in columns]

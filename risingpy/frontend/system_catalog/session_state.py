@@ -15,10 +15,10 @@ from risingpy.frontend.system_catalog.system_relation import (
     SessionStatement,
     SystemState,
 )
-from risingpy.meta.reads import Snapshot
+from risingpy.meta.reads import CommittedSnapshot
 
 
-def state_of(session: StatementContext, running: str, snapshot: Snapshot) -> SystemState:
+def state_of(session: StatementContext, running: str, snapshot: CommittedSnapshot) -> SystemState:
     """The state as of a snapshot, for a session that runs the text `running`.
 
     The statistics of tables are read when a relation asks for them.

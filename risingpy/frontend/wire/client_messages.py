@@ -28,7 +28,7 @@ class Target(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class QueryMessage:
     """A text of statements, in the simple protocol."""
 
     text: str
@@ -62,7 +62,7 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True)
-class Describe:
+class DescribeMessage:
     """Asks for the parameters of a statement, or for the columns of its rows."""
 
     target: Target
@@ -70,7 +70,7 @@ class Describe:
 
 
 @dataclass(frozen=True, slots=True)
-class Execute:
+class ExecuteMessage:
     """Runs a portal; `limit` rows at most, if it is above 0."""
 
     portal: str
@@ -91,7 +91,7 @@ class Sync:
 
 
 @dataclass(frozen=True, slots=True)
-class Flush:
+class FlushMessage:
     """Asks the server to send its answers so far."""
 
 
@@ -132,12 +132,12 @@ class CopyFail:
     reason: str
 
 
-ExtendedMessage = Parse | Bind | Describe | Execute | Close
-Message = Query | ExtendedMessage | Sync | Flush | FunctionCall | Terminate | Malformed
+ExtendedMessage = Parse | Bind | DescribeMessage | ExecuteMessage | Close
+Message = QueryMessage | ExtendedMessage | Sync | FlushMessage | FunctionCall | Terminate | Malformed
 CopyMessage = CopyData | CopyDone | CopyFail
 
 
-def decode_message(kind: bytes, body: bytes) -> Query | ExtendedMessage:
+def decode_message(kind: bytes, body: bytes) -> QueryMessage | ExtendedMessage:
     """The message of a kind that has a body. Raises a SqlError if it is malformed."""
     payload = Payload(body)
     message = _DECODERS[kind](payload)
@@ -145,8 +145,8 @@ def decode_message(kind: bytes, body: bytes) -> Query | ExtendedMessage:
     return message
 
 
-def _query(payload: Payload) -> Query:
-    return Query(payload.string())
+def _query(payload: Payload) -> QueryMessage:
+    return QueryMessage(payload.string())
 
 
 def _parse(payload: Payload) -> Parse:
@@ -166,12 +166,12 @@ def _bind(payload: Payload) -> Bind:
     return Bind(portal, statement, arguments)
 
 
-def _describe(payload: Payload) -> Describe:
-    return Describe(*_target(payload, "DESCRIBE"))
+def _describe(payload: Payload) -> DescribeMessage:
+    return DescribeMessage(*_target(payload, "DESCRIBE"))
 
 
-def _execute(payload: Payload) -> Execute:
-    return Execute(payload.string(), payload.int32())
+def _execute(payload: Payload) -> ExecuteMessage:
+    return ExecuteMessage(payload.string(), payload.int32())
 
 
 def _close(payload: Payload) -> Close:
@@ -189,7 +189,7 @@ def _target(payload: Payload, command: str) -> tuple[Target, str]:
     raise ProtocolViolation(f"invalid {command} message subtype {kind[0]}")
 
 
-_DECODERS: dict[bytes, Callable[[Payload], Query | ExtendedMessage]] = {
+_DECODERS: dict[bytes, Callable[[Payload], QueryMessage | ExtendedMessage]] = {
     ClientCommand.QUERY: _query,
     ClientCommand.PARSE: _parse,
     ClientCommand.BIND: _bind,

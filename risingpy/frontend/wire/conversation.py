@@ -15,14 +15,14 @@ from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.client_messages import (
     Bind,
     Close,
-    Describe,
-    Execute,
+    DescribeMessage,
+    ExecuteMessage,
     ExtendedMessage,
-    Flush,
+    FlushMessage,
     FunctionCall,
     Malformed,
     Parse,
-    Query,
+    QueryMessage,
     Sync,
     Terminate,
 )
@@ -47,14 +47,14 @@ def converse(responder: Responder) -> None:
     while True:
         message = channel.next_message()
         match message:
-            case Query():
+            case QueryMessage():
                 run_simple_query(responder, message)
                 responder.finish_series()
-            case Parse() | Bind() | Describe() | Execute() | Close():
+            case Parse() | Bind() | DescribeMessage() | ExecuteMessage() | Close():
                 _answer_extended(responder, extended, message)
             case Sync():
                 responder.finish_series()
-            case Flush():
+            case FlushMessage():
                 channel.flush()
             case Malformed():
                 _refuse(responder, message.error, in_series=message.in_series)

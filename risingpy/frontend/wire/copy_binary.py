@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from risingpy.errors import BadCopyFileFormat, SqlError
-from risingpy.frontend.results import Field
+from risingpy.frontend.results import ResultField
 from risingpy.types.forms import decode_binary
 
 SIGNATURE = b"PGCOPY\n\377\r\n\0"
@@ -30,7 +30,7 @@ class _Incomplete(Exception):
 class BinaryDecoder:
     """Turns the client's CopyData, cut anywhere, into batches with the fields' types and the names c0, c1, …"""
 
-    def __init__(self, relation: str, fields: Sequence[Field]) -> None:
+    def __init__(self, relation: str, fields: Sequence[ResultField]) -> None:
         self._relation = relation
         self._fields = fields
         self._data = b""

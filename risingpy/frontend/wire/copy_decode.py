@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from risingpy.errors import SqlError
-from risingpy.frontend.results import CopyFormat, CopyOptions, Field
+from risingpy.frontend.results import CopyFormat, CopyOptions, ResultField
 from risingpy.frontend.wire.copy_rows import decode_rows, row_end, split_rows
 from risingpy.types.forms import parse_column
 
@@ -32,7 +32,7 @@ _ESCAPES = (("\\b", "\b"), ("\\f", "\f"), ("\\n", "\n"), ("\\r", "\r"), ("\\t", 
 class DelimitedDecoder:
     """Turns the client's CopyData, cut anywhere, into batches with the fields' types and the names c0, c1, …"""
 
-    def __init__(self, relation: str, fields: Sequence[Field], options: CopyOptions, time_zone: str) -> None:
+    def __init__(self, relation: str, fields: Sequence[ResultField], options: CopyOptions, time_zone: str) -> None:
         self._relation = relation
         self._fields = fields
         self._options = options

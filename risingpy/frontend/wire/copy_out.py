@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.frontend.portals import RowStream
-from risingpy.frontend.results import BINARY, TEXT, CopyFormat, CopyOptions, CopyOut, Field
+from risingpy.frontend.results import BINARY, TEXT, CopyFormat, CopyOptions, CopyOut, ResultField
 from risingpy.frontend.wire import server_messages
 from risingpy.frontend.wire.copy_binary import HEADER, TRAILER
 from risingpy.frontend.wire.data_row import as_binary, encode_batch, join_pieces
@@ -55,7 +55,7 @@ def send_copy(responder: Responder, copy: CopyOut, rows: RowStream) -> int:
 
 
 def encode_copy(
-    batch: pa.RecordBatch, fields: Sequence[Field], options: CopyOptions, time_zone: str
+    batch: pa.RecordBatch, fields: Sequence[ResultField], options: CopyOptions, time_zone: str
 ) -> Iterator[bytes | memoryview]:
     """The batch's rows as CopyData messages, in pieces to be written one after the other."""
     if options.format is CopyFormat.BINARY:
@@ -82,7 +82,7 @@ def _rows(texts: Sequence[pa.Array], options: CopyOptions, count: int) -> memory
     return join_pieces([as_binary(header), *pieces, newline])
 
 
-def _escaped(field: Field, column: pa.Array, options: CopyOptions, time_zone: str, *, alone: bool) -> pa.Array:
+def _escaped(field: ResultField, column: pa.Array, options: CopyOptions, time_zone: str, *, alone: bool) -> pa.Array:
     """A column's texts in COPY's format, as a binary array without NULLs: NULL has a text, too."""
     encoded = encode_column(field, column, TEXT, time_zone)
     assert not isinstance(encoded, np.ndarray)
@@ -122,7 +122,7 @@ def _quote_csv(texts: pa.Array, options: CopyOptions, *, alone: bool, always: bo
     return pc.if_else(needed, quoted, texts)
 
 
-def header_line(fields: Sequence[Field], options: CopyOptions) -> bytes:
+def header_line(fields: Sequence[ResultField], options: CopyOptions) -> bytes:
     """The columns' names as a row."""
     names = pa.array([field.name for field in fields], pa.string())
     shown = _quote_csv(names, options, alone=len(fields) == 1) if options.format is CopyFormat.CSV else names

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from risingpy.errors import BadCopyFileFormat, SqlError
-from risingpy.frontend.results import CopyFormat, CopyOptions, Field
+from risingpy.frontend.results import CopyFormat, CopyOptions, ResultField
 from risingpy.frontend.wire.payload import decode_text
 from risingpy.types.forms import parse_text
 
@@ -82,7 +82,7 @@ def _csv_row_end(block: bytes, start: int, special: re.Pattern[bytes], quote: by
 
 
 def decode_rows(
-    rows: Iterator[RawRow], relation: str, fields: Sequence[Field], options: CopyOptions, time_zone: str
+    rows: Iterator[RawRow], relation: str, fields: Sequence[ResultField], options: CopyOptions, time_zone: str
 ) -> pa.RecordBatch:
     """The typed columns of rows; raises 22P04 and the types' errors with their context."""
     columns: list[list[object]] = [[] for _ in fields]
@@ -110,7 +110,7 @@ def _shown(data: bytes) -> str:
     return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "..."
 
 
-def _values(row: RawRow, options: CopyOptions, fields: Sequence[Field], line: str) -> Iterator[bytes | None]:
+def _values(row: RawRow, options: CopyOptions, fields: Sequence[ResultField], line: str) -> Iterator[bytes | None]:
     """The row's values. As in PostgreSQL, the values before a missing one are read before its error is raised."""
     split = _csv_values if options.format is CopyFormat.CSV else _text_values
     try:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from risingpy.frontend.results import Field
+from risingpy.frontend.results import ResultField
 from risingpy.frontend.wire.fields import encode_column, encode_value
 
 SMALL_BATCH = 64
@@ -29,7 +29,7 @@ _NULL_LENGTH = b"\xff\xff\xff\xff"
 
 
 def encode_batch(
-    batch: pa.RecordBatch, fields: Sequence[Field], formats: Sequence[int], time_zone: str, *, kind: bytes = b"D"
+    batch: pa.RecordBatch, fields: Sequence[ResultField], formats: Sequence[int], time_zone: str, *, kind: bytes = b"D"
 ) -> Iterator[bytes | memoryview]:
     """The batch's rows as messages, in pieces to be written one after the other."""
     if batch.num_rows == 0:
@@ -52,7 +52,7 @@ def encode_batch(
 
 
 def _small(
-    batch: pa.RecordBatch, fields: Sequence[Field], formats: Sequence[int], time_zone: str, kind: bytes
+    batch: pa.RecordBatch, fields: Sequence[ResultField], formats: Sequence[int], time_zone: str, kind: bytes
 ) -> bytes:
     columns = [
         [encode_value(field, value, format_, time_zone) for value in column.to_pylist()]

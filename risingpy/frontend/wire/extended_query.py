@@ -10,7 +10,15 @@ from risingpy.errors import SqlError, UndefinedCursor, UndefinedStatement
 from risingpy.frontend.portals import Portal, PreparedEntry, RowStream
 from risingpy.frontend.results import TEXT, Prepared
 from risingpy.frontend.wire import server_messages
-from risingpy.frontend.wire.client_messages import Bind, Close, Describe, Execute, ExtendedMessage, Parse, Target
+from risingpy.frontend.wire.client_messages import (
+    Bind,
+    Close,
+    DescribeMessage,
+    ExecuteMessage,
+    ExtendedMessage,
+    Parse,
+    Target,
+)
 from risingpy.frontend.wire.parameters import decode_parameters, expand_formats, parameter_oids
 from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.send_rows import send_rows, send_without_rows
@@ -29,9 +37,9 @@ class ExtendedQuery:
                 self._parse(message)
             case Bind():
                 self._bind(message)
-            case Describe():
+            case DescribeMessage():
                 self._describe(message)
-            case Execute():
+            case ExecuteMessage():
                 self._execute(message)
             case Close():
                 self._close(message)
@@ -82,7 +90,7 @@ class ExtendedQuery:
         self._session.portals.add(message.portal, Portal(entry, parameters, formats))
         self._say(ServerResponse.BIND_COMPLETE)
 
-    def _describe(self, message: Describe) -> None:
+    def _describe(self, message: DescribeMessage) -> None:
         write = self._responder.write
         match message.target:
             case Target.STATEMENT:
@@ -97,7 +105,7 @@ class ExtendedQuery:
         else:
             write(server_messages.row_description(prepared.fields, formats))
 
-    def _execute(self, message: Execute) -> None:
+    def _execute(self, message: ExecuteMessage) -> None:
         portal = self._portal(message.portal)
         prepared = portal.entry.prepared
         if prepared is None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import SqlError
-from risingpy.frontend.results import BINARY, Field
+from risingpy.frontend.results import BINARY, ResultField
 from risingpy.types import SqlType
 from risingpy.types.arrays import encode_array, encode_element, format_array
 from risingpy.types.forms import binary_column, encode_binary, format_text, text_column
@@ -17,12 +17,12 @@ from risingpy.types.oids import ARRAY_ELEMENT, OID_ALIASES, TYPE_BY_OID, VECTOR_
 _FIXED_LENGTHS = {18: 1, 19: 64, 24: 4, 26: 4, 28: 4, 29: 4, 2205: 4, 2206: 4, 4089: 4}
 
 
-def oid_of(field: Field) -> int:
+def oid_of(field: ResultField) -> int:
     """The field's OID in RowDescription."""
     return field.type.oid if field.oid is None else field.oid
 
 
-def typlen_of(field: Field) -> int:
+def typlen_of(field: ResultField) -> int:
     if field.oid is None:
         return field.type.typlen
     if field.oid in _FIXED_LENGTHS:
@@ -31,7 +31,9 @@ def typlen_of(field: Field) -> int:
     return -1 if type_ is None else type_.typlen
 
 
-def encode_column(field: Field, array: pa.Array, format_: int, time_zone: str) -> npt.NDArray[np.generic] | pa.Array:
+def encode_column(
+    field: ResultField, array: pa.Array, format_: int, time_zone: str
+) -> npt.NDArray[np.generic] | pa.Array:
     """A column as bytes: an array of fixed-width items (arbitrary for NULL), or an Arrow binary array with NULLs."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
@@ -54,7 +56,7 @@ def conform(array: pa.Array, type_: SqlType) -> pa.Array:
         raise SqlError(f"a column of type {type_} came as {array.type}: {error}") from None
 
 
-def encode_value(field: Field, value: object, format_: int, time_zone: str) -> bytes | None:
+def encode_value(field: ResultField, value: object, format_: int, time_zone: str) -> bytes | None:
     """One value as bytes, as `encode_column` gives it."""
     if value is None:
         return None
@@ -73,7 +75,7 @@ def encode_value(field: Field, value: object, format_: int, time_zone: str) -> b
     return str(value).encode()
 
 
-def _plain_type(field: Field) -> SqlType | None:
+def _plain_type(field: ResultField) -> SqlType | None:
     """The type that has the column's wire forms; None if only `encode_value` has them (arrays, OIDs and others)."""
     if field.oid is None:
         return field.type

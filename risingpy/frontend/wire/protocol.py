@@ -40,7 +40,7 @@ from risingpy.frontend.wire.client_messages import (
     CopyDone,
     CopyFail,
     CopyMessage,
-    Flush,
+    FlushMessage,
     FunctionCall,
     Malformed,
     Message,
@@ -267,7 +267,7 @@ class ClientProtocol:
                 self.phase = Phase.IDLE
                 return Sync()
             case ClientCommand.FLUSH:
-                return Flush()
+                return FlushMessage()
             case ClientCommand.TERMINATE:
                 self.phase = Phase.TERMINATED
                 return Terminate()

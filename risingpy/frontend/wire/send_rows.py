@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from risingpy.frontend.portals import RowStream
-from risingpy.frontend.results import CopyIn, CopyOut, Field, Result
+from risingpy.frontend.results import CopyIn, CopyOut, Result, ResultField
 from risingpy.frontend.wire.copy_in import receive_copy
 from risingpy.frontend.wire.copy_out import send_copy
 from risingpy.frontend.wire.data_row import encode_batch
@@ -17,7 +17,7 @@ from risingpy.frontend.wire.responder import Responder
 def send_rows(
     responder: Responder,
     rows: Iterable[pa.RecordBatch],
-    fields: Sequence[Field],
+    fields: Sequence[ResultField],
     formats: Sequence[int],
 ) -> int:
     """Sends DataRow messages; returns their number."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError
-from risingpy.frontend.results import Field, Notice
+from risingpy.frontend.results import Notice, ResultField
 from risingpy.frontend.wire.fields import oid_of, typlen_of
 
 # Messages that buenavista does not know.
@@ -51,7 +51,7 @@ def _coded(parts: Sequence[tuple[str, str]]) -> bytes:
     return b"".join(texts) + b"\0"
 
 
-def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
+def row_description(fields: Sequence[ResultField], formats: Sequence[int]) -> bytes:
     parts = [struct.pack("!h", len(fields))]
     for field, format_ in zip(fields, formats, strict=True):
         typmod = field.type.typmod if field.oid is None else -1

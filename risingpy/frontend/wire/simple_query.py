@@ -8,12 +8,12 @@ from risingpy.errors import SqlError
 from risingpy.frontend.portals import RowStream
 from risingpy.frontend.results import BINARY, TEXT, Statement
 from risingpy.frontend.wire import server_messages
-from risingpy.frontend.wire.client_messages import Query
+from risingpy.frontend.wire.client_messages import QueryMessage
 from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.send_rows import send_rows, send_without_rows
 
 
-def run_simple_query(responder: Responder, query: Query) -> None:
+def run_simple_query(responder: Responder, query: QueryMessage) -> None:
     """Runs a Query message's statements up to the first that fails. The caller sends ReadyForQuery."""
     responder.guarded(lambda: _run(responder, query.text))
 

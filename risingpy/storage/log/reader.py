@@ -8,7 +8,7 @@ from pathlib import Path
 
 from risingpy.storage.log.segment import (
     ALIGNMENT,
-    Block,
+    BlockPlace,
     DamagedLog,
     LogRecord,
     Segment,
@@ -46,7 +46,7 @@ class LogReader:
                     yield from spilled_records(self._directory, record)
             lsn = block.last_lsn + 1
 
-    def _find(self, lsn: int) -> tuple[Segment, Block]:
+    def _find(self, lsn: int) -> tuple[Segment, BlockPlace]:
         found = self._find_in_known(lsn)
         if found is None:
             self._refresh()
@@ -55,7 +55,7 @@ class LogReader:
             raise DamagedLog(f"the log in {self._directory} has no record {lsn}")
         return found
 
-    def _find_in_known(self, lsn: int) -> tuple[Segment, Block] | None:
+    def _find_in_known(self, lsn: int) -> tuple[Segment, BlockPlace] | None:
         position = bisect_right(self._segments, lsn, key=lambda known: known.segment.first_lsn)
         if position == 0:
             return None
@@ -79,9 +79,9 @@ class _IndexedSegment:
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
-        self._blocks: list[Block] = []
+        self._blocks: list[BlockPlace] = []
 
-    def find(self, lsn: int) -> Block | None:
+    def find(self, lsn: int) -> BlockPlace | None:
         """The block that holds record `lsn`; None if no such block is there yet."""
         end = self._blocks[-1].end if self._blocks else ALIGNMENT
         next_lsn = self._blocks[-1].last_lsn + 1 if self._blocks else self.segment.first_lsn

@@ -90,7 +90,7 @@ def _schema(message: bytes) -> pa.Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockPlace:
     """Where a block lies in its segment, and which records it holds."""
 
     offset: int
@@ -117,7 +117,7 @@ class Segment:
     data: memoryview
     buffer: pa.Buffer
 
-    def block_at(self, offset: int) -> Block | None:
+    def block_at(self, offset: int) -> BlockPlace | None:
         """The block at `offset`, its header and entries checked; None if there is none that is whole."""
         data = self.data
         if offset + _BLOCK.size > len(data) or data[offset : offset + 4] != _BLOCK_MAGIC:
@@ -126,9 +126,9 @@ class Segment:
         head = _BLOCK.size + records * _ENTRY.size
         if not head <= size <= len(data) - offset or crc != zlib.crc32(data[offset + 8 : offset + head], self.salt):
             return None
-        return Block(offset, size, first_lsn, records)
+        return BlockPlace(offset, size, first_lsn, records)
 
-    def block_behind(self, offset: int) -> Block | None:
+    def block_behind(self, offset: int) -> BlockPlace | None:
         """The first block that begins after `offset`."""
         rest = self.data[offset:].tobytes()
         found = rest.find(_BLOCK_MAGIC, 1)
@@ -140,7 +140,7 @@ class Segment:
         return None
 
     def records_of(
-        self, block: Block, table_ids: frozenset[int] | None = None, *, checked: bool = True
+        self, block: BlockPlace, table_ids: frozenset[int] | None = None, *, checked: bool = True
     ) -> Iterator[LogRecord]:
         """The block's records, of `table_ids` only if given.
 
@@ -158,11 +158,11 @@ class Segment:
             spill = payload.to_pybytes().decode() if kind == _SPILLED else None
             yield LogRecord(table_id, version, schema_bytes, payload, lsn, spill)
 
-    def spills_of(self, block: Block) -> dict[int, str]:
+    def spills_of(self, block: BlockPlace) -> dict[int, str]:
         """The names of the spills in a whole block, by the lsns of their records."""
         return {r.lsn: r.spill for r in self.records_of(block, checked=False) if r.spill is not None}
 
-    def is_whole(self, block: Block) -> bool:
+    def is_whole(self, block: BlockPlace) -> bool:
         """True if every payload is what was written."""
         try:
             return sum(1 for _ in self.records_of(block)) == block.records

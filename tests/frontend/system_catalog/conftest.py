@@ -15,13 +15,13 @@ from risingpy.batch import BatchRunner, OwnChanges, PreparedQuery
 from risingpy.frontend.binder import SessionValues, bind_query
 from risingpy.frontend.parser import parse
 from risingpy.frontend.parser.ast import Select
-from risingpy.frontend.results import Field
+from risingpy.frontend.results import ResultField
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.select import result_fields, set_settings
 from risingpy.frontend.system_catalog.registry import NAMED_RELATIONS, StateRows
 from risingpy.frontend.system_catalog.system_relation import Progress, Setting, SystemState
 from risingpy.functions.evaluation.query_engines import QueryEngines
-from risingpy.meta.reads import Snapshot
+from risingpy.meta.reads import CommittedSnapshot
 from risingpy.optimizer.rules import optimize
 from risingpy.plan.catalog import Catalog, ColumnDesc, MaterializedView, Table, View
 from risingpy.plan.expressions import Expr
@@ -121,7 +121,7 @@ class Prepared:
     """A bound query, its columns and parameters as a client hears of them."""
 
     plan: LogicalPlan
-    columns: tuple[Field, ...]
+    columns: tuple[ResultField, ...]
     parameters: tuple[SqlType, ...]
     settings: tuple[tuple[Expr, Expr], ...]
 
@@ -151,7 +151,7 @@ class Asked:
     def execute(self, query: Prepared, parameters: Sequence[object]) -> pa.Table:
         """The rows; set_config has set what it is to."""
         set_settings(cast(StatementContext, self), query.settings, parameters)
-        snapshot = cast(Snapshot, SimpleNamespace(catalog=CATALOG, view=HeldView()))
+        snapshot = cast(CommittedSnapshot, SimpleNamespace(catalog=CATALOG, view=HeldView()))
         return self._runner.to_table(PreparedQuery(query.plan, CATALOG), parameters, lambda: snapshot)
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[object, ...]]:

@@ -14,7 +14,16 @@ import pyarrow as pa
 from risingpy.errors import InFailedTransaction, QueryCanceled, SqlError, SyntaxError_
 from risingpy.frontend.copy_options import make_copy_options
 from risingpy.frontend.portals import Portals, PreparedEntry
-from risingpy.frontend.results import CommandTag, CopyIn, CopyOut, Field, Notice, Prepared, Result, StartupParameters
+from risingpy.frontend.results import (
+    CommandTag,
+    CopyIn,
+    CopyOut,
+    Notice,
+    Prepared,
+    Result,
+    ResultField,
+    StartupParameters,
+)
 from risingpy.types import CHARACTER, INT256, INTERVAL, JSONB, NUMERIC, UNKNOWN, UUID, VARCHAR, SqlType, numeric
 from risingpy.types.forms import format_text
 from risingpy.types.oids import ARRAY_ELEMENT, TYPE_BY_OID
@@ -143,10 +152,10 @@ class FakeSession:
         overrides = tuple(oid if oid in ARRAY_ELEMENT else 0 for oid in known)
         return Prepared(types, self._fields(text, known), overrides, statement)
 
-    def _fields(self, text: str, oids: Sequence[int]) -> tuple[Field, ...] | None:
+    def _fields(self, text: str, oids: Sequence[int]) -> tuple[ResultField, ...] | None:
         if re.match(r"(?i)\s*(select|values|show|with|table)\b", text) or " returning " in text:
             if "pg_sleep" in text or "big_rows" in text or " returning " in text:
-                return (Field("x", TYPE_BY_OID[20]),)
+                return (ResultField("x", TYPE_BY_OID[20]),)
             names = {"oid[]": "int[]", "numeric": "decimal(38,10)"}
             by_oid = {oid: name for name, oid in _NAMES.items()}
 
@@ -155,7 +164,7 @@ class FakeSession:
                 return f"null::{names.get(name, name)}"
 
             schema = self._run(_PARAMETER.sub(typed, text), ()).schema
-            return tuple(Field(field.name, type_of(field.type)) for field in schema)
+            return tuple(ResultField(field.name, type_of(field.type)) for field in schema)
         return None
 
     # Running

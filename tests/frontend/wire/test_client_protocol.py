@@ -18,13 +18,13 @@ from risingpy.frontend.wire.client_messages import (
     CopyData,
     CopyDone,
     CopyFail,
-    Describe,
-    Execute,
-    Flush,
+    DescribeMessage,
+    ExecuteMessage,
+    FlushMessage,
     FunctionCall,
     Malformed,
     Parse,
-    Query,
+    QueryMessage,
     Sync,
     Target,
     Terminate,
@@ -108,14 +108,14 @@ def test_every_message_of_a_session(raw: Any) -> None:
         raw.message(b"F", b"anything"),
         TERMINATE,
     ) == [
-        Query("select 1"),
+        QueryMessage("select 1"),
         Parse("s", "select $1", [23]),
         Bind("p", "s", Arguments([0, 1], [b"1", None], [1])),
-        Describe(Target.STATEMENT, "s"),
-        Describe(Target.PORTAL, "p"),
-        Execute("p", 5),
+        DescribeMessage(Target.STATEMENT, "s"),
+        DescribeMessage(Target.PORTAL, "p"),
+        ExecuteMessage("p", 5),
         Close(Target.PORTAL, "p"),
-        Flush(),
+        FlushMessage(),
         Sync(),
         FunctionCall(),
         Terminate(),
@@ -144,9 +144,9 @@ def test_after_a_failure_all_is_dropped_up_to_sync(raw: Any) -> None:
     protocol = started(raw)
     [malformed] = said(protocol, raw.message(b"P", b"no end"), raw.execute(), raw.query(b"select 1"), raw.FLUSH)
     assert isinstance(malformed, Malformed) and malformed.in_series
-    assert said(protocol, raw.message(b"p", b"pw\0"), raw.SYNC, raw.execute()) == [Sync(), Execute("", 0)]
+    assert said(protocol, raw.message(b"p", b"pw\0"), raw.SYNC, raw.execute()) == [Sync(), ExecuteMessage("", 0)]
     protocol.skip_to_sync()
-    assert said(protocol, raw.execute(), raw.message(b"F"), raw.SYNC, raw.query(b"")) == [Sync(), Query("")]
+    assert said(protocol, raw.execute(), raw.message(b"F"), raw.SYNC, raw.query(b"")) == [Sync(), QueryMessage("")]
     protocol.skip_to_sync()
     assert said(protocol, raw.execute(), TERMINATE) == [Terminate()]
 
@@ -156,23 +156,23 @@ def test_a_query_that_is_malformed_ends_no_series(raw: Any) -> None:
     for body in (b"", b"no end", b"two\0ends\0", b"\xff\0"):
         [malformed, query] = said(protocol, raw.message(b"Q", body), raw.query(b"x"))
         assert isinstance(malformed, Malformed) and not malformed.in_series
-        assert query == Query("x")
+        assert query == QueryMessage("x")
 
 
 def test_copy_in_and_what_a_failed_copy_leaves(raw: Any) -> None:
     data, done, fail = raw.message(b"d", b"1\n"), raw.message(b"c"), raw.message(b"f", b"enough\0")
     protocol = started(raw)
-    assert said(protocol, data, done, fail, raw.query(b"copy")) == [Query("copy")]
+    assert said(protocol, data, done, fail, raw.query(b"copy")) == [QueryMessage("copy")]
     protocol.begin_copy()
     protocol.receive(data + raw.SYNC + raw.FLUSH + data + done + raw.query(b"x"))
     assert [protocol.next_copy_message() for _ in range(3)] == [CopyData(b"1\n"), CopyData(b"1\n"), CopyDone()]
     protocol.end_copy()
-    assert said(protocol) == [Query("x")]
+    assert said(protocol) == [QueryMessage("x")]
     protocol.begin_copy()
     protocol.receive(data + fail)
     assert [protocol.next_copy_message() for _ in range(2)] == [CopyData(b"1\n"), CopyFail("enough")]
     assert protocol.phase is Phase.IDLE
-    assert said(protocol, raw.execute()) == [Execute("", 0)]
+    assert said(protocol, raw.execute()) == [ExecuteMessage("", 0)]
     protocol.begin_copy()
     protocol.end_copy()
     protocol.skip_to_sync()
@@ -188,7 +188,7 @@ def test_a_copy_that_fails_within_a_message_drops_its_rest(raw: Any) -> None:
     protocol.end_copy()
     assert said(protocol) == []
     assert protocol.kept_bytes == 0
-    assert said(protocol, data[20_000:], raw.query(b"x")) == [Query("x")]
+    assert said(protocol, data[20_000:], raw.query(b"x")) == [QueryMessage("x")]
 
 
 @pytest.mark.parametrize("kind", [b"Q", b"P", b"X", b"p", b"F"])
@@ -223,7 +223,7 @@ def test_the_end_of_the_stream_comes_after_what_is_whole(raw: Any) -> None:
     protocol = started(raw)
     protocol.receive(raw.query(b"x") + raw.query(b"y")[:-1])
     protocol.receive(b"")
-    assert protocol.next_message() == Query("x")
+    assert protocol.next_message() == QueryMessage("x")
     with pytest.raises(Hangup):
         protocol.next_message()
     assert protocol.phase is Phase.TERMINATED

@@ -10,12 +10,12 @@ import pytest
 
 from risingpy.errors import SqlError
 from risingpy.frontend.copy_options import make_copy_options
-from risingpy.frontend.results import Field
+from risingpy.frontend.results import ResultField
 from risingpy.frontend.wire.copy_decode import DelimitedDecoder
 from risingpy.frontend.wire.copy_out import encode_copy, header_line
 from risingpy.types import BYTEA, INTEGER, TIMESTAMP, VARCHAR
 
-_FIELDS = (Field("a", INTEGER), Field("b", VARCHAR), Field("c d", TIMESTAMP), Field("e", BYTEA))
+_FIELDS = (ResultField("a", INTEGER), ResultField("b", VARCHAR), ResultField("c d", TIMESTAMP), ResultField("e", BYTEA))
 _OPTIONS: list[dict[str, str]] = [
     {},
     {"delimiter": "|", "null": "~"},
@@ -89,7 +89,7 @@ def test_output_is_postgresqls(postgres: psycopg.Connection, options: dict[str, 
     batch = table.to_batches()[0]
     head = header_line(_FIELDS, made) if made.header else b""
     assert head + _unframed(b"".join(encode_copy(batch, _FIELDS, made, "UTC"))) == expected
-    alone = (Field("b", VARCHAR),)
+    alone = (ResultField("b", VARCHAR),)
     single = _unframed(b"".join(encode_copy(batch.select(["c1"]), alone, made, "UTC")))
     head = header_line(alone, made) if made.header else b""
     assert head + single == _out(postgres, f"copy cp (b) to stdout {_sql(options)}")
@@ -139,7 +139,9 @@ def test_input_is_read_as_by_postgresql(postgres: psycopg.Connection, options: d
         theirs = (error.sqlstate, error.diag.message_primary, error.diag.context)
     ours: object
     try:
-        decoder = DelimitedDecoder("ci", (Field("a", INTEGER), Field("b", VARCHAR)), make_copy_options(options), "UTC")
+        decoder = DelimitedDecoder(
+            "ci", (ResultField("a", INTEGER), ResultField("b", VARCHAR)), make_copy_options(options), "UTC"
+        )
         batches = [*decoder.feed(data), *decoder.finish()]
         ours = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
     except SqlError as error:

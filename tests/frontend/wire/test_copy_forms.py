@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from risingpy.errors import SqlError
 from risingpy.frontend.copy_options import make_copy_options
-from risingpy.frontend.results import CopyOptions, Field
+from risingpy.frontend.results import CopyOptions, ResultField
 from risingpy.frontend.wire.copy_decode import DelimitedDecoder
 from risingpy.frontend.wire.copy_out import encode_copy
 from risingpy.frontend.wire.copy_rows import decode_rows, split_rows
@@ -22,10 +22,10 @@ from tests.examples import examples
 
 TEXT = make_copy_options({})
 CSV = make_copy_options({"format": "csv"})
-PAIR = (Field("a", INTEGER), Field("b", VARCHAR))
+PAIR = (ResultField("a", INTEGER), ResultField("b", VARCHAR))
 
 
-def fast(data: bytes, fields: Sequence[Field], options: CopyOptions, *, pieces: int = 1) -> list[dict[str, Any]]:
+def fast(data: bytes, fields: Sequence[ResultField], options: CopyOptions, *, pieces: int = 1) -> list[dict[str, Any]]:
     decoder = DelimitedDecoder("t", fields, options, "UTC")
     step = max(1, -(-len(data) // pieces))
     batches = [b for at in range(0, len(data), step) for b in decoder.feed(data[at : at + step])]
@@ -33,7 +33,7 @@ def fast(data: bytes, fields: Sequence[Field], options: CopyOptions, *, pieces: 
     return [row for batch in batches for row in batch.to_pylist()]
 
 
-def exact(data: bytes, fields: Sequence[Field], options: CopyOptions) -> list[dict[str, Any]]:
+def exact(data: bytes, fields: Sequence[ResultField], options: CopyOptions) -> list[dict[str, Any]]:
     return list(decode_rows(split_rows(data, options, 1), "t", fields, options, "UTC").to_pylist())
 
 
@@ -78,7 +78,7 @@ def test_values(data: bytes, options: CopyOptions, expected: list[dict[str, obje
 
 
 def test_one_column_has_empty_lines() -> None:
-    one = (Field("a", VARCHAR),)
+    one = (ResultField("a", VARCHAR),)
     assert fast(b"x\n\ny\n", one, TEXT) == rows(("x",), ("",), ("y",))
     assert fast(b"x\n\ny\n", one, CSV) == rows(("x",), (None,), ("y",))
 
@@ -139,7 +139,7 @@ _MADE = [
 @examples(150)
 @given(st.lists(st.tuples(st.none() | _ALPHABET, st.none() | _ALPHABET), max_size=5), st.sampled_from(_MADE))
 def test_what_goes_out_comes_back(values: list[tuple[str | None, str | None]], options: CopyOptions) -> None:
-    fields = (Field("a", VARCHAR), Field("b", VARCHAR))
+    fields = (ResultField("a", VARCHAR), ResultField("b", VARCHAR))
     arrays = [pa.array([row[index] for row in values], pa.string()) for index in range(2)]
     batch = pa.RecordBatch.from_arrays(arrays, names=["c0", "c1"])
     messages = b"".join(encode_copy(batch, fields, options, "UTC"))
@@ -155,7 +155,7 @@ def test_what_goes_out_comes_back(values: list[tuple[str | None, str | None]], o
 @given(st.text(st.sampled_from('a1\\\t\n",'), max_size=30).map(str.encode), st.sampled_from(_MADE))
 @example(b'"",', CSV)
 def test_both_paths_agree_on_anything(data: bytes, options: CopyOptions) -> None:
-    fields = (Field("a", VARCHAR), Field("b", VARCHAR))
+    fields = (ResultField("a", VARCHAR), ResultField("b", VARCHAR))
     try:
         expected: object = exact(data, fields, options)
     except SqlError as error:
@@ -170,7 +170,7 @@ def test_both_paths_agree_on_anything(data: bytes, options: CopyOptions) -> None
 def test_every_type_in_bulk() -> None:
     chosen = random.Random(5)
     types: list[SqlType] = [BIGINT, DOUBLE, BOOLEAN, VARCHAR, numeric(12, 3, declared=True), TIMESTAMP, BYTEA]
-    fields = tuple(Field(f"f{index}", type_) for index, type_ in enumerate(types))
+    fields = tuple(ResultField(f"f{index}", type_) for index, type_ in enumerate(types))
     lines = []
     for number in range(3000):
         line = [

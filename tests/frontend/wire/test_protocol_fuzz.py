@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from risingpy.errors import SqlError
-from risingpy.frontend.wire.client_messages import Bind, CopyData, Execute, Malformed, Query
+from risingpy.frontend.wire.client_messages import Bind, CopyData, ExecuteMessage, Malformed, QueryMessage
 from risingpy.frontend.wire.endings import Fatal, Hangup
 from risingpy.frontend.wire.protocol import ClientProtocol, Phase
 from tests.examples import is_fuzzing
@@ -103,11 +103,11 @@ class Driver:
 
     def _answer(self, event: Any) -> None:
         match event:
-            case Query(text) if "copy" in text:
+            case QueryMessage(text) if "copy" in text:
                 self.protocol.begin_copy()
-            case Execute(portal="copy"):
+            case ExecuteMessage(portal="copy"):
                 self.protocol.begin_copy()
-            case Execute(portal="fails"):
+            case ExecuteMessage(portal="fails"):
                 self.protocol.skip_to_sync()
             case CopyData(b"fails"):
                 self.protocol.end_copy()

@@ -76,7 +76,7 @@ class Descendants:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class PathFilter:
     """`? (predicate)`"""
 
     predicate: Node
@@ -90,7 +90,7 @@ class Method:
     template: str | None = None
 
 
-Step = Key | AnyKey | AnyElement | Subscripts | Descendants | Filter | Method
+Step = Key | AnyKey | AnyElement | Subscripts | Descendants | PathFilter | Method
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _step_text(step: Step) -> str:
             return "[*]"
         case Subscripts(ranges):
             return f"[{','.join(_range_text(first, last) for first, last in ranges)}]"
-        case Filter(predicate):
+        case PathFilter(predicate):
             return f"?({_text(predicate, brackets=False)})"
         case Method(name, template):
             return f".{name}({'' if template is None else quote(template)})"

@@ -20,7 +20,6 @@ from risingpy.functions.topics.jsonpath.nodes import (
     Current,
     Descendants,
     Exists,
-    Filter,
     IsUnknown,
     JsonPath,
     Key,
@@ -30,6 +29,7 @@ from risingpy.functions.topics.jsonpath.nodes import (
     Method,
     Node,
     Not,
+    PathFilter,
     Root,
     StartsWith,
     Step,
@@ -258,7 +258,7 @@ class _Parser:
             predicate = self._predicate(self._disjunction())
             self._filters -= 1
             self._needs(")")
-            return Filter(predicate)
+            return PathFilter(predicate)
         if not self._takes("."):
             return None
         if self._takes("*"):

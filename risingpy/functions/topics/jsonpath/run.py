@@ -24,7 +24,6 @@ from risingpy.functions.topics.jsonpath.nodes import (
     Current,
     Descendants,
     Exists,
-    Filter,
     IsUnknown,
     JsonPath,
     Key,
@@ -34,6 +33,7 @@ from risingpy.functions.topics.jsonpath.nodes import (
     Method,
     Node,
     Not,
+    PathFilter,
     Root,
     StartsWith,
     Step,
@@ -206,7 +206,7 @@ class Run:
                     raise PathError(message, sqlstate=_NO_ARRAY)
             case Subscripts():
                 yield from self._elements(step, item, place)
-            case Filter(predicate):
+            case PathFilter(predicate):
                 if self._holds(predicate, item, replace(place, current=item)):
                     yield item
             case Method("datetime", str(template)):
@@ -350,7 +350,7 @@ def _single(items: list[Json], side: str, symbol: str) -> Number:
 def _looks_into(step: Step) -> bool:
     """Whether an accessor wants something else than an array."""
     match step:
-        case Key() | AnyKey() | Filter():
+        case Key() | AnyKey() | PathFilter():
             return True
         case Method(name):
             return name not in ("type", "size")

@@ -11,7 +11,7 @@ import pyarrow as pa
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
 from risingpy.functions.topics.calling import Compute, Function, by_row, per_constant
 from risingpy.functions.topics.templates.datetime_output import DAYS, MONTHS, ROMAN
-from risingpy.functions.topics.templates.datetime_templates import Piece, Template, read_template
+from risingpy.functions.topics.templates.datetime_templates import Template, TemplatePiece, read_template
 from risingpy.functions.topics.times.dates_and_times import dates, days_of_months, instants
 from risingpy.types.time_zones import time_zone
 
@@ -83,7 +83,7 @@ class _Reader:
             self.at += 1
             self.skipped += 1
 
-    def _literal(self, piece: Piece) -> None:
+    def _literal(self, piece: TemplatePiece) -> None:
         if self.exact:
             self.at += 1
         elif not piece.quoted and _is_separator(piece.text):
@@ -135,7 +135,7 @@ class _Reader:
                 return index
         raise _invalid(re.match(r"\S*", self.text[self.at :])[0], keyword)  # type: ignore[index]
 
-    def _keyword(self, piece: Piece, slurps: bool) -> None:
+    def _keyword(self, piece: TemplatePiece, slurps: bool) -> None:
         keyword = piece.keyword
         assert keyword is not None
         self._note_convention(keyword.upper())

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from risingpy.errors import SqlError
 from risingpy.functions.topics.calling import Compute, Function, per_constant
-from risingpy.functions.topics.templates.datetime_templates import Piece, read_template
+from risingpy.functions.topics.templates.datetime_templates import TemplatePiece, read_template
 from risingpy.functions.topics.templates.interval_calendar import (
     iso_day_of_year,
     iso_week_and_year,
@@ -67,7 +67,9 @@ def _moments(micros: Integers, zone: TimeZone | None) -> Moments:
     return Moments(months // 12 + 1970, months % 12 + 1, day + 1, rest, days, offsets)
 
 
-def _number(values: Any, width: int, piece: Piece, *, sign_counts: bool = False, fixed: bool = False) -> pa.Array:
+def _number(
+    values: Any, width: int, piece: TemplatePiece, *, sign_counts: bool = False, fixed: bool = False
+) -> pa.Array:
     """The number, with zeros in front up to `width` unless the template says FM, and its ordinal ending.
 
     A minus is one of the characters of the width with `sign_counts`; FM changes nothing with `fixed`.
@@ -88,7 +90,7 @@ def _number(values: Any, width: int, piece: Piece, *, sign_counts: bool = False,
     return _with_ordinal(text, integers, piece)
 
 
-def _with_ordinal(text: pa.Array, integers: Integers, piece: Piece) -> pa.Array:
+def _with_ordinal(text: pa.Array, integers: Integers, piece: TemplatePiece) -> pa.Array:
     if not piece.ordinal:
         return text
     last, teens = np.abs(integers) % 10, np.abs(integers) // 10 % 10 == 1
@@ -98,7 +100,7 @@ def _with_ordinal(text: pa.Array, integers: Integers, piece: Piece) -> pa.Array:
     return pc.binary_join_element_wise(text, pa.array(endings), "")
 
 
-def _name(names: tuple[str, ...], index: Integers, piece: Piece, *, length: int | None = None) -> pa.Array:
+def _name(names: tuple[str, ...], index: Integers, piece: TemplatePiece, *, length: int | None = None) -> pa.Array:
     """A name in the keyword's case, filled with blanks to nine characters if it is not cut to `length`."""
     assert piece.keyword is not None
     cased = [_in_case(name[:length], piece.keyword) for name in names]
@@ -147,7 +149,7 @@ def _century(m: Moments) -> Integers:
     return (m.year - 1) // 100 + 1
 
 
-def _zone_hours(m: Moments, piece: Piece, *, with_minutes: bool) -> pa.Array:
+def _zone_hours(m: Moments, piece: TemplatePiece, *, with_minutes: bool) -> pa.Array:
     offsets = np.zeros(len(m.year), np.int64) if m.offsets is None else m.offsets
     signs = pa.array(np.where(offsets < 0, "-", "+"))
     hours = pc.cast(pa.array(np.abs(offsets) // 3600), pa.string())
@@ -161,7 +163,7 @@ def _zone_hours(m: Moments, piece: Piece, *, with_minutes: bool) -> pa.Array:
     return text
 
 
-def _year(m: Moments, digits: int, piece: Piece, year: Integers) -> pa.Array:
+def _year(m: Moments, digits: int, piece: TemplatePiece, year: Integers) -> pa.Array:
     """The last digits of a year; of an interval from before 0, one character more for the minus."""
     shown = year if digits == 4 else np.fmod(year, 10**digits)
     after = _number(shown, digits, piece, sign_counts=True)
@@ -170,7 +172,7 @@ def _year(m: Moments, digits: int, piece: Piece, year: Integers) -> pa.Array:
     return pc.if_else(pa.array(m.year < 0), _number(shown, digits + 1, piece, sign_counts=True), after)
 
 
-def _interval_part(m: Moments, lower: str, piece: Piece) -> pa.Array | None:
+def _interval_part(m: Moments, lower: str, piece: TemplatePiece) -> pa.Array | None:
     """Keywords for which PostgreSQL reads an interval as if it were a date; None for any other keyword."""
     fields = (m.year.astype(np.int32), m.month.astype(np.int32), m.day.astype(np.int32))
     in_days = (fields[0] * np.int32(12) + fields[1]) * np.int32(30) + fields[2]
@@ -202,7 +204,7 @@ _BELOW_SECONDS = frozenset({"ms", "us", "ff1", "ff2", "ff3", "ff4", "ff5", "ff6"
 _FIXED_PARTS = {"MI": (60_000_000, 60, 2), "SS": (1_000_000, 60, 2), "MS": (1000, 1000, 3), "US": (1, 1_000_000, 6)}
 
 
-def _shown(m: Moments, piece: Piece) -> pa.Array:
+def _shown(m: Moments, piece: TemplatePiece) -> pa.Array:
     """The column of one keyword."""
     keyword = piece.keyword
     assert keyword is not None
@@ -213,7 +215,7 @@ def _shown(m: Moments, piece: Piece) -> pa.Array:
     return clock if clock is not None else _calendar_part(m, keyword, piece)
 
 
-def _clock_part(m: Moments, keyword: str, piece: Piece) -> pa.Array | None:
+def _clock_part(m: Moments, keyword: str, piece: TemplatePiece) -> pa.Array | None:
     if keyword in _FIXED_PARTS:
         size, within, width = _FIXED_PARTS[keyword]
         below = keyword in ("MS", "US")
@@ -244,7 +246,7 @@ def _clock_part(m: Moments, keyword: str, piece: Piece) -> pa.Array | None:
     return _half(m, keyword) if keyword.lower().replace(".", "") in ("am", "pm") else None
 
 
-def _calendar_part(m: Moments, keyword: str, piece: Piece) -> pa.Array:
+def _calendar_part(m: Moments, keyword: str, piece: TemplatePiece) -> pa.Array:
     lower = keyword.lower()
     if m.days is None:
         part = _interval_part(m, lower, piece)
@@ -296,7 +298,7 @@ def _calendar_part(m: Moments, keyword: str, piece: Piece) -> pa.Array:
     return _year(m, len(lower), piece, year)
 
 
-def _with_comma(year: Integers, piece: Piece) -> pa.Array:
+def _with_comma(year: Integers, piece: TemplatePiece) -> pa.Array:
     thousands = pc.cast(pa.array(divided(year, 1000)), pa.string())
     plain = replace(piece, ordinal="")
     rest = _number(np.fmod(year, 1000), 3, plain, sign_counts=True, fixed=True)
@@ -323,7 +325,7 @@ def _formatted(moments: Callable[[pa.Array], Moments], template: str, zone_name:
     return computed
 
 
-def _zone_name(m: Moments, piece: Piece, zone_name: str | None) -> pa.Array:
+def _zone_name(m: Moments, piece: TemplatePiece, zone_name: str | None) -> pa.Array:
     """The abbreviation of the time zone; an empty text for a timestamp without time zone."""
     if zone_name is None or m.offsets is None:
         return pa.repeat("", len(m.year))

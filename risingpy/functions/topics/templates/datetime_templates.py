@@ -27,7 +27,7 @@ _PREFIX = re.compile("FM|fm|TM|tm|FX|fx")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TemplatePiece:
     """A keyword with its modifiers, or (keyword None) literal text.
 
     `quoted` tells text in quotes from separators. `fill` is false after FM; `ordinal` is TH, th or empty.
@@ -44,14 +44,14 @@ class Piece:
 class Template:
     """The pieces in order; `exact` after a leading FX."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TemplatePiece, ...]
     exact: bool = False
 
 
 @lru_cache(maxsize=512)
 def read_template(text: str) -> Template:
     """The pieces of a template."""
-    pieces: list[Piece] = []
+    pieces: list[TemplatePiece] = []
     at = 0
     exact = False
     while at < len(text):
@@ -75,13 +75,13 @@ def read_template(text: str) -> Template:
             keyword = found[0] if found[0] in _SPELLED else found[0].upper()
             # Names in the language of the locale, which is English, have no blanks after them.
             fill = fill and not (local and keyword.lower() in ("month", "mon", "day", "dy"))
-            pieces.append(Piece(keyword, fill=fill, ordinal=ordinal))
+            pieces.append(TemplatePiece(keyword, fill=fill, ordinal=ordinal))
         elif at == start:
             at = _literal(text, at, pieces)
     return Template(tuple(pieces), exact)
 
 
-def _literal(text: str, at: int, pieces: list[Piece]) -> int:
+def _literal(text: str, at: int, pieces: list[TemplatePiece]) -> int:
     """Reads quoted text or one character, and returns where it ends."""
     if text[at] == '"':
         at += 1
@@ -90,9 +90,9 @@ def _literal(text: str, at: int, pieces: list[Piece]) -> int:
             at += text[at] == "\\" and at + 1 < len(text)
             quoted.append(text[at])
             at += 1
-        pieces.extend(Piece(None, char, quoted=True) for char in quoted)
+        pieces.extend(TemplatePiece(None, char, quoted=True) for char in quoted)
         return at + 1
     if text[at] == "\\" and text[at + 1 : at + 2] == '"':
         at += 1
-    pieces.append(Piece(None, text[at]))
+    pieces.append(TemplatePiece(None, text[at]))
     return at + 1

@@ -15,7 +15,7 @@ _POWER_DECIMALS = 16
 _DATA = "0123456789.,+-"
 
 
-class _Reader:
+class _NumberReader:
     """Reads one text. `at` is the next character, `sign` what was read of one."""
 
     def __init__(self, template: NumberTemplate, text: str) -> None:
@@ -123,7 +123,7 @@ def _to_number(template: str) -> Compute:
     for unreadable, word in ((t.roman, "RN"), (t.scientific, "EEEE")):
         if unreadable:
             raise SqlError(f'"{word}" not supported for input', sqlstate="0A000")
-    return by_row(lambda text: f"{_Reader(t, text).read():f}", pa.string())
+    return by_row(lambda text: f"{_NumberReader(t, text).read():f}", pa.string())
 
 
 NUMBER_INPUT: dict[str, Function] = {"to_number": Function(per_constant(_to_number, [1]))}

@@ -41,7 +41,7 @@ def ordinal_ending(digits: str) -> str:
     return {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1:], "th")
 
 
-class _Writer:
+class _NumberWriter:
     """Writes one number. `digits` is its absolute value as text, `spaces` how many digit places come before it."""
 
     def __init__(self, template: NumberTemplate, sign: str, digits: str, spaces: int, after: int) -> None:
@@ -192,13 +192,13 @@ def _write(t: NumberTemplate, text: str, after: int) -> str:
     if length > before:
         digits = "#" * before + "." + "#" * after
     widened = replace(t, before=before) if t.multiplied else t
-    return _Writer(widened, sign, digits, max(0, before - length), after).write()
+    return _NumberWriter(widened, sign, digits, max(0, before - length), after).write()
 
 
 def _roman_text(t: NumberTemplate, number: int) -> str:
     if not -(2**31) <= number < 2**31:
         raise NumericValueOutOfRange("integer out of range")
-    return _Writer(t, "+", roman(number), 0, 0).write()
+    return _NumberWriter(t, "+", roman(number), 0, 0).write()
 
 
 def _scientific(text: str) -> str:
