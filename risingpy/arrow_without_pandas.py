@@ -24,7 +24,7 @@ class _NoPandas:
 
 
 def begin_without_pandas() -> None:
-    """Call it before importing any module that makes Arrow arrays."""
+    """Call it before anything that makes Arrow arrays is imported."""
     import pyarrow
 
     hook = _NoPandas()

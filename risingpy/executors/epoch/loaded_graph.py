@@ -35,7 +35,7 @@ class LoadedGraph:
         self.consumers = _consumers(every)
         self.later_readers = _later_readers(every)
         known = {} if before is None else before._trees
-        # A copy: a thread that still runs the old graph may add to that graph's own.
+        # A copy: a thread that runs the graph before may still add to its own.
         self._trees: dict[int, tuple[Fragment, FragmentTree]] = {
             fragment.fragment_id: known[fragment.fragment_id]
             for fragment in every

@@ -96,7 +96,7 @@ def start_session(settings: SparkSettings, run_dir: Path) -> tuple[SparkSession,
     conf = SparkConf().setAppName("risingpy").setMaster(settings.master)
     conf.setAll(list(_configuration(settings, run_dir).items()))
     output = None
-    if SparkContext._gateway is None:
+    if SparkContext._gateway is None:  # noqa: SLF001 - PySpark has no other way to ask whether Java runs
         gateway = _launch_java(conf)
         output = JavaOutput(gateway.proc.stdout)
         SparkContext(conf=conf, gateway=gateway)
