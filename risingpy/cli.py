@@ -159,9 +159,14 @@ def demo(host: str, port: int | None) -> None:
 
     Needs the extra `demo`: pip install 'risingpy[demo]'. Exit code 1 if a view is wrong.
     """
+    import psycopg
+
     from risingpy.demo import run_demo, run_demo_on_own_server
 
-    good = run_demo_on_own_server(click.echo) if port is None else run_demo(host, port, click.echo)
+    try:
+        good = run_demo_on_own_server(click.echo) if port is None else run_demo(host, port, click.echo)
+    except psycopg.OperationalError as error:  # no server is there, or it went away
+        raise click.ClickException(str(error)) from error
     sys.exit(0 if good else 1)
 
 

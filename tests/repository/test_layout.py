@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -32,6 +33,15 @@ def test_nothing_imports_through_the_links() -> None:
 def test_no_folder_has_more_files_than_a_page_can_list(top: str) -> None:
     files = Counter(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / top).rglob("*.py"))
     assert {folder: number for folder, number in files.items() if number > 30} == {}
+
+
+def test_no_class_name_stands_for_two_things() -> None:
+    places: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "risingpy").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 
 def test_versions_that_matter_are_pinned() -> None:
