@@ -25,7 +25,7 @@ class _NoPandas:
 
 def begin_without_pandas() -> None:
     """Call it before anything that makes Arrow arrays is imported."""
-    import pyarrow
+    import pyarrow  # noqa: PLC0415 - whoever imports this module for another reason needs no Arrow
 
     hook = _NoPandas()
     sys.meta_path.insert(0, hook)

@@ -34,7 +34,7 @@ class LoadedGraph:
         self.ports: Mapping[int, tuple[int, ...]] = {fragment.fragment_id: _ports_of(fragment) for fragment in every}
         self.consumers = _consumers(every)
         self.later_readers = _later_readers(every)
-        known = {} if before is None else before._trees
+        known = {} if before is None else before._trees  # noqa: SLF001 - a graph takes over from its own kind
         # A copy: a thread that runs the graph before may still add to its own.
         self._trees: dict[int, tuple[Fragment, FragmentTree]] = {
             fragment.fragment_id: known[fragment.fragment_id]

@@ -24,7 +24,7 @@ from risingpy.storage.engine.ranges import Ranges
 from risingpy.storage.engine.row_reading import read_first
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, TABLE_ID_BYTES
-from risingpy.storage.engine.transactions import Transaction, scan
+from risingpy.storage.engine.transactions import StoreTransaction, scan
 from risingpy.storage.kernels import rows as kernels
 
 _NOTE = b"compact"
@@ -73,7 +73,7 @@ def note_key(table_id: int) -> bytes:
     return _NOTE + table_id.to_bytes(TABLE_ID_BYTES)
 
 
-def read_progress(transaction: Transaction) -> dict[int, CompactionProgress]:
+def read_progress(transaction: StoreTransaction) -> dict[int, CompactionProgress]:
     """By table id, what the shard has noted."""
     notes = scan(transaction, _NOTE, db=META)
     return {int.from_bytes(table): CompactionProgress.decode(value) for table, value in notes}

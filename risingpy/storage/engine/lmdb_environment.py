@@ -30,7 +30,7 @@ from risingpy.storage.durable_directory import make_directory, sync_directory
 from risingpy.storage.engine.lmdb_library import find_library
 from risingpy.storage.engine.native_lmdb import NativeHandle
 from risingpy.storage.engine.py_lmdb import PyLmdbHandle
-from risingpy.storage.engine.transactions import Handle, Transaction
+from risingpy.storage.engine.transactions import Handle, StoreTransaction
 from risingpy.storage.fault_points import reach
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 
@@ -175,7 +175,7 @@ class Environment:
             finally:
                 self._writing_thread = None
 
-    def write(self, body: Callable[[Transaction], object]) -> None:
+    def write(self, body: Callable[[StoreTransaction], object]) -> None:
         """One durable write transaction around `body`, which runs again if the map has to grow for it.
 
         IoError if the disk refuses; then nothing is written.
@@ -195,7 +195,7 @@ class Environment:
                 finally:
                     transaction.abort()
 
-    def begin_write(self) -> Transaction:
+    def begin_write(self) -> StoreTransaction:
         """A write transaction, for a thread that is `writing`. Waits for writers in other processes."""
         while True:
             try:
@@ -293,9 +293,9 @@ def _make(path: Path, databases: Sequence[bytes]) -> None:
 class Snapshot:
     """A read transaction: the state as it was when it began, whatever is written since."""
 
-    def __init__(self, environment: Environment, transaction: Transaction) -> None:
+    def __init__(self, environment: Environment, transaction: StoreTransaction) -> None:
         self.environment = environment
-        self._transaction: Transaction | None = transaction
+        self._transaction: StoreTransaction | None = transaction
         self._id = transaction.id
         self._ended: SqlError | None = None
         self._guard = threading.Lock()
@@ -310,7 +310,7 @@ class Snapshot:
         return self._ended
 
     @contextmanager
-    def use(self) -> Iterator[Transaction]:
+    def use(self) -> Iterator[StoreTransaction]:
         """The transaction, for this thread alone.
 
         SnapshotEnded or SnapshotTooOld if it is no more.
@@ -332,7 +332,7 @@ class Snapshot:
                 raise disk_failure(f"cannot copy {self.environment.path} to {directory}", error) from error
         sync_directory(directory)
 
-    def renew(self, transaction: Transaction) -> None:
+    def renew(self, transaction: StoreTransaction) -> None:
         """Goes on with `transaction`, after the map has moved, if it sees the same state."""
         if self._transaction is not None:
             self._transaction.abort()

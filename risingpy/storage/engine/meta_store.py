@@ -16,7 +16,7 @@ from risingpy.errors import SqlError
 from risingpy.storage.disk_failure import disk_failure
 from risingpy.storage.durable_directory import make_directory
 from risingpy.storage.engine.lmdb_environment import Environment, Snapshot, open_environment
-from risingpy.storage.engine.transactions import Transaction, scan
+from risingpy.storage.engine.transactions import StoreTransaction, scan
 from risingpy.storage.fault_points import reach
 
 MAP_BYTES = 1 << 34
@@ -123,7 +123,7 @@ class MetaTransaction:
         if self._written:
             self._environment.write(self._write_into)
 
-    def _write_into(self, transaction: Transaction) -> None:
+    def _write_into(self, transaction: StoreTransaction) -> None:
         reach("meta.commit")
         for key, value in self._written.items():
             if value is None:

@@ -39,7 +39,7 @@ from risingpy.storage.engine.lmdb_library import (
     Statistics,
 )
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges
-from risingpy.storage.engine.transactions import Transaction
+from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.kernels import lmdb_calls
 from risingpy.storage.tuning import StoreTuning
 
@@ -131,7 +131,7 @@ class NativeHandle:
         """See `Handle`."""
         self.library.call("env_set_mapsize", self.own, size)
 
-    def copy(self, directory: Path, transaction: Transaction) -> None:
+    def copy(self, directory: Path, transaction: StoreTransaction) -> None:
         """See `Handle`."""
         assert isinstance(transaction, NativeTransaction)
         self.library.call("env_copy3", self.own, os.fsencode(directory), COMPACT, transaction.own)
@@ -189,11 +189,11 @@ class NativeTransaction:
         return int(self._library.functions["txn_id"](self.own))
 
     def get(self, key: bytes, *, db: bytes) -> bytes | None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         return ctypes.string_at(self._frame[3], self._frame[2]) if self._find(key, db) else None
 
     def first_row(self, start: bytes, *, db: bytes | None, beyond: bool = False) -> tuple[bytes, bytes] | None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         cursor, frame = self._cursor(db), self._frame
         get = self._library.functions["cursor_get"]
         keys = pa.py_buffer(start)
@@ -207,32 +207,32 @@ class NativeTransaction:
         return ctypes.string_at(frame[1], frame[0]), ctypes.string_at(frame[3], frame[2])
 
     def stored_value(self, key: bytes, *, db: bytes) -> pa.Buffer:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         if not self._find(key, db):
             raise KeyError(key)
         return pa.foreign_buffer(self._frame[3], self._frame[2], base=self)
 
     def put(self, key: bytes, value: bytes | pa.Buffer, *, db: bytes) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         keys, values = pa.py_buffer(key), pa.py_buffer(value)
         self._frame[:4] = [keys.size, keys.address, values.size, values.address]
         self._library.call("put", self.own, self._handle.numbers[db], self._frame_at, self._frame_at + 16, 0)
 
     def delete(self, key: bytes, *, db: bytes) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         keys = pa.py_buffer(key)
         self._frame[:2] = [keys.size, keys.address]
         status = self._library.functions["del"](self.own, self._handle.numbers[db], self._frame_at, None)
         self._library.check(0 if status == NOT_FOUND else status, "del")
 
     def entries(self, db: bytes) -> int:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         statistics = Statistics()
         self._library.call("stat", self.own, self._handle.numbers[db], ctypes.byref(statistics))
         return int(statistics.entries)
 
     def get_values(self, keys: pa.BinaryArray) -> pa.BinaryArray:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         n = len(keys)
         key = buffers_of(keys)
         places: Integers = np.empty(2 * n, np.int64)
@@ -246,7 +246,7 @@ class NativeTransaction:
         return _copied(places, at, (places[::2] != 0).view(np.uint8))
 
     def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         key, value = buffers_of(keys), buffers_of(values)
         page_bytes = self._handle.page_bytes
         tail = np.empty(lmdb_calls.TAIL_PAGES * page_bytes, np.uint8)
@@ -268,7 +268,7 @@ class NativeTransaction:
         db: bytes | None = None,
         with_values: bool = True,
     ) -> Iterator[Batch]:
-        """See `Transaction`. The first page is small and the next ones grow: nobody knows how many rows there are."""
+        """See `StoreTransaction`. The first page is small, and the next ones grow: the number of rows is not known."""
         n = len(ranges)
         tuning = self._handle.tuning
         largest = page_rows or tuning.page_rows
@@ -313,14 +313,14 @@ class NativeTransaction:
         return address(room), room
 
     def commit(self) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         own = self.own
         self._close_cursors()
         self._own = None
         self._library.call("txn_commit", own)
 
     def abort(self) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         own, self._own = self._own, None
         if own is not None and self._handle.is_open:
             self._close_cursors()

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import Integers, whole
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges, is_backward
-from risingpy.storage.engine.transactions import Transaction
+from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.tuning import StoreTuning
 
 Row = tuple[int, bytes, bytes]
@@ -54,7 +54,7 @@ class PyLmdbHandle:
         """See `Handle`."""
         self.own.set_mapsize(size)
 
-    def copy(self, directory: Path, transaction: Transaction) -> None:
+    def copy(self, directory: Path, transaction: StoreTransaction) -> None:
         """See `Handle`."""
         assert isinstance(transaction, PyLmdbTransaction)
         self.own.copy(str(directory), compact=True, txn=transaction.own)
@@ -86,11 +86,11 @@ class PyLmdbTransaction:
         return int(self.own.id())
 
     def get(self, key: bytes, *, db: bytes) -> bytes | None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         return cast("bytes | None", self.own.get(key, db=self._handle.databases[db]))
 
     def first_row(self, start: bytes, *, db: bytes | None, beyond: bool = False) -> tuple[bytes, bytes] | None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         with self.own.cursor(self._handle.databases[db] if db is not None else None) as cursor:
             there = cursor.set_range(start)
             if there and beyond and cursor.key() == start:
@@ -98,30 +98,30 @@ class PyLmdbTransaction:
             return cast("tuple[bytes, bytes]", cursor.item()) if there else None
 
     def stored_value(self, key: bytes, *, db: bytes) -> pa.Buffer:
-        """See `Transaction`. It is a copy."""
+        """See `StoreTransaction`. It is a copy."""
         value = self.get(key, db=db)
         if value is None:
             raise KeyError(key)
         return pa.py_buffer(value)
 
     def put(self, key: bytes, value: bytes | pa.Buffer, *, db: bytes) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         self.own.put(key, value, db=self._handle.databases[db])
 
     def delete(self, key: bytes, *, db: bytes) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         self.own.delete(key, db=self._handle.databases[db])
 
     def entries(self, db: bytes) -> int:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         return int(self.own.stat(self._handle.databases[db])["entries"])
 
     def get_values(self, keys: pa.BinaryArray) -> pa.BinaryArray:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         return whole(pa.array(list(map(self.own.get, keys.to_pylist())), pa.binary()))
 
     def write_rows(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         for key, value in zip(keys.to_pylist(), values.to_pylist(), strict=True):
             if value is None:
                 self.own.delete(key)
@@ -139,7 +139,7 @@ class PyLmdbTransaction:
         db: bytes | None = None,
         with_values: bool = True,
     ) -> Iterator[Batch]:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         rows = islice(self._rows(ranges, limits, direction, db), most)
         while page := list(islice(rows, page_rows or self._handle.tuning.page_rows)):
             numbers, keys, values = zip(*page, strict=True)
@@ -160,11 +160,11 @@ class PyLmdbTransaction:
                 yield from ((number, key, value) for key, value in islice(pairs, limit))
 
     def commit(self) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         self.own.commit()
 
     def abort(self) -> None:
-        """See `Transaction`."""
+        """See `StoreTransaction`."""
         self.own.abort()
 
 

@@ -68,7 +68,7 @@ def read(
     # Short keys are stored as they are, and in their order: what is stored is what is asked for. Whether long ones lie
     # in the ranges is known only when they come. Then the rows that were given so far are right, since they had no long
     # key among them, and the rest is read the careful way, a range at a time, from the last of them on.
-    place = _Place()
+    place = _PlaceInRange()
     if not ranges.has_long_bounds:
         before: Batch | None = None
         for batch in rows.read(ranges, limits, direction, most=most, page_rows=page_rows):
@@ -163,7 +163,7 @@ def read_around(
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PlaceInRange:
     """How far a read has come: the range, how many rows were given of it and of all, and the last key."""
 
     number: int = 0
@@ -171,11 +171,11 @@ class _Place:
     total: int = 0
     last: bytes | None = None
 
-    def after(self, batch: Batch) -> _Place:
+    def after(self, batch: Batch) -> _PlaceInRange:
         """After some more rows."""
         number = int(batch.numbers[-1])
         given = int((batch.numbers == number).sum()) + (self.given if number == self.number else 0)
-        return _Place(number, given, self.total + len(batch), batch.last)
+        return _PlaceInRange(number, given, self.total + len(batch), batch.last)
 
 
 def _read_long(

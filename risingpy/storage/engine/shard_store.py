@@ -33,7 +33,7 @@ from risingpy.storage.engine.sorted_runs import RUNS
 from risingpy.storage.engine.state_table import StateTable
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
-from risingpy.storage.engine.transactions import Transaction
+from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.engine.undo_record import ROWS, UNDO, read_markers, undo_stages
 from risingpy.storage.fault_points import reach
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
@@ -94,7 +94,7 @@ class ShardStore:
         """Puts rows, durably, into a shard that no epoch has written yet."""
         environment = self._open()
 
-        def put(transaction: Transaction) -> None:
+        def put(transaction: StoreTransaction) -> None:
             statistics = StatisticsChange()
             statistics.add(batch.keys, batch.values, +1)
             statistics.write(transaction)
@@ -106,7 +106,7 @@ class ShardStore:
         """Takes back every stage that is ahead of the committed epoch."""
         environment = self._open()
 
-        def undo(transaction: Transaction) -> None:
+        def undo(transaction: StoreTransaction) -> None:
             reach("shard.undo")
             markers = read_markers(transaction)
             ahead = [stage for stage, epoch in markers.items() if epoch > committed]

@@ -19,7 +19,7 @@ from risingpy.storage.engine.lmdb_environment import Environment
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
-from risingpy.storage.engine.transactions import Transaction
+from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.engine.undo_record import UndoRecord, read_marker, read_markers, undo_stages, write_undo
 from risingpy.storage.fault_points import reach
 from risingpy.storage.tuning import StoreTuning
@@ -99,7 +99,7 @@ class ShardWriter:
         return self._rows
 
     @property
-    def transaction(self) -> Transaction:
+    def transaction(self) -> StoreTransaction:
         """The LMDB transaction of `rows`."""
         return self.rows.transaction
 

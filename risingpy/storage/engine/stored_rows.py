@@ -36,14 +36,14 @@ from risingpy.storage.engine.sorted_runs import (
     slices_of,
 )
 from risingpy.storage.engine.table_statistics import TABLE_ID_BYTES, read_row_count
-from risingpy.storage.engine.transactions import Transaction
+from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.kernels import lmdb_calls, run_search
 
 
 class StoredRows:
     """Reads and writes stored rows. For the thread that has the transaction, until it ends."""
 
-    def __init__(self, environment: Environment, transaction: Transaction) -> None:
+    def __init__(self, environment: Environment, transaction: StoreTransaction) -> None:
         self.environment = environment
         self.transaction = transaction
         self.tuning = environment.tuning
@@ -325,7 +325,7 @@ def least(limit: int | None, other: int | None) -> int | None:
     return other if limit is None else limit if other is None else min(limit, other)
 
 
-def _first_rows(transaction: Transaction, db: bytes | None, prefix_bytes: int) -> Iterator[tuple[bytes, bytes]]:
+def _first_rows(transaction: StoreTransaction, db: bytes | None, prefix_bytes: int) -> Iterator[tuple[bytes, bytes]]:
     """The different beginnings of a database's keys, and the value of the first key of each."""
     at = b"\0"
     while (row := transaction.first_row(at, db=db)) is not None:

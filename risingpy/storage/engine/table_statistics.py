@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import Integers, address, buffers_of
-from risingpy.storage.engine.transactions import Transaction, scan
+from risingpy.storage.engine.transactions import StoreTransaction, scan
 from risingpy.storage.kernels import digests
 
 META = b"meta"  # the named database of a shard that has notes beside the rows
@@ -83,7 +83,7 @@ class StatisticsChange:
         """The changes so far."""
         return {int.from_bytes(table): _of(totals) for table, totals in self._totals.items() if len(totals)}
 
-    def write(self, transaction: Transaction) -> None:
+    def write(self, transaction: StoreTransaction) -> None:
         """Puts the changes to what the store has noted."""
         for table, totals in self._totals.items():
             key = _KEY + table
@@ -97,12 +97,12 @@ class StatisticsChange:
             transaction.put(key, _encoded(now), db=META)
 
 
-def read_statistics(transaction: Transaction) -> dict[int, TableStatistics]:
+def read_statistics(transaction: StoreTransaction) -> dict[int, TableStatistics]:
     """By table id, what the store has noted."""
     return {int.from_bytes(name): _decoded(value) for name, value in scan(transaction, _KEY, db=META)}
 
 
-def read_row_count(transaction: Transaction, table_id: int) -> int:
+def read_row_count(transaction: StoreTransaction, table_id: int) -> int:
     """How many rows of a table the store has noted."""
     stored = transaction.get(_KEY + table_id.to_bytes(TABLE_ID_BYTES), db=META)
     return 0 if stored is None else _decoded(bytes(stored)).rows

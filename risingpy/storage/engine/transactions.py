@@ -18,7 +18,7 @@ from risingpy.storage.codec.column_buffers import Integers
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges
 
 
-class Transaction(Protocol):
+class StoreTransaction(Protocol):
     """For one thread at a time; one that writes, for the thread that began it."""
 
     @property
@@ -89,7 +89,7 @@ class Transaction(Protocol):
         ...
 
 
-def scan(transaction: Transaction, prefix: bytes, *, db: bytes) -> Iterator[tuple[bytes, bytes]]:
+def scan(transaction: StoreTransaction, prefix: bytes, *, db: bytes) -> Iterator[tuple[bytes, bytes]]:
     """What follows the prefix in each key that begins with it, and the value, in key order. For notes: few."""
     row = transaction.first_row(prefix or b"\0", db=db)
     while row is not None and row[0].startswith(prefix):
@@ -112,13 +112,13 @@ class Handle(Protocol):
         """Makes those that are missing; the first is the default of the transactions that begin later."""
         ...
 
-    def begin(self, *, write: bool = False) -> Transaction: ...
+    def begin(self, *, write: bool = False) -> StoreTransaction: ...
 
     def set_map_bytes(self, size: int) -> None:
         """Moves the map; 0: to the size that the file says. Transactions that are open can only be ended then."""
         ...
 
-    def copy(self, directory: Path, transaction: Transaction) -> None:
+    def copy(self, directory: Path, transaction: StoreTransaction) -> None:
         """Writes what the transaction sees, without free space, as an environment in an empty directory."""
         ...
 

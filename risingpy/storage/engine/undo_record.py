@@ -22,7 +22,7 @@ from risingpy.storage.engine.lmdb_environment import Environment
 from risingpy.storage.engine.mem_table import WriteBatch
 from risingpy.storage.engine.stored_rows import StoredRows
 from risingpy.storage.engine.table_statistics import META, StatisticsChange
-from risingpy.storage.engine.transactions import Transaction, scan
+from risingpy.storage.engine.transactions import StoreTransaction, scan
 
 ROWS, UNDO = b"rows", b"undo"  # named databases of a shard, beside META; the first is the default
 _MARKER = b"marker"
@@ -60,30 +60,30 @@ class UndoRecord:
         return cls(epoch, epoch_before, [WriteBatch(batch.column(0), batch.column(1)) for batch in stream])
 
 
-def read_markers(transaction: Transaction) -> dict[int, int]:
+def read_markers(transaction: StoreTransaction) -> dict[int, int]:
     """The epoch that each stage is at."""
     return {int.from_bytes(stage): int.from_bytes(epoch) for stage, epoch in scan(transaction, _MARKER, db=META)}
 
 
-def read_marker(transaction: Transaction, stage: int) -> int:
+def read_marker(transaction: StoreTransaction, stage: int) -> int:
     """The epoch that a stage is at; 0 if it has committed none."""
     epoch = transaction.get(_MARKER + stage.to_bytes(4), db=META)
     return 0 if epoch is None else int.from_bytes(epoch)
 
 
-def write_undo(transaction: Transaction, stage: int, record: UndoRecord) -> None:
+def write_undo(transaction: StoreTransaction, stage: int, record: UndoRecord) -> None:
     """Notes that the stage is at the record's epoch, and how to take it back."""
     number = stage.to_bytes(4)
     transaction.put(number, record.encode(), db=UNDO)
     transaction.put(_MARKER + number, record.epoch.to_bytes(8), db=META)
 
 
-def has_undo(transaction: Transaction, stage: int) -> bool:
+def has_undo(transaction: StoreTransaction, stage: int) -> bool:
     """Whether the last commit of the stage stands; if it was taken back, the stage is at the epoch before."""
     return transaction.get(stage.to_bytes(4), db=UNDO) is not None
 
 
-def read_undo(environment: Environment, transaction: Transaction, stage: int, epoch: int) -> UndoRecord:
+def read_undo(environment: Environment, transaction: StoreTransaction, stage: int, epoch: int) -> UndoRecord:
     """The record that takes back `epoch`, at which the stage is."""
     data = transaction.get(stage.to_bytes(4), db=UNDO)
     if data is None:

@@ -21,7 +21,7 @@ from risingpy.storage.engine.sorted_runs import RUNS, SLICES, SortedRun, Waiting
 from risingpy.storage.engine.storage_table import StorageTable
 from risingpy.storage.engine.store_check import counted, find_problems
 from risingpy.storage.engine.stored_rows import rows_of
-from risingpy.storage.engine.transactions import Transaction
+from risingpy.storage.engine.transactions import StoreTransaction
 from risingpy.storage.kernels import run_search
 from risingpy.storage.tuning import DEFAULT_TUNING
 from risingpy.types.sql_type import BIGINT
@@ -205,7 +205,7 @@ def test_a_view_is_read_whole_in_parts_and_at_points(store: ShardStore, tmp_path
 def test_a_damaged_run_is_found(store: ShardStore) -> None:
     write(store, 2, scattered(1), add=7)
 
-    def damage(data: bytes, transaction: Transaction) -> None:
+    def damage(data: bytes, transaction: StoreTransaction) -> None:
         transaction.put(run_key(TABLE.table_id, 3, 0), data, db=RUNS)
 
     def problems() -> list[str]:

@@ -22,7 +22,7 @@ from risingpy.storage.engine.lmdb_library import find_library, library_at
 from risingpy.storage.engine.native_lmdb import NativeHandle
 from risingpy.storage.engine.py_lmdb import PyLmdbHandle
 from risingpy.storage.engine.ranges import Direction, Ranges
-from risingpy.storage.engine.transactions import Handle, Transaction, scan
+from risingpy.storage.engine.transactions import Handle, StoreTransaction, scan
 from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 from tests.examples import examples
 
@@ -53,7 +53,7 @@ def binary(items: Sequence[bytes | None]) -> pa.BinaryArray:
     return pa.array(items, pa.binary())
 
 
-def stored(transaction: Transaction) -> dict[bytes, bytes]:
+def stored(transaction: StoreTransaction) -> dict[bytes, bytes]:
     return dict(scan(transaction, b"", db=ROWS))
 
 
