@@ -27,26 +27,21 @@ from risingpy.functions.window_signatures import WINDOW_TABLE
 from risingpy.types import (
     BIGINT,
     BOOLEAN,
-    BYTEA,
-    CHARACTER,
-    DATE,
     DOUBLE,
-    INT256,
     INTEGER,
-    INTERVAL,
     JSONB,
     NUMERIC,
     REAL,
     SMALLINT,
-    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
-    UUID,
     VARCHAR,
     SqlType,
     TypeKind,
     array_of,
 )
+from risingpy.types.families import FAMILIES
+from risingpy.types.sql_type import BARE_TYPES
 from risingpy.types.system_types import OID, REGCLASS, TEXT
 
 
@@ -83,24 +78,7 @@ class Signature:
 
 
 _TYPES: dict[str, ArgType] = {
-    "bool": BOOLEAN,
-    "int2": SMALLINT,
-    "int4": INTEGER,
-    "int8": BIGINT,
-    "float4": REAL,
-    "float8": DOUBLE,
-    "numeric": NUMERIC,
-    "text": VARCHAR,
-    "bytea": BYTEA,
-    "date": DATE,
-    "time": TIME,
-    "timestamp": TIMESTAMP,
-    "timestamptz": TIMESTAMPTZ,
-    "interval": INTERVAL,
-    "bpchar": CHARACTER,
-    "uuid": UUID,
-    "int256": INT256,
-    "jsonb": JSONB,
+    **{FAMILIES[kind].table_name or FAMILIES[kind].name: type_ for kind, type_ in BARE_TYPES.items()},
     "text[]": array_of(VARCHAR),
     "text[][]": array_of(array_of(VARCHAR)),
     "int4[]": array_of(INTEGER),

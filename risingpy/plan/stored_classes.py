@@ -27,12 +27,12 @@ from risingpy.plan import (
 )
 from risingpy.plan.catalog import columns, earlier_relation, functions, relations, snapshot
 from risingpy.storage.codec import table_schema
-from risingpy.types import sql_type
+from risingpy.types import families, sql_type
 
 STORED_CLASSES: Mapping[str, type] = MappingProxyType(
     {
         "sql_type.SqlType": sql_type.SqlType,
-        "sql_type.TypeKind": sql_type.TypeKind,
+        "sql_type.TypeKind": families.TypeKind,
         "nodes.Call": expressions.Call,
         "nodes.Case": expressions.Case,
         "nodes.Cast": expressions.Cast,

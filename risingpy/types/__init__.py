@@ -1,5 +1,12 @@
-"""SQL types: what a type is in Arrow, in DuckDB and on the wire. Used by every layer above."""
+"""SQL types: what a type is in Arrow, in DuckDB and on the wire. Used by every layer above.
 
+families       what is known of each kind of type: OIDs, names, casts, Arrow's and DuckDB's type
+forms          the text and the binary form of values, by kind; a module of functions each (`uuid`, `integer`, …)
+sql_type       a type of a column or an expression, as a value
+system_*       the types of system catalogs
+"""
+
+from risingpy.types.families import TypeKind
 from risingpy.types.sql_type import (
     BIGINT,
     BOOLEAN,
@@ -24,7 +31,6 @@ from risingpy.types.sql_type import (
     UUID,
     VARCHAR,
     SqlType,
-    TypeKind,
     array_of,
     map_of,
     narrow,

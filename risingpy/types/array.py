@@ -22,8 +22,9 @@ import pyarrow.compute as pc
 
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
 from risingpy.types import forms
+from risingpy.types.families import TypeKind
 from risingpy.types.oids import ARRAY_ELEMENT
-from risingpy.types.sql_type import SqlType, TypeKind
+from risingpy.types.sql_type import SqlType
 
 Integers = npt.NDArray[np.int64]
 

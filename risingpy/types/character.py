@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import SqlError, StringTooLong
-from risingpy.types.sql_type import SqlType, TypeKind
+from risingpy.types.families import TypeKind
+from risingpy.types.sql_type import SqlType
 
 
 def parse(type_: SqlType, text: str, time_zone: str) -> str:

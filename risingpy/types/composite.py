@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
 from risingpy.types import forms
-from risingpy.types.sql_type import SqlType, TypeKind
+from risingpy.types.families import TypeKind
+from risingpy.types.sql_type import SqlType
 
 _NEEDS_QUOTES = re.compile(r'[(),"\\\s]|^$')
 _ARROW_NEEDS_QUOTES = r'[(),"\\ \t\n\r\x0b\x0c]|^$'

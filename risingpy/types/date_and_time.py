@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from risingpy.errors import InvalidTextRepresentation, SqlError
 from risingpy.types import time_zones
 from risingpy.types.datetime_text import malformed, out_of_range, read_fields, to_utc, wall_clock, zone
-from risingpy.types.sql_type import TIMESTAMP, SqlType, TypeKind
+from risingpy.types.families import TypeKind
+from risingpy.types.sql_type import TIMESTAMP, SqlType
 
 _EPOCH_DAYS = 10957  # 1970-01-01 to 2000-01-01
 _EPOCH_MICROS = _EPOCH_DAYS * 86_400_000_000

@@ -24,7 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InvalidTextRepresentation, NumericValueOutOfRange, SqlError
-from risingpy.types.sql_type import SqlType, TypeKind
+from risingpy.types.families import TypeKind
+from risingpy.types.sql_type import SqlType
 
 _SYNTAX = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*", re.ASCII)
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "infinity": math.inf}

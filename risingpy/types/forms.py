@@ -1,7 +1,7 @@
 """The text and binary forms of every SQL type, one value or one column at a time.
 
-A type family is a module with the same nine functions; this one picks the family. What a client sees, what a literal
-in a statement means, what COPY reads and writes: all of it comes from here.
+A kind of type has a module with the functions of `TypeForms`; this one picks the module. What a client sees, what a
+literal in a statement means, what COPY reads and writes: all of it comes from here.
 
 Python values are those of `Literal`: bool, int, float, Decimal, str, bytes, date, time, datetime (UTC for timestamptz),
 MonthDayNano, tuples for arrays and structs. NULL is the caller's business, except in columns.
@@ -9,7 +9,7 @@ MonthDayNano, tuples for arrays and structs. NULL is the caller's business, exce
 
 from __future__ import annotations
 
-from types import ModuleType
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,39 @@ from risingpy.types import (
     jsonb,
     uuid,
 )
-from risingpy.types.sql_type import SqlType, TypeKind
+from risingpy.types.families import TypeKind
+from risingpy.types.sql_type import SqlType
 
-_FAMILIES: dict[TypeKind, ModuleType] = {
+
+class TypeForms(Protocol):
+    """What the module of a kind of type gives. NULL never reaches the functions of one value."""
+
+    def parse(self, type_: SqlType, text: str, time_zone: str, /) -> object:
+        """The value that `text` means; only timestamptz reads the time zone. Raises what `parse_text` raises."""
+
+    def format_value(self, type_: SqlType, value: object, time_zone: str, /) -> str:
+        """The text that PostgreSQL 15 shows of a value."""
+
+    def encode(self, type_: SqlType, value: object, /) -> bytes:
+        """The binary form of a value, as PostgreSQL's send function gives it."""
+
+    def decode(self, type_: SqlType, data: bytes, /) -> object:
+        """The value of a binary form. Raises 22P03 for bytes that are none."""
+
+    def text_column(self, type_: SqlType, array: pa.Array, time_zone: str, /) -> pa.Array:
+        """The texts of a column as an Arrow string array of the same length; NULLs stay."""
+
+    def binary_column(self, type_: SqlType, array: pa.Array, /) -> npt.NDArray[np.generic] | pa.Array:
+        """The binary forms of a column: items of a NumPy array, arbitrary where the column is NULL, or Arrow binary."""
+
+    def parse_plain(self, type_: SqlType, texts: pa.Array, /) -> tuple[pa.Array, pa.Array | None]:
+        """A column of texts read in one go: the values, and a mask of the rows that are decided (None: all are).
+
+        `parse` reads the other rows one by one; it reads all if this raises ArrowInvalid or SqlError.
+        """
+
+
+_FORMS: dict[TypeKind, TypeForms] = {
     TypeKind.BOOLEAN: boolean,
     TypeKind.SMALLINT: integer,
     TypeKind.INTEGER: integer,
@@ -66,31 +96,27 @@ def parse_text(type_: SqlType, text: str, *, time_zone: str = "UTC") -> object:
     Raises InvalidTextRepresentation (22P02, 22007 and 22008 for dates and times), NumericValueOutOfRange
     (22003), StringTooLong (22001) or FeatureNotSupported (infinite dates, NaN as numeric), in PostgreSQL's words.
     """
-    value: object = _FAMILIES[type_.kind].parse(type_, text, time_zone)
-    return value
+    return _FORMS[type_.kind].parse(type_, text, time_zone)
 
 
 def format_text(type_: SqlType, value: object, *, time_zone: str = "UTC") -> str:
     """The text that PostgreSQL 15 shows of a value."""
-    text: str = _FAMILIES[type_.kind].format_value(type_, value, time_zone)
-    return text
+    return _FORMS[type_.kind].format_value(type_, value, time_zone)
 
 
 def encode_binary(type_: SqlType, value: object) -> bytes:
     """The binary form of a value."""
-    data: bytes = _FAMILIES[type_.kind].encode(type_, value)
-    return data
+    return _FORMS[type_.kind].encode(type_, value)
 
 
 def decode_binary(type_: SqlType, data: bytes) -> object:
     """The value of a binary form; raises 22P03 for bytes that are none."""
-    value: object = _FAMILIES[type_.kind].decode(type_, data)
-    return value
+    return _FORMS[type_.kind].decode(type_, data)
 
 
 def text_column(type_: SqlType, array: pa.Array, *, time_zone: str = "UTC") -> pa.Array:
     """The text forms of a column, as an Arrow string array; NULLs stay. No Python loop over ordinary values."""
-    return _FAMILIES[type_.kind].text_column(type_, array, time_zone)
+    return _FORMS[type_.kind].text_column(type_, array, time_zone)
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic] | pa.Array:
@@ -98,8 +124,7 @@ def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic] | 
 
     A NumPy array holds something arbitrary where the column is NULL; an Arrow array keeps the NULLs.
     """
-    column: npt.NDArray[np.generic] | pa.Array = _FAMILIES[type_.kind].binary_column(type_, array)
-    return column
+    return _FORMS[type_.kind].binary_column(type_, array)
 
 
 def parse_column(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> pa.Array:
@@ -109,7 +134,7 @@ def parse_column(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> 
     the others go through `parse_text`, one by one.
     """
     try:
-        values, decided = _FAMILIES[type_.kind].parse_plain(type_, texts)
+        values, decided = _FORMS[type_.kind].parse_plain(type_, texts)
     except (pa.ArrowInvalid, SqlError):
         values, decided = pa.nulls(len(texts), type_.arrow), pc.is_null(texts)
     if decided is None or pc.all(decided, min_count=0).as_py():

@@ -7,43 +7,17 @@ wrote as `numeric(p, s)` from a computed or plain `numeric` (PostgreSQL's typmod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
+from types import MappingProxyType
 
 import pyarrow as pa
 
+from risingpy.types.families import FAMILIES, TypeKind
 from risingpy.types.system_names import SYSTEM_NAMES
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS
 
 NO_FIELD = "no_field"  # of ROW(): DuckDB and Arrow between them know no struct without a field
-
-
-class TypeKind(Enum):
-    """The families of types; the value is the name PostgreSQL prints."""
-
-    BOOLEAN = "boolean"
-    SMALLINT = "smallint"
-    INTEGER = "integer"
-    BIGINT = "bigint"
-    REAL = "real"
-    DOUBLE = "double precision"
-    NUMERIC = "numeric"
-    VARCHAR = "character varying"
-    BYTEA = "bytea"
-    DATE = "date"
-    TIME = "time without time zone"
-    TIMESTAMP = "timestamp without time zone"
-    TIMESTAMPTZ = "timestamp with time zone"
-    INTERVAL = "interval"
-    CHARACTER = "character"
-    UUID = "uuid"
-    INT256 = "rw_int256"
-    JSONB = "jsonb"
-    ARRAY = "array"
-    STRUCT = "record"
-    MAP = "map"
-    UNKNOWN = "unknown"  # an untyped literal or NULL before it is coerced; never stored
 
 
 MAX_PRECISION = 38  # that can be declared
@@ -126,7 +100,7 @@ class SqlType:
                 return pa.struct(fields or [pa.field(NO_FIELD, pa.bool_())])
             case TypeKind.MAP:
                 return pa.map_(self.items[0].arrow, self.items[1].arrow)
-        return _ARROW[self.kind]
+        return FAMILIES[self.kind].arrow
 
     @property
     def duckdb(self) -> str:
@@ -141,7 +115,9 @@ class SqlType:
                 return f"STRUCT({', '.join(fields) or f'{NO_FIELD} BOOLEAN'})"
             case TypeKind.MAP:
                 return f"MAP({self.items[0].duckdb}, {self.items[1].duckdb})"
-        return _DUCKDB[self.kind]
+        name = FAMILIES[self.kind].duckdb
+        assert name is not None
+        return name
 
     @property
     def oid(self) -> int:
@@ -150,14 +126,14 @@ class SqlType:
             return SYSTEM_NAMES[self.system].oid
         if self.kind is TypeKind.ARRAY and self.leaf.system:
             return SYSTEM_NAMES[self.leaf.system].array_oid
-        return _ARRAY_OID[self.leaf.kind] if self.kind is TypeKind.ARRAY else _OID[self.kind]
+        return FAMILIES[self.leaf.kind].array_oid if self.kind is TypeKind.ARRAY else FAMILIES[self.kind].oid
 
     @property
     def typlen(self) -> int:
         """pg_type.typlen: bytes of the binary form, -1 if variable."""
         if self.system:
             return SYSTEM_NAMES[self.system].length
-        return _TYPLEN.get(self.kind, -1)
+        return FAMILIES[self.kind].length
 
     @property
     def typmod(self) -> int:
@@ -224,6 +200,14 @@ INT256 = SqlType(TypeKind.INT256)
 JSONB = SqlType(TypeKind.JSONB)
 UNKNOWN = SqlType(TypeKind.UNKNOWN)
 NUMERIC = SqlType(TypeKind.NUMERIC, WHOLE_DIGITS + DECIMALS, DECIMALS)
+BARE_TYPES: Mapping[TypeKind, SqlType] = MappingProxyType(
+    {
+        kind: NUMERIC if kind is TypeKind.NUMERIC else SqlType(kind)
+        for kind in FAMILIES
+        if kind not in (TypeKind.ARRAY, TypeKind.STRUCT, TypeKind.MAP, TypeKind.UNKNOWN)
+    }
+)
+"""The type of each kind that a column can have without saying more."""
 NARROW_NUMERIC = SqlType(TypeKind.NUMERIC, MAX_PRECISION, UNDECLARED_SCALE)  # of functions that know no wide ones
 
 
@@ -256,110 +240,3 @@ def map_of(key: SqlType, value: SqlType) -> SqlType:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-_ARROW: dict[TypeKind, pa.DataType] = {
-    TypeKind.BOOLEAN: pa.bool_(),
-    TypeKind.SMALLINT: pa.int16(),
-    TypeKind.INTEGER: pa.int32(),
-    TypeKind.BIGINT: pa.int64(),
-    TypeKind.REAL: pa.float32(),
-    TypeKind.DOUBLE: pa.float64(),
-    TypeKind.VARCHAR: pa.string(),
-    TypeKind.BYTEA: pa.binary(),
-    TypeKind.DATE: pa.date32(),
-    TypeKind.TIME: pa.time64("us"),
-    TypeKind.TIMESTAMP: pa.timestamp("us"),
-    TypeKind.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
-    TypeKind.INTERVAL: pa.month_day_nano_interval(),
-    TypeKind.CHARACTER: pa.string(),  # without the blanks at its end, so that they never count
-    TypeKind.UUID: pa.binary(),  # its 16 bytes, which order as uuids do
-    TypeKind.INT256: pa.binary(),  # 32 bytes (`int256`), which order as the numbers do
-    TypeKind.JSONB: pa.string(),  # the text that PostgreSQL prints
-    TypeKind.UNKNOWN: pa.string(),
-}
-
-_DUCKDB: dict[TypeKind, str] = {
-    TypeKind.BOOLEAN: "BOOLEAN",
-    TypeKind.SMALLINT: "SMALLINT",
-    TypeKind.INTEGER: "INTEGER",
-    TypeKind.BIGINT: "BIGINT",
-    TypeKind.REAL: "REAL",
-    TypeKind.DOUBLE: "DOUBLE",
-    TypeKind.VARCHAR: "VARCHAR",
-    TypeKind.BYTEA: "BLOB",
-    TypeKind.DATE: "DATE",
-    TypeKind.TIME: "TIME",
-    TypeKind.TIMESTAMP: "TIMESTAMP",
-    TypeKind.TIMESTAMPTZ: "TIMESTAMPTZ",
-    TypeKind.INTERVAL: "INTERVAL",
-    TypeKind.CHARACTER: "VARCHAR",
-    TypeKind.UUID: "BLOB",
-    TypeKind.INT256: "BLOB",
-    TypeKind.JSONB: "VARCHAR",
-    TypeKind.UNKNOWN: "VARCHAR",
-}
-
-_OID: dict[TypeKind, int] = {
-    TypeKind.BOOLEAN: 16,
-    TypeKind.BYTEA: 17,
-    TypeKind.BIGINT: 20,
-    TypeKind.SMALLINT: 21,
-    TypeKind.INTEGER: 23,
-    TypeKind.REAL: 700,
-    TypeKind.DOUBLE: 701,
-    TypeKind.UNKNOWN: 25,  # what reaches a client as unknown is text
-    TypeKind.VARCHAR: 1043,
-    TypeKind.DATE: 1082,
-    TypeKind.TIME: 1083,
-    TypeKind.TIMESTAMP: 1114,
-    TypeKind.TIMESTAMPTZ: 1184,
-    TypeKind.INTERVAL: 1186,
-    TypeKind.NUMERIC: 1700,
-    TypeKind.CHARACTER: 1042,
-    TypeKind.STRUCT: 2249,
-    TypeKind.UUID: 2950,
-    TypeKind.INT256: 1301,  # RisingWave's
-    TypeKind.JSONB: 3802,
-    TypeKind.MAP: 1303,  # RisingWave's
-}
-
-_ARRAY_OID: dict[TypeKind, int] = {
-    TypeKind.BOOLEAN: 1000,
-    TypeKind.BYTEA: 1001,
-    TypeKind.SMALLINT: 1005,
-    TypeKind.INTEGER: 1007,
-    TypeKind.UNKNOWN: 1009,
-    TypeKind.CHARACTER: 1014,
-    TypeKind.VARCHAR: 1015,
-    TypeKind.BIGINT: 1016,
-    TypeKind.REAL: 1021,
-    TypeKind.DOUBLE: 1022,
-    TypeKind.TIMESTAMP: 1115,
-    TypeKind.DATE: 1182,
-    TypeKind.TIME: 1183,
-    TypeKind.TIMESTAMPTZ: 1185,
-    TypeKind.INTERVAL: 1187,
-    TypeKind.NUMERIC: 1231,
-    TypeKind.STRUCT: 2287,
-    TypeKind.UUID: 2951,
-    TypeKind.INT256: 1302,
-    TypeKind.JSONB: 3807,
-    TypeKind.MAP: 1304,
-}
-
-_TYPLEN: dict[TypeKind, int] = {
-    TypeKind.BOOLEAN: 1,
-    TypeKind.BIGINT: 8,
-    TypeKind.SMALLINT: 2,
-    TypeKind.INTEGER: 4,
-    TypeKind.REAL: 4,
-    TypeKind.DOUBLE: 8,
-    TypeKind.DATE: 4,
-    TypeKind.TIME: 8,
-    TypeKind.TIMESTAMP: 8,
-    TypeKind.TIMESTAMPTZ: 8,
-    TypeKind.INTERVAL: 16,
-    TypeKind.UUID: 16,
-    TypeKind.INT256: 32,
-}

@@ -13,22 +13,11 @@ import pyarrow.compute as pc
 from risingpy.storage.codec.group_keys import group_rows
 from risingpy.storage.codec.key_encoding import canonical, encode_keys
 from risingpy.storage.codec.table_schema import KeyColumn, TableColumn, TableSchema, ValueFormat
-from risingpy.types import SqlType, TypeKind
+from risingpy.types import SqlType
+from risingpy.types.families import FAMILIES
 
 Integers = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
-
-_PLAIN_KINDS = frozenset(
-    {
-        TypeKind.VARCHAR,
-        TypeKind.CHARACTER,
-        TypeKind.UUID,
-        TypeKind.INT256,
-        TypeKind.DATE,
-        TypeKind.NUMERIC,
-        TypeKind.BYTEA,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +83,4 @@ def encoded_rows(columns: Sequence[pa.Array], types: Sequence[SqlType], rows: in
 
 def _is_plain(type_: SqlType) -> bool:
     """Whether Arrow's own hashing agrees with SQL's equality."""
-    return type_.is_integer or type_.kind in _PLAIN_KINDS
+    return FAMILIES[type_.kind].hashed_by_arrow

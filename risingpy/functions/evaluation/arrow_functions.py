@@ -23,30 +23,13 @@ from risingpy.functions.topics.numbers.wide_numbers import COMPUTED, of_numbers,
 from risingpy.plan.expressions import Call, Case, Cast, CorrelatedRef, Expr, InputRef, Literal, Parameter, Subquery
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import BOOLEAN, SqlType, TypeKind
+from risingpy.types.families import FAMILIES
 from risingpy.types.wide_numeric import key_column
 
 Value: TypeAlias = "pa.Array | pa.ChunkedArray | pa.Scalar"
 Columns: TypeAlias = "Sequence[pa.ChunkedArray]"
 Evaluate = Callable[[Columns], Value]
 
-# Types whose order and equality are the same in Arrow and in SQL. Numerics only with equal scales.
-_ORDERED = frozenset(
-    {
-        TypeKind.SMALLINT,
-        TypeKind.INTEGER,
-        TypeKind.BIGINT,
-        TypeKind.VARCHAR,
-        TypeKind.CHARACTER,
-        TypeKind.UUID,
-        TypeKind.INT256,
-        TypeKind.DATE,
-        TypeKind.TIME,
-        TypeKind.TIMESTAMP,
-        TypeKind.TIMESTAMPTZ,
-        TypeKind.NUMERIC,
-        TypeKind.BYTEA,
-    }
-)
 _COMPARISONS = {
     "eq": pc.equal,
     "ne": pc.not_equal,
@@ -249,7 +232,7 @@ def _comparison(call: Call) -> Callable[..., Value] | None:
     compare: Callable[..., Value] = _COMPARISONS[call.function]
     if left.type.arrow != right.type.arrow:
         return None
-    if left.type.kind in _ORDERED or (left.type == BOOLEAN and call.function in ("eq", "ne")):
+    if FAMILIES[left.type.kind].ordered_by_arrow or (left.type == BOOLEAN and call.function in ("eq", "ne")):
         return compare
     if left.type.is_float and isinstance(right, Literal) and isinstance(right.value, float):
         if not math.isfinite(right.value):

@@ -29,18 +29,15 @@ from risingpy.functions.evaluation.sql_text import ERROR_MARK, OWN_RESULTS, furt
 from risingpy.statement_limits import look
 from risingpy.storage.codec.column_buffers import whole
 from risingpy.types import (
-    BYTEA,
-    DOUBLE,
-    INT256,
     INTERVAL,
     MAX_PRECISION,
-    REAL,
-    UUID,
     VARCHAR,
     SqlType,
     numeric,
 )
+from risingpy.types.families import FAMILIES
 from risingpy.types.forms import parse_column, text_column
+from risingpy.types.sql_type import BARE_TYPES
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
@@ -81,7 +78,7 @@ def _definitions() -> dict[str, _Definition]:
         found |= {f"{name}_{scale}": (_binary(function, scale), result) for name, function in _ARITHMETIC.items()}
         found[parse_function(result)] = (_parser(result), result)
     found |= {parse_function(type_): (_parser(type_), type_) for type_ in _PARSED}
-    for type_ in (REAL, DOUBLE, BYTEA, INTERVAL, UUID, INT256):
+    for type_ in (bare for kind, bare in BARE_TYPES.items() if FAMILIES[kind].own_text):
         found[f"rpy_text_{type_.kind.name.lower()}"] = (_formatter(type_), VARCHAR)
     # Volatile, so that DuckDB does not compute two equal calls as one.
     found["rpy_interval_apart"] = (_parser(INTERVAL), INTERVAL, FunctionNullHandling.DEFAULT, True)

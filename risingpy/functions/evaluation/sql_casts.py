@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
 from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, VARCHAR, SqlType, TypeKind
+from risingpy.types.families import FAMILIES
 
 _EXACT_IN_DOUBLE = 15  # digits
 _SIGNIFICANT = {TypeKind.REAL: 6, TypeKind.DOUBLE: 15}
-_OWN_TEXT = frozenset(
-    {TypeKind.REAL, TypeKind.DOUBLE, TypeKind.BYTEA, TypeKind.INTERVAL, TypeKind.UUID, TypeKind.INT256}
-)
 
 
 def cast(value: str, source: SqlType, target: SqlType) -> str:
@@ -105,7 +103,7 @@ def text_of(value: str, type_: SqlType) -> str:
             return f"('{{' || array_to_string({entries}, ',') || '}}')"
     if type_.is_wide:
         return own_call("wide_text", [value], VARCHAR)
-    if type_.kind in _OWN_TEXT:
+    if FAMILIES[type_.kind].own_text:
         return f"rpy_text_{type_.kind.name.lower()}({value})"
     return f"CAST({value} AS VARCHAR)"
 

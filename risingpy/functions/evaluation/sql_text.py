@@ -12,26 +12,13 @@ import pyarrow as pa
 from risingpy.errors import InternalError
 from risingpy.functions.packed_types import packed_type, type_of_packed
 from risingpy.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTEA,
-    DATE,
-    DOUBLE,
-    INT256,
-    INTEGER,
-    INTERVAL,
     JSONB,
-    REAL,
-    SMALLINT,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UUID,
     VARCHAR,
     SqlType,
     TypeKind,
     array_of,
 )
+from risingpy.types.sql_type import BARE_TYPES
 
 # Only the error of a failed cast can be caught by DuckDB's TRY; `translate_error` reads the mark.
 ERROR_MARK = "risingpy error "
@@ -48,12 +35,10 @@ def raised(sqlstate: str, message: str, type_: SqlType) -> str:
 
 
 # Results of functions of ours, besides numeric: each has a function in DuckDB.
-# fmt: off
 OWN_RESULTS = (
-    BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE, BYTEA, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, UUID, JSONB,
-    INT256, VARCHAR, array_of(VARCHAR), array_of(JSONB),
+    *(type_ for kind, type_ in BARE_TYPES.items() if kind not in (TypeKind.NUMERIC, TypeKind.CHARACTER)),
+    *(array_of(VARCHAR), array_of(JSONB)),
 )
-# fmt: on
 _FURTHER = "rpy_result_"  # those that users' functions have: the name says the type, in hexadecimal digits
 
 

@@ -30,6 +30,7 @@ from risingpy.types import (
     SqlType,
     TypeKind,
 )
+from risingpy.types.families import FAMILIES, Category
 from risingpy.types.forms import parse_text
 from risingpy.types.system_types import is_object_identifier
 
@@ -40,20 +41,6 @@ class Context(IntEnum):
     IMPLICIT = 0
     ASSIGNMENT = 1
     EXPLICIT = 2
-
-
-class Category(IntEnum):
-    """pg_type.typcategory."""
-
-    BOOLEAN = 0
-    NUMERIC = 1
-    STRING = 2
-    DATETIME = 3
-    TIMESPAN = 4
-    USER = 5
-    UNKNOWN = 6
-    ARRAY = 7
-    COMPOSITE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,62 +60,15 @@ class Operand:
 
 
 _K = TypeKind
-_CATEGORY = {
-    _K.BOOLEAN: Category.BOOLEAN,
-    _K.VARCHAR: Category.STRING,
-    _K.DATE: Category.DATETIME,
-    _K.TIME: Category.DATETIME,
-    _K.TIMESTAMP: Category.DATETIME,
-    _K.TIMESTAMPTZ: Category.DATETIME,
-    _K.INTERVAL: Category.TIMESPAN,
-    _K.BYTEA: Category.USER,
-    _K.UUID: Category.USER,
-    _K.JSONB: Category.USER,
-    _K.MAP: Category.USER,
-    _K.CHARACTER: Category.STRING,
-    _K.ARRAY: Category.ARRAY,
-    _K.STRUCT: Category.COMPOSITE,
-    _K.UNKNOWN: Category.UNKNOWN,
-}
-_PREFERRED = (_K.BOOLEAN, _K.VARCHAR, _K.DOUBLE, _K.TIMESTAMPTZ, _K.INTERVAL)
-
-_IMPLICIT: dict[TypeKind, tuple[TypeKind, ...]] = {
-    _K.SMALLINT: (_K.INTEGER, _K.BIGINT, _K.NUMERIC, _K.REAL, _K.DOUBLE, _K.INT256),
-    _K.INTEGER: (_K.BIGINT, _K.NUMERIC, _K.REAL, _K.DOUBLE, _K.INT256),
-    _K.BIGINT: (_K.NUMERIC, _K.REAL, _K.DOUBLE, _K.INT256),
-    _K.NUMERIC: (_K.REAL, _K.DOUBLE),
-    _K.REAL: (_K.DOUBLE,),
-    _K.DATE: (_K.TIMESTAMP, _K.TIMESTAMPTZ),
-    _K.TIMESTAMP: (_K.TIMESTAMPTZ,),
-    _K.TIME: (_K.INTERVAL,),
-    _K.CHARACTER: (_K.VARCHAR,),
-    _K.VARCHAR: (_K.CHARACTER,),
-}
-_ASSIGNMENT: dict[TypeKind, tuple[TypeKind, ...]] = {
-    _K.INTEGER: (_K.SMALLINT,),
-    _K.BIGINT: (_K.SMALLINT, _K.INTEGER),
-    _K.NUMERIC: (_K.SMALLINT, _K.INTEGER, _K.BIGINT, _K.INT256),
-    _K.REAL: (_K.SMALLINT, _K.INTEGER, _K.BIGINT, _K.NUMERIC),
-    _K.DOUBLE: (_K.SMALLINT, _K.INTEGER, _K.BIGINT, _K.NUMERIC, _K.REAL),
-    _K.TIMESTAMP: (_K.DATE, _K.TIME),
-    _K.TIMESTAMPTZ: (_K.DATE, _K.TIME, _K.TIMESTAMP),
-    _K.INTERVAL: (_K.TIME,),
-}
-_EXPLICIT: dict[TypeKind, tuple[TypeKind, ...]] = {
-    _K.INTEGER: (_K.BOOLEAN,),
-    _K.BOOLEAN: (_K.INTEGER,),
-    _K.INT256: (_K.SMALLINT, _K.INTEGER, _K.BIGINT, _K.NUMERIC, _K.REAL, _K.DOUBLE),
-    _K.JSONB: (_K.BOOLEAN, _K.SMALLINT, _K.INTEGER, _K.BIGINT, _K.REAL, _K.DOUBLE, _K.NUMERIC),
-}
 
 
 def category(sql_type: SqlType) -> Category:
-    return _CATEGORY.get(sql_type.kind, Category.NUMERIC)
+    return FAMILIES[sql_type.kind].category
 
 
 def is_preferred(sql_type: SqlType) -> bool:
     """Whether overload resolution prefers the type within its category."""
-    return sql_type.kind in _PREFERRED
+    return FAMILIES[sql_type.kind].preferred
 
 
 def can_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
@@ -137,13 +77,14 @@ def can_coerce(source: SqlType, target: SqlType, context: Context) -> bool:
         return True
     if source.kind is target.kind:
         return _items_coerce(source, target, context)
-    if target.kind in _IMPLICIT.get(source.kind, ()):
+    family = FAMILIES[source.kind]
+    if target.kind in family.implicit:
         return True
-    if context >= Context.ASSIGNMENT and (target.is_text or target.kind in _ASSIGNMENT.get(source.kind, ())):
+    if context >= Context.ASSIGNMENT and (target.is_text or target.kind in family.assignment):
         return True
     if context is not Context.EXPLICIT:
         return False
-    return (source.is_text and target.kind is not _K.MAP) or target.kind in _EXPLICIT.get(source.kind, ())
+    return (source.is_text and target.kind is not _K.MAP) or target.kind in family.explicit
 
 
 def _items_coerce(source: SqlType, target: SqlType, context: Context) -> bool:

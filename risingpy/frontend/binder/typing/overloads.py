@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from risingpy.frontend.binder.typing.coercion import Category, Context, can_coerce, category, is_preferred
+from risingpy.frontend.binder.typing.coercion import Context, can_coerce, category, is_preferred
 from risingpy.functions.signatures import ArgType, Polymorphic, Signature
 from risingpy.types import SqlType, TypeKind
+from risingpy.types.families import Category
 
 
 class NoMatch(Exception):

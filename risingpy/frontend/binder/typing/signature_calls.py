@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from risingpy.errors import DatatypeMismatch, SqlError, UndefinedFunction
 from risingpy.frontend.binder.typing.coercion import (
-    Category,
     Coercer,
     Context,
     Operand,
@@ -22,6 +21,7 @@ from risingpy.functions.topics.jsonpath.parser import parse_jsonpath
 from risingpy.functions.topics.numbers.wide_numbers import COMPUTED
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.types import BOOLEAN, UNKNOWN, VARCHAR, SqlType, TypeKind, array_of
+from risingpy.types.families import Category
 from risingpy.types.system_types import OID, TEXT, is_object_identifier
 
 _OPERATOR_HINT = "No operator matches the given name and argument types. You might need to add explicit type casts."

@@ -6,24 +6,11 @@ import re
 
 from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidParameterValue, UndefinedObject
 from risingpy.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTEA,
-    CHARACTER,
-    DATE,
     DOUBLE,
-    INT256,
     INTEGER,
-    INTERVAL,
-    JSONB,
     MAX_PRECISION,
-    NUMERIC,
     REAL,
-    SMALLINT,
-    TIME,
-    TIMESTAMP,
     TIMESTAMPTZ,
-    UUID,
     VARCHAR,
     SqlType,
     TypeKind,
@@ -32,55 +19,20 @@ from risingpy.types import (
     numeric,
     struct_of,
 )
+from risingpy.types.families import FAMILIES
+from risingpy.types.sql_type import BARE_TYPES
 from risingpy.types.system_types import CHAR, SYSTEM_TYPES
 
 _INTERNAL_NAMES: dict[str, SqlType] = {
-    "bool": BOOLEAN,
-    "int2": SMALLINT,
-    "int4": INTEGER,
-    "int8": BIGINT,
-    "float4": REAL,
-    "float8": DOUBLE,
-    "numeric": NUMERIC,
-    "varchar": VARCHAR,
+    **{FAMILIES[kind].name: type_ for kind, type_ in BARE_TYPES.items()},
     "text": VARCHAR,
-    "bpchar": CHARACTER,
-    "uuid": UUID,
-    "rw_int256": INT256,
-    "jsonb": JSONB,
-    "bytea": BYTEA,
-    "date": DATE,
-    "time": TIME,
-    "timestamp": TIMESTAMP,
-    "timestamptz": TIMESTAMPTZ,
-    "interval": INTERVAL,
 }
 
 CAST_FUNCTIONS: dict[str, SqlType] = {name: type_ for name, type_ in _INTERNAL_NAMES.items() if name != "rw_int256"}
 """Types whose name in a call is a cast: `int4(2.5)`, `date('2024-02-29')`."""
 
 # SQL's names for PostgreSQL's internal ones.
-_ALIASES = {
-    "boolean": "bool",
-    "smallint": "int2",
-    "int": "int4",
-    "integer": "int4",
-    "bigint": "int8",
-    "real": "float4",
-    "float": "float8",
-    "double": "float8",
-    "double precision": "float8",
-    "decimal": "numeric",
-    "dec": "numeric",
-    "character varying": "varchar",
-    "char varying": "varchar",
-    "string": "varchar",
-    "char": "bpchar",
-    "character": "bpchar",
-    "time without time zone": "time",
-    "timestamp without time zone": "timestamp",
-    "timestamp with time zone": "timestamptz",
-}
+_ALIASES = {alias: family.name for family in FAMILIES.values() for alias in family.aliases}
 
 # Types of PostgreSQL and RisingWave that this version does not store.
 UNSUPPORTED_TYPES = frozenset(
