@@ -36,6 +36,7 @@ class TypeKind(Enum):
     INTERVAL = "interval"
     CHARACTER = "character"
     UUID = "uuid"
+    MACADDR = "macaddr"
     INT256 = "rw_int256"
     JSONB = "jsonb"
     ARRAY = "array"
@@ -214,6 +215,12 @@ FAMILIES: Mapping[TypeKind, TypeFamily] = MappingProxyType(
         ),
         _K.UUID: TypeFamily(  # its 16 bytes, which order as uuids do
             "uuid", 2950, 2951, _C.USER, (2952, 2953, 2961, 2962), "uuid_", 16, pa.binary(), "BLOB",
+            ordered_by_arrow=True,
+            hashed_by_arrow=True,
+            own_text=True,
+        ),
+        _K.MACADDR: TypeFamily(  # its 6 bytes, which order as addresses do
+            "macaddr", 829, 1040, _C.USER, (436, 437, 2494, 2495), "macaddr_", 6, pa.binary(), "BLOB",
             ordered_by_arrow=True,
             hashed_by_arrow=True,
             own_text=True,

@@ -30,6 +30,7 @@ from risingpy.types import (
     integer,
     interval,
     jsonb,
+    macaddr,
     uuid,
 )
 from risingpy.types.families import TypeKind
@@ -82,6 +83,7 @@ _FORMS: dict[TypeKind, TypeForms] = {
     TypeKind.INTERVAL: interval,
     TypeKind.CHARACTER: character,
     TypeKind.UUID: uuid,
+    TypeKind.MACADDR: macaddr,
     TypeKind.INT256: int256,
     TypeKind.JSONB: jsonb,
     TypeKind.ARRAY: array,

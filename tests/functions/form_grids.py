@@ -66,6 +66,11 @@ FORM_GRIDS: dict[str, Grid] = {
         "g0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
         "a0-eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", " a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
     ),
+    "text.form.macaddr": grid(
+        "varchar",
+        "08:00:2b:01:02:03", "08-00-2B-01-02-03", "08002b:010203", "08002b-010203", "0800.2b01.0203", "0800-2b01-0203",
+        "08002b010203", " 08:00:2b:01:02:03", "08:00:2b:01:02", "08:00:2b:01:02:0g", "", "08:00-2b:01:02:03",
+    ),
     "text.form.array": grid(
         "varchar",
         "{a,b}", "{\"a b\",c}", "{a b,c}", "{NULL,\"NULL\",null}", "{\"\"}", "{\"a\\\"b\"}", "{a\\,b}", "{\"{}\"}",

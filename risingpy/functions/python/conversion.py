@@ -6,6 +6,7 @@ rw_int256                                  int
 date, time, timestamp, timestamptz         date, time, datetime (timestamptz: aware)
 interval                                   pyarrow.MonthDayNano
 jsonb, uuid                                what json.loads gives; uuid.UUID, a result may be its text
+macaddr                                    its text
 arrays, structs, maps                      list; dict, a result may be a tuple too; list of pairs
 """
 
@@ -22,7 +23,7 @@ import pyarrow as pa
 from risingpy.errors import NumericValueOutOfRange
 from risingpy.types import SqlType, TypeKind, int256
 from risingpy.types.exact_numeric import fit
-from risingpy.types.forms import format_text
+from risingpy.types.forms import format_text, parse_text
 from risingpy.types.jsonb import canonical
 from risingpy.types.wide_numeric import to_bytes
 
@@ -58,6 +59,8 @@ def _to_python(type_: SqlType) -> Convert | None:
             return int256.to_int
         case TypeKind.UUID:
             return lambda value: UUID(bytes=value)
+        case TypeKind.MACADDR:
+            return lambda value: format_text(type_, value)
         case TypeKind.ARRAY:
             element = _to_python(type_.element)
             return None if element is None else lambda items: [None if i is None else element(i) for i in items]
@@ -86,6 +89,8 @@ def _to_sql(type_: SqlType) -> Convert | None:
             return _large
         case TypeKind.UUID:
             return lambda value: (value if isinstance(value, UUID) else UUID(value)).bytes
+        case TypeKind.MACADDR:
+            return lambda value: parse_text(type_, value)
         case TypeKind.CHARACTER:
             return lambda value: value.rstrip(" ")
         case TypeKind.ARRAY:

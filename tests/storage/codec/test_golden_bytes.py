@@ -74,6 +74,7 @@ GOLDEN: list[tuple[SqlType, Value, str, str]] = [
     ),
     (types.CHARACTER, "ab", "0161620000", "6162"),
     (types.UUID, bytes(range(16)), "0100ff" + bytes(range(1, 16)).hex() + "0000", bytes(range(16)).hex()),
+    (SqlType(TypeKind.MACADDR), bytes(range(6)), "0100ff" + bytes(range(1, 6)).hex() + "0000", bytes(range(6)).hex()),
     (types.INT256, int256.to_bytes(1), "0180" + 30 * "00ff" + "010000", "80" + 30 * "00" + "01"),
     (
         types.array_of(types.INTEGER),

@@ -37,7 +37,7 @@ _ALIASES = {alias: family.name for family in FAMILIES.values() for alias in fami
 # Types of PostgreSQL and RisingWave that this version does not store.
 UNSUPPORTED_TYPES = frozenset(
     """
-    aclitem bit box cidr circle inet int2vector int256 json line lseg macaddr money name oid oidvector path pg_node_tree
+    aclitem bit box cidr circle inet int2vector int256 json line lseg money name oid oidvector path pg_node_tree
     point polygon regclass regnamespace regproc regprocedure regrole regtype serial bigserial smallserial serial2
     serial4 serial8 timetz tsquery tsvector varbit vector xid xml
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
