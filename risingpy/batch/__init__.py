@@ -3,7 +3,7 @@
 In: an optimized logical plan (`PreparedQuery`). Out: record batches (`BatchRunner`, one per session).
 
 plan                          the plan's nodes
-planner, keys, index_choice   make a plan: find keys in conditions, choose indexes in place of tables
+planner, key_lookup, index_choice   make a plan: find keys in conditions, choose indexes in place of tables
 prepared_query                keeps the plans until the catalog changes
 parameters, constants         put parameters' values into a plan; compute answers that are constants
 system_relations              the interface by which the frontend gives the rows of system relations

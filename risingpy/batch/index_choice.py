@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from risingpy.batch.keys import key_read
+from risingpy.batch.key_lookup import key_read
 from risingpy.batch.plan import PointGet, PrefixScan
 from risingpy.optimizer.stream.index import FIRST_EXPRESSION_ID
 from risingpy.plan.catalog import Catalog, Index, JobStatus, StoredRelation

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from risingpy.batch.index_choice import best_index
-from risingpy.batch.keys import is_key_expression, key_read, may_become_key
+from risingpy.batch.key_lookup import is_key_expression, key_read, may_become_key
 from risingpy.batch.plan import (
     BatchPlan,
     ComputedRows,

@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 import pyarrow as pa
 
 from risingpy.batch.constants import direct_rows
-from risingpy.batch.keys import key_values
+from risingpy.batch.key_lookup import key_values
 from risingpy.batch.own_changes import OwnChanges, overlaid
 from risingpy.batch.parameters import Parameters
 from risingpy.batch.plan import (

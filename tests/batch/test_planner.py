@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from risingpy.batch.explain import explain_plan
-from risingpy.batch.keys import key_values
+from risingpy.batch.key_lookup import key_values
 from risingpy.batch.parameters import Parameters
 from risingpy.batch.plan import (
     BatchPlan,

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from risingpy.executors.change_chunk import column_names, empty_chunk, make_chunk
 from risingpy.executors.epoch.operator_tree import CompiledOperator, Executor, FragmentEpoch, always, at_start
+from risingpy.executors.relation.backfill import TableScanExecutor
 from risingpy.executors.relation.dml import DmlExecutor
 from risingpy.executors.relation.source import SourceExecutor
-from risingpy.executors.relation.table_scan import TableScanExecutor
 from risingpy.executors.stateless.values import ValuesExecutor
 from risingpy.executors.watermark.now import NowExecutor
 from risingpy.functions.evaluation.evaluate import evaluate_constants

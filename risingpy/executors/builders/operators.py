@@ -15,7 +15,8 @@ from risingpy.executors.builders.aggregate import local_calls, state_calls
 from risingpy.executors.builders.join import as_of_join, hash_join, temporal_join
 from risingpy.executors.builders.leaves import leaf, received
 from risingpy.executors.builders.ordered import dedup, first_of_key, local_top_n, over_window, top_n
-from risingpy.executors.builders.watermark import cleaned, eowc_hash_agg, eowc_sort, watermark_filter
+from risingpy.executors.builders.state_cleaning import cleaned
+from risingpy.executors.builders.watermark import eowc_hash_agg, eowc_sort, watermark_filter
 from risingpy.executors.change_chunk import empty_chunk
 from risingpy.executors.epoch.operator_tree import (
     CompiledOperator,

@@ -1,5 +1,5 @@
 """Relations: how rows come in, and how a relation is stored.
 
-dml, source, table_scan     read a table's log, an external source, another relation's rows and changes
+dml, source, backfill       read a table's log, an external source, another relation's rows and changes
 materialize, conflicts      store a relation, and decide between several rows of one key
 """

@@ -5,7 +5,7 @@ In: the calls of `wire/session_protocol.py` by the wire layer. Out: the results 
     client_session.py     the session as the wire layer sees it
     context.py            the session as its statements see it
     commands.py           binds, caches and runs statements
-    deadline.py           statement_timeout
+    statement_timeout.py  the deadline of a statement
 """
 
 from risingpy.frontend.session.client_session import ClientSession, open_session

@@ -18,7 +18,7 @@ from risingpy.frontend.parser.ast import ParsedStatement
 from risingpy.frontend.portals import Portals, PreparedEntry
 from risingpy.frontend.results import Notice, Prepared, Result, StartupParameters, Statement
 from risingpy.frontend.session.commands import Commands
-from risingpy.frontend.session.deadline import Deadline
+from risingpy.frontend.session.statement_timeout import Deadline
 from risingpy.frontend.settings import Settings
 from risingpy.frontend.system_catalog.registry import StateRows
 from risingpy.frontend.system_catalog.session_state import state_of

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InternalError
-from risingpy.functions.aggregate.extremes import group_extremes
+from risingpy.functions.aggregate.append_only_extremes import group_extremes
 from risingpy.functions.aggregate.grouping import GroupedRows
 from risingpy.functions.aggregate.kernels import add_integers, add_signs
 from risingpy.types import SqlType

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
-from risingpy.executors.relation.table_scan import ROWS_PER_EPOCH as BACKFILL_ROWS
+from risingpy.executors.relation.backfill import ROWS_PER_EPOCH as BACKFILL_ROWS
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.meta.epochs.source_offsets import Offsets, SourceOffsets
 from risingpy.meta.state import MetaState

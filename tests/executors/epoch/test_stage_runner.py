@@ -20,7 +20,7 @@ from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import ShardThreads, one_by_one
 from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport, run_epoch_in_process, run_stage
 from risingpy.executors.epoch.time import COUNTER_BITS
-from risingpy.executors.relation import table_scan
+from risingpy.executors.relation import backfill as table_scan
 from risingpy.plan import logical
 from risingpy.plan.catalog import IndexedRelation
 from risingpy.plan.expressions import Call, Expr, InputRef, Literal

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.batch.sql import to_duckdb_sql
-from risingpy.executors.relation import table_scan
+from risingpy.executors.relation import backfill as table_scan
 from risingpy.frontend.binder import bind_query
 from risingpy.frontend.parser import parse_query
 from risingpy.functions.evaluation.duckdb_connection import connect

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risingpy.executors.join import side as join_side
-from risingpy.executors.relation import table_scan
+from risingpy.executors.relation import backfill as table_scan
 from risingpy.plan import logical
 from risingpy.plan.catalog import IndexedRelation
 from risingpy.plan.expressions import Call, Expr, InputRef

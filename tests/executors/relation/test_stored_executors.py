@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from risingpy.executors.relation import table_scan
+from risingpy.executors.relation import backfill as table_scan
 from risingpy.plan.catalog import ColumnDesc
 from risingpy.plan.operators import ConflictBehavior, Materialize, TableScan
 from risingpy.plan.state_tables import progress_table, relation_table
