@@ -16,16 +16,16 @@ import pyarrow.compute as pc
 
 from risingpy.errors import InvalidTextRepresentation, SqlError
 from risingpy.types import time_zones
+from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.datetime_text import malformed, out_of_range, read_fields, to_utc, wall_clock, zone
 from risingpy.types.families import TypeKind
 from risingpy.types.sql_type import TIMESTAMP, SqlType
 
 _EPOCH_DAYS = 10957  # 1970-01-01 to 2000-01-01
-_EPOCH_MICROS = _EPOCH_DAYS * 86_400_000_000
+_EPOCH_MICROS = _EPOCH_DAYS * MICROS_OF_DAY
 _EPOCH = datetime(2000, 1, 1)
 _MIN_DAYS, _MAX_DAYS = (date.min - date(1970, 1, 1)).days, (date.max - date(1970, 1, 1)).days
-_MIN_MICROS, _MAX_MICROS = _MIN_DAYS * 86_400_000_000, (_MAX_DAYS + 1) * 86_400_000_000 - 1
-_DAY_MICROS = 86_400_000_000
+_MIN_MICROS, _MAX_MICROS = _MIN_DAYS * MICROS_OF_DAY, (_MAX_DAYS + 1) * MICROS_OF_DAY - 1
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
 _PLAIN = {
     TypeKind.DATE: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
@@ -118,7 +118,7 @@ def decode(type_: SqlType, data: bytes) -> date | time | datetime:
         if type_.kind is TypeKind.DATE:
             return date.fromordinal(number + _EPOCH.toordinal())
         if type_.kind is TypeKind.TIME:
-            if not 0 <= number < _DAY_MICROS:
+            if not 0 <= number < MICROS_OF_DAY:
                 raise OverflowError
             return (datetime.min + timedelta(microseconds=number)).time()
         moment = _EPOCH + timedelta(microseconds=number)

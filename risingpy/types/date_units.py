@@ -1,10 +1,16 @@
-"""The units of time and their names, for EXTRACT, date_part, date_trunc and the texts of intervals.
+"""The units of time, their names and their lengths, for EXTRACT, date_part, date_trunc and the texts of intervals.
 
 One table, PostgreSQL's: what one of them calls a unit, all of them do. Like PostgreSQL, a name is told by its first ten
 letters: `microsecond`, `microseconds` and `microsecon` are one.
 """
 
 from __future__ import annotations
+
+MICROS_OF = {"microseconds": 1, "milliseconds": 1000, "second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}
+"""The units of a time of day, in microseconds."""
+DAYS_OF = {"day": 1, "week": 7}
+YEARS_OF = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
+MICROS_OF_DAY = 24 * MICROS_OF["hour"]
 
 _SIGNIFICANT = 10  # letters of a name
 _NAMES = """

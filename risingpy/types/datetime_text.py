@@ -17,6 +17,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
+from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.time_zones import ABBREVIATIONS
 
 _TOKEN = re.compile(
@@ -48,7 +49,6 @@ _WEEKDAYS = frozenset(
 _CLOCK_WORDS = frozenset(("now", "today", "tomorrow", "yesterday"))
 MAX_OFFSET_HOURS = 15  # of a zone, from Greenwich
 _JULIAN_DAY_BEFORE_FIRST = 1721425  # of the day before 0001-01-01
-_DAY_MICROSECONDS = 86_400_000_000
 _TIME_ALONE = re.compile(r"^\s*[Tt]?(\d\d)(\d\d)(\d\d(?:\.\d+)?|)(?![-/.\d])")
 
 
@@ -196,7 +196,7 @@ def _take_julian(fields: DateTimeFields, value: str) -> None:
     whole, _, fraction = value.partition(".")
     _take_ordinal(fields, int(whole) - _JULIAN_DAY_BEFORE_FIRST)
     if fraction:
-        micros = int(Fraction(int(fraction), 10 ** len(fraction)) * _DAY_MICROSECONDS)
+        micros = int(Fraction(int(fraction), 10 ** len(fraction)) * MICROS_OF_DAY)
         seconds, fields.microsecond = divmod(micros, 1_000_000)
         fields.hour, fields.minute, fields.second = seconds // 3600, seconds // 60 % 60, seconds % 60
 

@@ -16,12 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.errors import InvalidTextRepresentation, SqlError
-from risingpy.types.date_units import unit_of
+from risingpy.types.date_units import DAYS_OF, MICROS_OF, MICROS_OF_DAY, YEARS_OF, unit_of
 from risingpy.types.sql_type import SqlType
 
-_MICROS = {"microseconds": 1, "milliseconds": 1000, "second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}
-_DAYS = {"day": 1, "week": 7}
-_MONTHS = {"month": 1, "year": 12, "decade": 120, "century": 1200, "millennium": 12000}
+_MONTHS_OF = {"month": 1, **{unit: 12 * years for unit, years in YEARS_OF.items()}}
 _TOKEN = re.compile(
     r"(?P<clock>[+-]?\d+:\d{0,2}(?::\d{0,2})?(?:\.\d*)?)"  # PostgreSQL takes a part that is missing for 0
     r"|(?P<years>[+-]?\d+-\d{1,2}(?![\d-]))"
@@ -39,7 +37,6 @@ _ISO_ALTERNATIVE = re.compile(
 )
 _ISO_DATE = {"Y": "year", "M": "month", "W": "week", "D": "day"}
 _ISO_TIME = {"H": "hour", "M": "minute", "S": "second"}
-_DAY_MICROS = 86_400_000_000
 _LAYOUT = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanos", "<i8")])
 _BINARY = np.dtype([("micros", ">i8"), ("days", ">i4"), ("months", ">i4")])
 
@@ -56,26 +53,26 @@ class _Sum:
     def add(self, number: Fraction, name: str) -> bool:
         """False if there is no such unit, or if it was there before."""
         unit = unit_of(name) or ""
-        scale = (_MICROS.get(unit, 0), _DAYS.get(unit, 0), _MONTHS.get(unit, 0))
+        scale = (MICROS_OF.get(unit, 0), DAYS_OF.get(unit, 0), _MONTHS_OF.get(unit, 0))
         if scale in self.seen or not any(scale):
             return False
         self.seen.add(scale)
-        if unit in _MICROS:
-            self.micros += round(number * _MICROS[unit])
-        elif unit in _DAYS:
-            self._add_days(number * _DAYS[unit])
+        if unit in MICROS_OF:
+            self.micros += round(number * MICROS_OF[unit])
+        elif unit in DAYS_OF:
+            self._add_days(number * DAYS_OF[unit])
         elif unit == "month":
             whole = int(number)
             self.months += whole
             self._add_days((number - whole) * 30)
         else:
-            self.months += round(number * _MONTHS[unit])
+            self.months += round(number * _MONTHS_OF[unit])
         return True
 
     def _add_days(self, number: Fraction) -> None:
         whole = int(number)
         self.days += whole
-        self.micros += round((number - whole) * _DAY_MICROS)
+        self.micros += round((number - whole) * MICROS_OF_DAY)
 
     def value(self, text: str) -> pa.MonthDayNano:
         fits = max(abs(self.months), abs(self.days)) < 2**31 and abs(self.micros) < 2**63 // 1000

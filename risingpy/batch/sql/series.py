@@ -24,13 +24,13 @@ from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
 from risingpy.plan.expressions import Call, Expr, Literal
 from risingpy.plan.logical import ProjectSet
 from risingpy.types import BIGINT, TypeKind
+from risingpy.types.date_units import MICROS_OF_DAY
 
 _FAN_OUT = 1024
 _LEVELS = 4  # where the lengths are not known: 2^40 rows would take hours to read
 _MAX_BIGINT = 2**63 - 1
 _SERIES = ("generate_series", "range")
 _AT_ZONE = "generate_series_at"  # its last argument is the zone
-_DAY = 86_400_000_000  # microseconds
 
 
 def has_series(plan: ProjectSet) -> bool:
@@ -73,7 +73,7 @@ def _step(expr: Expr) -> Expr | None:
         return None
     match expr.args[2]:
         case Literal(pa.MonthDayNano() as step) if not step.months and not (step.days and expr.function == _AT_ZONE):
-            return Literal(step.days * _DAY + step.nanoseconds // 1000, BIGINT)
+            return Literal(step.days * MICROS_OF_DAY + step.nanoseconds // 1000, BIGINT)
     return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from risingpy.functions.evaluation.sql_text import own_call, quoted, raised
 from risingpy.types import DOUBLE, MAX_PRECISION, NUMERIC, VARCHAR, SqlType, TypeKind
+from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.families import FAMILIES
 
 _EXACT_IN_DOUBLE = 15  # digits
@@ -173,7 +174,6 @@ def _parsed(value: str, target: SqlType) -> str:
 
 def _time_of(value: str) -> str:
     """The part of an interval below a day, as a time of day."""
-    day = 86_400_000_000
     micros = f"epoch_us({value})"
-    seconds = f"((({micros} % {day}) + {day}) % {day})"
+    seconds = f"((({micros} % {MICROS_OF_DAY}) + {MICROS_OF_DAY}) % {MICROS_OF_DAY})"
     return f"CAST(make_timestamp(CAST({seconds} AS BIGINT)) AS TIME)"

@@ -8,9 +8,9 @@ from risingpy.functions.evaluation.sql_text import own_call
 from risingpy.functions.signatures import EXTRACT_FIELDS
 from risingpy.plan.expressions import Call
 from risingpy.types import NUMERIC, SqlType, TypeKind
+from risingpy.types.date_units import MICROS_OF_DAY
 
 _MICROS_DIGITS = "DECIMAL(21,0)"  # of a bigint; its product with a millionth has 28 digits
-_DAY_MICROS = 86_400_000_000
 
 
 def _extract(field: str) -> Callable[[Call, list[str]], str]:
@@ -39,7 +39,7 @@ def _epoch_micros(value: str, source: SqlType) -> str:
         return f"epoch_us(CAST({value} AS TIMESTAMP))"
     if source.kind is TypeKind.INTERVAL:
         # A year is 365.25 days, the months beyond whole years are 30: six hours and five days a year more.
-        return f"(epoch_us({value}) + datepart('year', {value}) * {5 * _DAY_MICROS + _DAY_MICROS // 4})"
+        return f"(epoch_us({value}) + datepart('year', {value}) * {5 * MICROS_OF_DAY + MICROS_OF_DAY // 4})"
     return f"epoch_us({value})"
 
 
@@ -56,7 +56,7 @@ def _julian(value: str, source: SqlType, target: str) -> str:
         return f"CAST(datepart('julian', {value}) AS {target})"
     days = f"datepart('julian', CAST({value} AS DATE))"
     part = f"(epoch_us({value}) - epoch_us(CAST(CAST({value} AS DATE) AS TIMESTAMP)))"
-    numbers = (own_call("wide_of_numbers", [f"CAST({n} AS BIGINT)"], NUMERIC) for n in (days, part, _DAY_MICROS))
+    numbers = (own_call("wide_of_numbers", [f"CAST({n} AS BIGINT)"], NUMERIC) for n in (days, part, MICROS_OF_DAY))
     whole, micros, day = numbers
     return own_call("wide_add", [whole, own_call("wide_divide", [micros, day], NUMERIC)], NUMERIC)
 

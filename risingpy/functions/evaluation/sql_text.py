@@ -18,6 +18,7 @@ from risingpy.types import (
     TypeKind,
     array_of,
 )
+from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.sql_type import BARE_TYPES
 
 # Only the error of a failed cast can be caught by DuckDB's TRY; `translate_error` reads the mark.
@@ -104,7 +105,6 @@ def literal(value: object, type_: SqlType) -> str:
 _INTERVAL = re.compile(
     r"\(to_months\((-?\d+)\) \+ to_days\((-?\d+)\) \+ to_microseconds\(CAST\('(-?\d+)' AS BIGINT\)\)\)"
 )
-_DAY_MICROS = 86_400_000_000
 
 
 def intervals_apart(sql: str) -> str:
@@ -119,7 +119,7 @@ def intervals_apart(sql: str) -> str:
 
     def apart(found: re.Match[str]) -> str:
         months, days, micros = map(int, found.groups())
-        if shown.setdefault((30 * months + days) * _DAY_MICROS + micros, found[0]) == found[0]:
+        if shown.setdefault((30 * months + days) * MICROS_OF_DAY + micros, found[0]) == found[0]:
             return found[0]
         return f"rpy_interval_apart('{months} months {days} days {micros} microseconds')"
 

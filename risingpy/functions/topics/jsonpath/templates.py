@@ -15,6 +15,7 @@ from risingpy.functions.topics.templates.datetime_input import (
     wall_clock_of,
 )
 from risingpy.functions.topics.templates.datetime_templates import Template, read_template
+from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.datetime_text import MAX_OFFSET_HOURS
 from risingpy.types.jsonb import Json
 
@@ -27,7 +28,6 @@ _OF_CLOCKS = frozenset(
     }
 )
 _FORMAT = "22007"
-_DAY = 86_400_000_000
 
 
 def moment_by_template(item: Json, template: str) -> Moment:
@@ -56,9 +56,9 @@ def _read(text: str, template: Template) -> Moment:
         raise PathError("datetime format is zoned but not timed", sqlstate=_FORMAT)
     micros = wall_clock_of(fields) if dated else clock_of(fields)
     if not timed:
-        micros -= micros % _DAY
+        micros -= micros % MICROS_OF_DAY
     kind = "timestamp" if dated and timed else "date" if dated else "time"
-    if timed and clock_of(fields) >= _DAY:  # 24:00, which to_timestamp takes
+    if timed and clock_of(fields) >= MICROS_OF_DAY:  # 24:00, which to_timestamp takes
         raise PathError(f'date/time field value out of range: "{text}"', sqlstate="22008")
     hours, minutes = fields.get("TZH"), fields.get("TZM")
     if not 0 <= hours <= MAX_OFFSET_HOURS or not 0 <= minutes < 60:

@@ -13,9 +13,9 @@ from risingpy.functions.topics.calling import Compute, Function, by_row, per_con
 from risingpy.functions.topics.templates.datetime_output import DAYS, MONTHS, ROMAN
 from risingpy.functions.topics.templates.datetime_templates import Template, TemplatePiece, read_template
 from risingpy.functions.topics.times.dates_and_times import dates, days_of_months, instants
+from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.time_zones import time_zone
 
-_DAY = 86_400_000_000
 _INTEGER = re.compile(r"\s*([+-]?\d+)")
 _LENGTHS = {
     "HH": 2, "HH12": 2, "HH24": 2, "MI": 2, "SS": 2, "MS": 3, "US": 6, "SSSS": 5, "SSSSS": 5, "MM": 2, "DD": 2,
@@ -253,7 +253,7 @@ def _near_2020(year: int) -> int:
 
 def wall_clock_of(f: Fields) -> int:
     """The wall clock of the fields, in microseconds since 1970."""
-    return _days(f) * _DAY + clock_of(f)
+    return _days(f) * MICROS_OF_DAY + clock_of(f)
 
 
 def _out_of_range(f: Fields) -> InvalidTextRepresentation:

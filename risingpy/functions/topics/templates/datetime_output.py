@@ -23,6 +23,7 @@ from risingpy.functions.topics.templates.interval_calendar import (
 )
 from risingpy.functions.topics.times.dates_and_times import days_of_months, micros_of, months_of
 from risingpy.functions.topics.times.intervals import divided, fields_of
+from risingpy.types.date_units import MICROS_OF, MICROS_OF_DAY
 from risingpy.types.time_zones import TimeZone, time_zone
 
 Integers: TypeAlias = "npt.NDArray[np.int64]"
@@ -50,7 +51,7 @@ class Moments:
 
     @property
     def hour(self) -> Integers:
-        hours: Integers = divided(self.micros, 3_600_000_000)
+        hours: Integers = divided(self.micros, MICROS_OF["hour"])
         return hours
 
     def part(self, size: int, within: int) -> Integers:
@@ -63,7 +64,7 @@ def _moments(micros: Integers, zone: TimeZone | None) -> Moments:
     offsets = None if zone is None else zone.offsets_at(micros)
     local = micros if offsets is None else micros + offsets * 1_000_000
     months, day, rest = months_of(local)
-    days = local // 86_400_000_000
+    days = local // MICROS_OF_DAY
     return Moments(months // 12 + 1970, months % 12 + 1, day + 1, rest, days, offsets)
 
 

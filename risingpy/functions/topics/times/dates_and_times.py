@@ -17,27 +17,24 @@ from risingpy.errors import SqlError
 from risingpy.functions.topics.calling import Compute, Function, fail_where, per_constant
 from risingpy.functions.topics.times.intervals import fields_of, interval_column, truncate_interval
 from risingpy.types import TIMESTAMP, TIMESTAMPTZ
-from risingpy.types.date_units import unit_of
+from risingpy.types.date_units import MICROS_OF, MICROS_OF_DAY, YEARS_OF, unit_of
 from risingpy.types.forms import parse_column, text_column
 from risingpy.types.time_zones import TimeZone, time_zone
 
 Micros: TypeAlias = "npt.NDArray[np.int64]"
 
-_SECOND = 1_000_000
-_DAY = 86_400 * _SECOND
+_SECOND = MICROS_OF["second"]
 _MIN, _MAX = -62_135_596_800 * _SECOND, 253_402_300_800 * _SECOND  # the years 1 to 9999
 _RANGE = "22008"
-_FIXED = {"microseconds": 1, "milliseconds": 1000, "second": _SECOND, "minute": 60 * _SECOND, "hour": 3600 * _SECOND}
-_FIXED["day"] = _DAY
-_YEARS = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
-_KEEPS_OFFSET = frozenset(("microseconds", "milliseconds", "second", "minute", "hour"))
+_FIXED = {**MICROS_OF, "day": MICROS_OF_DAY}
+_KEEPS_OFFSET = MICROS_OF.keys()
 
 
 def micros_of(column: pa.Array) -> Micros:
     """A date, time or timestamp column's microseconds."""
     if pa.types.is_date32(column.type):
         days: Micros = column.cast(pa.int32()).to_numpy().astype(np.int64)
-        return days * _DAY
+        return days * MICROS_OF_DAY
     micros: Micros = column.cast(pa.int64()).to_numpy()
     return micros
 
@@ -54,15 +51,15 @@ def instants(micros: Micros) -> pa.Array:
 
 def dates(micros: Micros) -> pa.Array:
     fail_where((micros < _MIN) | (micros >= _MAX), _RANGE, "date out of range")
-    return pa.array((micros // _DAY).astype(np.int32)).cast(pa.date32())
+    return pa.array((micros // MICROS_OF_DAY).astype(np.int32)).cast(pa.date32())
 
 
 def months_of(micros: Micros) -> tuple[Micros, Micros, Micros]:
     """Months since 1970-01, the day of the month from 0, and the microseconds of the day."""
-    days = micros // _DAY
+    days = micros // MICROS_OF_DAY
     months = days.astype("M8[D]").astype("M8[M]")
     day = days - months.astype("M8[D]").astype(np.int64)
-    return months.astype(np.int64), day, micros - days * _DAY
+    return months.astype(np.int64), day, micros - days * MICROS_OF_DAY
 
 
 def days_of_months(months: Micros) -> Micros:
@@ -77,8 +74,8 @@ def _shifted(micros: Micros, months: Micros, days: Micros) -> Micros:
     target = month + months
     fail_where(np.abs(target) > 12 * 300_000, _RANGE, "timestamp out of range")
     begins, ends = days_of_months(target), days_of_months(target + 1)
-    moved = np.where(months == 0, micros // _DAY, begins + np.minimum(day, ends - begins - 1))
-    return (moved + days) * _DAY + rest
+    moved = np.where(months == 0, micros // MICROS_OF_DAY, begins + np.minimum(day, ends - begins - 1))
+    return (moved + days) * MICROS_OF_DAY + rest
 
 
 def moved_in_zone(zone: TimeZone, micros: Micros, months: Micros, days: Micros) -> Micros:
@@ -118,7 +115,7 @@ def _swapped(function: Function) -> Function:
 
 def _date_plus_days(sign: int) -> Function:
     def computed(column: pa.Array, days: pa.Array) -> pa.Array:
-        return dates(micros_of(column) + sign * days.to_numpy().astype(np.int64) * _DAY)
+        return dates(micros_of(column) + sign * days.to_numpy().astype(np.int64) * MICROS_OF_DAY)
 
     return Function(computed)
 
@@ -130,8 +127,8 @@ def _date_plus_time(column: pa.Array, time: pa.Array) -> pa.Array:
 def _difference(left: pa.Array, right: pa.Array) -> pa.Array:
     """Days and time, of one sign."""
     micros = micros_of(left) - micros_of(right)
-    days = np.sign(micros) * (np.abs(micros) // _DAY)
-    return interval_column(0, days, micros - days * _DAY)
+    days = np.sign(micros) * (np.abs(micros) // MICROS_OF_DAY)
+    return interval_column(0, days, micros - days * MICROS_OF_DAY)
 
 
 def _unit(given: str, type_name: str) -> str:
@@ -146,16 +143,16 @@ def _unit(given: str, type_name: str) -> str:
 def _truncated(unit: str, micros: Micros) -> Micros:
     if unit in _FIXED:
         return micros // _FIXED[unit] * _FIXED[unit]
-    days = micros // _DAY
+    days = micros // MICROS_OF_DAY
     if unit == "week":
-        return (days - (days + 3) % 7) * _DAY  # 1970-01-01 was a Thursday
+        return (days - (days + 3) % 7) * MICROS_OF_DAY  # 1970-01-01 was a Thursday
     months = months_of(micros)[0]
     if unit in ("month", "quarter"):
         size = 1 if unit == "month" else 3
-        return days_of_months(months // size * size) * _DAY
-    year, size = months // 12 + 1970, _YEARS[unit]
+        return days_of_months(months // size * size) * MICROS_OF_DAY
+    year, size = months // 12 + 1970, YEARS_OF[unit]
     first = (year - 1) // size * size + 1 if size >= 100 else year // size * size
-    return days_of_months((first - 1970) * 12) * _DAY
+    return days_of_months((first - 1970) * 12) * MICROS_OF_DAY
 
 
 def _date_trunc(given: str) -> Compute:
@@ -183,7 +180,7 @@ def _date_bin(stride: pa.Array, source: pa.Array, origin: pa.Array) -> pa.Array:
     months, days, micros = fields_of(stride)
     message = "timestamps cannot be binned into intervals containing months or years"
     fail_where(months != 0, "0A000", message)
-    size = days * _DAY + micros
+    size = days * MICROS_OF_DAY + micros
     fail_where(size <= 0, _RANGE, "stride must be greater than zero")
     start = micros_of(origin)
     return timestamps(start + (micros_of(source) - start) // size * size, source.type)
@@ -195,7 +192,7 @@ def _age_fields(first: Micros, second: Micros) -> tuple[Micros, Micros, Micros]:
     (months_a, day_a, rest_a), (months_b, day_b, rest_b) = months_of(later), months_of(earlier)
     months, days, micros = months_a - months_b, day_a - day_b, rest_a - rest_b
     borrow = micros < 0
-    days, micros = days - borrow, micros + borrow * _DAY
+    days, micros = days - borrow, micros + borrow * MICROS_OF_DAY
     # The month that lends its days is the one of the second argument, or of the first if that is the earlier.
     length = days_of_months(months_b + 1) - days_of_months(months_b)
     while (days < 0).any():
@@ -270,7 +267,7 @@ def _date_parts(year: pa.Array, month: pa.Array, day: pa.Array) -> Micros:
     months = (y - 1970) * 12 + m - 1
     begins = days_of_months(months)
     fail_where((d < 1) | (d > days_of_months(months + 1) - begins), _RANGE, message)
-    micros: Micros = (begins + d - 1) * _DAY
+    micros: Micros = (begins + d - 1) * MICROS_OF_DAY
     return micros
 
 
@@ -280,7 +277,7 @@ def _time_parts(hour: pa.Array, minute: pa.Array, second: pa.Array) -> Micros:
     wrong = (h < 0) | (h > 24) | (m < 0) | (m > 59) | ~((s >= 0) & (s <= 60))
     fail_where(wrong, _RANGE, "time field value out of range")
     micros: Micros = (h * 60 + m) * 60 * _SECOND + np.rint(s * _SECOND).astype(np.int64)
-    fail_where(micros > _DAY, _RANGE, "time field value out of range")
+    fail_where(micros > MICROS_OF_DAY, _RANGE, "time field value out of range")
     return micros
 
 
@@ -290,7 +287,7 @@ def _make_date(*parts: pa.Array) -> pa.Array:
 
 def _make_time(*parts: pa.Array) -> pa.Array:
     micros = _time_parts(*parts)
-    fail_where(micros == _DAY, _RANGE, "time field value out of range: 24:00:00 is not supported")
+    fail_where(micros == MICROS_OF_DAY, _RANGE, "time field value out of range: 24:00:00 is not supported")
     return pa.array(micros).cast(pa.time64("us"))
 
 

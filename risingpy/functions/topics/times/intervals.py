@@ -11,17 +11,15 @@ import pyarrow as pa
 
 from risingpy.errors import DivisionByZero, SqlError
 from risingpy.functions.topics.calling import Compute, Function, fail_where
+from risingpy.types.date_units import MICROS_OF, MICROS_OF_DAY, YEARS_OF
 
 Integers: TypeAlias = "npt.NDArray[np.int64]"
 Doubles: TypeAlias = "npt.NDArray[np.float64]"
 Fields: TypeAlias = "tuple[Integers, Integers, Integers]"
 
 _LAYOUT = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanos", "<i8")])
-_DAY = 86_400_000_000
 _RANGE = "22008"
 _MICROS_LIMIT = 2**63 // 1000
-_UNITS = {"microseconds": 1, "milliseconds": 1000, "second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}
-_YEARS = {"millennium": 1000, "century": 100, "decade": 10, "year": 1}
 
 
 def fields_of(column: pa.Array) -> Fields:
@@ -93,15 +91,15 @@ def _divide(column: pa.Array, divisor: pa.Array) -> pa.Array:
 def _truncate(unit: str) -> Compute:
     def computed(column: pa.Array) -> pa.Array:
         months, days, micros = fields_of(column)
-        if unit in _YEARS:
-            months = divided(months, 12 * _YEARS[unit]) * 12 * _YEARS[unit]
+        if unit in YEARS_OF:
+            months = divided(months, 12 * YEARS_OF[unit]) * 12 * YEARS_OF[unit]
             return interval_column(months, 0, 0)
         if unit in ("quarter", "month"):
             size = 3 if unit == "quarter" else 1
             return interval_column(divided(months, size) * size, 0, 0)
         if unit == "day":
             return interval_column(months, days, 0)
-        return interval_column(months, days, divided(micros, _UNITS[unit]) * _UNITS[unit])
+        return interval_column(months, days, divided(micros, MICROS_OF[unit]) * MICROS_OF[unit])
 
     return computed
 
@@ -110,7 +108,7 @@ def truncate_interval(unit: str | None, given: str) -> Compute:
     """date_trunc of an interval; `unit` is None where `given` is none."""
     if unit is None:
         raise SqlError(f'unit "{given}" not recognized for type interval', sqlstate="22023")
-    if unit in _YEARS or unit in _UNITS or unit in ("quarter", "month", "day"):
+    if unit in YEARS_OF or unit in MICROS_OF or unit in ("quarter", "month", "day"):
         return _truncate(unit)
     detail = "Months usually have fractional weeks." if unit == "week" else None
     raise SqlError(f'unit "{given}" not supported for type interval', sqlstate="0A000", detail=detail)
@@ -118,9 +116,9 @@ def truncate_interval(unit: str | None, given: str) -> Compute:
 
 def _justify_hours(column: pa.Array) -> pa.Array:
     months, days, micros = fields_of(column)
-    more = divided(micros, _DAY)
-    days, micros = days + more, micros - more * _DAY
-    days, micros = _same_sign(days, micros, _DAY)
+    more = divided(micros, MICROS_OF_DAY)
+    days, micros = days + more, micros - more * MICROS_OF_DAY
+    days, micros = _same_sign(days, micros, MICROS_OF_DAY)
     return interval_column(months, days, micros)
 
 
@@ -143,15 +141,15 @@ def _justify_interval(column: pa.Array) -> pa.Array:
     apart = ((days > 0) & (micros > 0)) | ((days < 0) & (micros < 0))
     early = np.where(apart, divided(days, 30), 0)
     months, days = months + early, days - early * 30
-    more = divided(micros, _DAY)
-    days, micros = days + more, micros - more * _DAY
+    more = divided(micros, MICROS_OF_DAY)
+    days, micros = days + more, micros - more * MICROS_OF_DAY
     more = divided(days, 30)
     months, days = months + more, days - more * 30
     down = (months > 0) & ((days < 0) | ((days == 0) & (micros < 0)))
     up = (months < 0) & ((days > 0) | ((days == 0) & (micros > 0)))
     shift = np.where(down, -1, np.where(up, 1, 0))
     months, days = months + shift, days - shift * 30
-    days, micros = _same_sign(days, micros, _DAY)
+    days, micros = _same_sign(days, micros, MICROS_OF_DAY)
     return interval_column(months, days, micros)
 
 
@@ -159,7 +157,7 @@ def _make_interval(*parts: pa.Array) -> pa.Array:
     years, months, weeks, days, hours, minutes = (part.to_numpy().astype(np.int64) for part in parts[:6])
     seconds = parts[6].to_numpy()
     fail_where(~np.isfinite(seconds) | (np.abs(seconds) > 1e15), _RANGE, "interval out of range")
-    micros = hours * _UNITS["hour"] + minutes * _UNITS["minute"] + np.rint(seconds * 1e6).astype(np.int64)
+    micros = hours * MICROS_OF["hour"] + minutes * MICROS_OF["minute"] + np.rint(seconds * 1e6).astype(np.int64)
     return interval_column(years * 12 + months, weeks * 7 + days, micros)
 
 

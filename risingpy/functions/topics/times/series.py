@@ -16,10 +16,10 @@ from risingpy.functions.topics.calling import Compute, Function, fail_where, per
 from risingpy.functions.topics.times.dates_and_times import instants, micros_of, moved_in_zone
 from risingpy.functions.topics.times.intervals import fields_of
 from risingpy.statement_limits import current_limits
+from risingpy.types.date_units import MICROS_OF_DAY
 from risingpy.types.time_zones import TimeZone, time_zone
 
 _BYTES = 64  # of a moment, in all the columns that it is made of
-_DAY = 86_400_000_000
 Micros = npt.NDArray[np.int64]
 Part = tuple[Micros, Micros]  # the rows, and the instants that belong to them
 
@@ -42,7 +42,7 @@ class _Series:
 
     def of_days(self, rows: Micros) -> tuple[Part, Micros]:
         """The series whose steps are whole days: multiples on the wall clock. Also the rows that need `by_steps`."""
-        ends = self.zone.to_local(self.last) + np.sign(self.size) * _DAY
+        ends = self.zone.to_local(self.last) + np.sign(self.size) * MICROS_OF_DAY
         owners, clocks = _multiples(rows, self.zone.to_local(self.first), ends, self.size)
         values = self.zone.to_utc(clocks)
         begins = np.flatnonzero(np.diff(owners, prepend=-1))
@@ -78,7 +78,7 @@ def _series_at(zone_name: str) -> Compute:
 
     def computed(start: pa.Array, stop: pa.Array, step: pa.Array) -> pa.Array:
         months, days, micros = fields_of(step)
-        size = (30 * months + days) * _DAY + micros
+        size = (30 * months + days) * MICROS_OF_DAY + micros
         fail_where(size == 0, "22023", "step size cannot equal zero")
         series = _Series(zone, micros_of(start), micros_of(stop), months, days, micros, size)
         hours, whole_days = (months == 0) & (days == 0), (months == 0) & (micros == 0)
