@@ -14,7 +14,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from risingpy.types.families import FAMILIES, TypeKind
-from risingpy.types.system_names import SYSTEM_NAMES
+from risingpy.types.system_families import SYSTEM_FAMILIES
 from risingpy.types.wide_numeric import DECIMALS, WHOLE_DIGITS
 
 NO_FIELD = "no_field"  # of ROW(): DuckDB and Arrow between them know no struct without a field
@@ -29,7 +29,7 @@ class SqlType:
     """A type. `precision` and `scale` are set for NUMERIC only, `length` for varchar(n) and char(n) only.
 
     `items` are an array's element type, a struct's field types (and `names` their names), a map's key and value types.
-    `system` is the name of a type of system catalogs (`system_names`) whose values are those of the rest.
+    `system` is the name of a type of system catalogs (`system_families`) whose values are those of the rest.
     """
 
     kind: TypeKind
@@ -43,7 +43,7 @@ class SqlType:
 
     def __str__(self) -> str:
         if self.system:
-            return SYSTEM_NAMES[self.system].shown
+            return SYSTEM_FAMILIES[self.system].shown
         match self.kind:
             case TypeKind.ARRAY:
                 return str(self.element) + "[]"
@@ -63,7 +63,7 @@ class SqlType:
     def name(self) -> str:
         """The type without its modifiers, as errors name it."""
         if self.system:
-            return SYSTEM_NAMES[self.system].shown
+            return SYSTEM_FAMILIES[self.system].shown
         match self.kind:
             case TypeKind.ARRAY:
                 return self.element.name + "[]"
@@ -123,16 +123,16 @@ class SqlType:
     def oid(self) -> int:
         """pg_type.oid. As in PostgreSQL, an array's does not tell its depth."""
         if self.system:
-            return SYSTEM_NAMES[self.system].oid
+            return SYSTEM_FAMILIES[self.system].oid
         if self.kind is TypeKind.ARRAY and self.leaf.system:
-            return SYSTEM_NAMES[self.leaf.system].array_oid
+            return SYSTEM_FAMILIES[self.leaf.system].array_oid
         return FAMILIES[self.leaf.kind].array_oid if self.kind is TypeKind.ARRAY else FAMILIES[self.kind].oid
 
     @property
     def typlen(self) -> int:
         """pg_type.typlen: bytes of the binary form, -1 if variable."""
         if self.system:
-            return SYSTEM_NAMES[self.system].length
+            return SYSTEM_FAMILIES[self.system].length
         return FAMILIES[self.kind].length
 
     @property

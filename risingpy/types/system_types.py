@@ -1,52 +1,58 @@
-"""The system types as SqlTypes: what `system_names.py` describes, by name."""
+"""The system types as SqlTypes: what `system_families.py` describes, by name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
-from risingpy.types.sql_type import BIGINT, SMALLINT, VARCHAR, SqlType, array_of
-from risingpy.types.system_names import OBJECT_IDENTIFIERS, VECTORS
+from risingpy.types.families import FAMILIES, TypeKind
+from risingpy.types.sql_type import BARE_TYPES, SqlType, array_of
+from risingpy.types.system_families import SYSTEM_FAMILIES
 
-OID = replace(BIGINT, system="oid")
-XID = replace(BIGINT, system="xid")
-NAME = replace(VARCHAR, system="name")
-TEXT = replace(VARCHAR, system="text")
-CHAR = replace(VARCHAR, system="char")
-REGCLASS = replace(BIGINT, system="regclass")
-REGTYPE = replace(BIGINT, system="regtype")
-REGPROC = replace(BIGINT, system="regproc")
-INT2VECTOR = replace(array_of(SMALLINT), system="int2vector")
-OIDVECTOR = replace(array_of(OID), system="oidvector")
 
-SYSTEM_TYPES: dict[str, SqlType] = {
-    "oid": OID,
-    "xid": XID,
-    "name": NAME,
-    "text": TEXT,
-    "char": CHAR,
-    "cstring": replace(VARCHAR, system="cstring"),
-    "aclitem": replace(VARCHAR, system="aclitem"),
-    "pg_node_tree": replace(VARCHAR, system="pg_node_tree"),
-    "int2vector": INT2VECTOR,
-    "oidvector": OIDVECTOR,
-    **{name: replace(BIGINT, system=name) for name in sorted(OBJECT_IDENTIFIERS)},
-}
+def _made(name: str) -> SqlType:
+    family = SYSTEM_FAMILIES[name]
+    held = array_of(_element(family.element)) if family.element else BARE_TYPES[family.holds]
+    return replace(held, system=name)
+
+
+def _element(name: str) -> SqlType:
+    """What a vector is made of: a system type, or a kind by its name in pg_type."""
+    if name in SYSTEM_FAMILIES:
+        return _made(name)
+    return next(type_ for kind, type_ in BARE_TYPES.items() if FAMILIES[kind].name == name)
+
+
+SYSTEM_TYPES: Mapping[str, SqlType] = MappingProxyType(
+    {name: _made(name) for name, family in SYSTEM_FAMILIES.items() if family.holds is not TypeKind.UNKNOWN}
+)
 """By name in pg_type."""
+
+OBJECT_IDENTIFIERS = tuple(name for name, family in SYSTEM_FAMILIES.items() if family.names_object)
+"""regclass, regtype, …: types whose values are oids, shown by the names of what they mean."""
+
+OID = SYSTEM_TYPES["oid"]
+XID = SYSTEM_TYPES["xid"]
+NAME = SYSTEM_TYPES["name"]
+TEXT = SYSTEM_TYPES["text"]
+CHAR = SYSTEM_TYPES["char"]
+REGCLASS = SYSTEM_TYPES["regclass"]
 
 
 def is_object_identifier(type_: SqlType) -> bool:
     """Whether values are oids that are shown by name: regclass, regtype, …"""
-    return type_.system in OBJECT_IDENTIFIERS
+    return bool(type_.system) and SYSTEM_FAMILIES[type_.system].names_object
 
 
 def is_oid(type_: SqlType) -> bool:
     """Whether values are oids, however they are shown."""
-    return type_.system in ("oid", "xid") or is_object_identifier(type_)
+    return bool(type_.system) and SYSTEM_FAMILIES[type_.system].is_oid
 
 
 def is_vector(type_: SqlType) -> bool:
-    """Whether the type is an array that counts from 0."""
-    return type_.system in VECTORS
+    """Whether the type is an array that counts from 0, and whose text is its elements between blanks."""
+    return bool(type_.system) and bool(SYSTEM_FAMILIES[type_.system].element)
 
 
 def is_of_system(type_: SqlType) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from risingpy.frontend.system_catalog.oids import DEFAULT_COLLATION_OID, ROOT_USER_OID, schema_oid
 from risingpy.frontend.system_catalog.system_relation import Row, SystemState, relation
 from risingpy.frontend.system_catalog.type_functions import function_oids
-from risingpy.types.type_entries import TYPES, VECTOR_ELEMENTS
+from risingpy.types.type_entries import TYPES
 
 _PREFERRED = ("bool", "float8", "interval", "oid", "text", "timestamptz")
 _TEXTUAL = ("text", "varchar", "bpchar", "name")
@@ -15,7 +15,7 @@ _TEXTUAL = ("text", "varchar", "bpchar", "name")
 
 def _rows(_state: SystemState) -> Iterable[Row]:
     for entry in TYPES:
-        is_array = bool(entry.element_oid) and entry.name not in VECTOR_ELEMENTS
+        is_array = bool(entry.element_oid) and not entry.array_oid  # a vector has an array of its own
         collation = DEFAULT_COLLATION_OID if entry.name.lstrip("_") in _TEXTUAL else 0
         by_value = entry.length in (1, 2, 4, 8)
         yield (

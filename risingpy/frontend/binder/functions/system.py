@@ -15,8 +15,7 @@ from risingpy.frontend.binder.typing.signature_calls import no_function
 from risingpy.functions.signature_tables.system import SYSTEM
 from risingpy.plan.expressions import Call, Case, Cast, Expr, Literal
 from risingpy.types import BIGINT, BOOLEAN, INTEGER, VARCHAR, SqlType, array_of
-from risingpy.types.system_names import OBJECT_IDENTIFIERS
-from risingpy.types.system_types import NAME, OID, REGCLASS, SYSTEM_TYPES, TEXT, is_oid, is_vector
+from risingpy.types.system_types import NAME, OBJECT_IDENTIFIERS, OID, REGCLASS, SYSTEM_TYPES, TEXT, is_oid, is_vector
 
 _UTF8 = 6  # PostgreSQL's number of the encoding
 _TRUE = (
