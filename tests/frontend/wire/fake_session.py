@@ -24,13 +24,26 @@ from risingpy.frontend.results import (
     ResultField,
     StartupParameters,
 )
-from risingpy.types import CHARACTER, INT256, INTERVAL, JSONB, NUMERIC, UNKNOWN, UUID, VARCHAR, SqlType, numeric
+from risingpy.types import (
+    CHARACTER,
+    INT256,
+    INTERVAL,
+    JSONB,
+    NUMERIC,
+    UNKNOWN,
+    UUID,
+    VARCHAR,
+    SqlType,
+    TypeKind,
+    numeric,
+)
 from risingpy.types.forms import format_text
 from risingpy.types.oids import ARRAY_ELEMENT, TYPE_BY_OID
-from risingpy.types.sql_type import narrow
+from risingpy.types.sql_type import BARE_TYPES, narrow
 
-_SHARED_FORMS = (UNKNOWN, VARCHAR, CHARACTER, UUID, INT256, JSONB, NUMERIC)  # of one Arrow type with others
-_ARROW_TYPES = {type_.arrow: type_ for type_ in TYPE_BY_OID.values() if type_ not in _SHARED_FORMS}
+_MACADDR = SqlType(TypeKind.MACADDR)
+_SHARED_FORMS = (UNKNOWN, VARCHAR, CHARACTER, UUID, _MACADDR, INT256, JSONB, NUMERIC)  # of one Arrow type with others
+_ARROW_TYPES = {type_.arrow: type_ for type_ in BARE_TYPES.values() if type_ not in _SHARED_FORMS}
 _PARAMETER = re.compile(r"\$(\d+)(?:::(\w+(?:\([\d, ]+\))?(?:\[\])?))?")
 _NAMES = {
     "int": 23,
