@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from risingpy.errors import SqlError
 from risingpy.frontend.binder.trees import position_of
@@ -16,48 +16,73 @@ from risingpy.types import INTEGER, UNKNOWN, SqlType, TypeKind
 MakeParameter = Callable[[int, int], Expr]
 Compare = Callable[[Sequence[Operand]], Expr]
 _INTEGERS = range(-(1 << 31), 1 << 31)
+_DIGITS_OF_BIGINT = 19
 
 
 def bound_list(tree: LiteralList, coercer: Coercer, parameter: MakeParameter, compare: Compare) -> Expr:
     """The test; `compare` makes the call of "in" with some of the items. What does not become constants stays one."""
-    items = _operands(tree, parameter)
+    texts, starts = items_of(str(tree.this))
+    begin = position_of(tree)
+    plain = _plain_values(tree, texts)  # a list may be long, and an object for each item takes longest of all
+    literals = _literals(texts[:1] if plain else texts, starts, begin, plain, parameter)
     # One item of each type settles the type of all.
-    call = compare(list({item.type: item for item in reversed(items)}.values()))
+    call = compare(list({item.type: item for item in reversed(literals)}.values()))
     assert isinstance(call, Call)
     operand, *samples = call.args
     target = samples[0].type
+    if plain and _holds(target, plain[0]):
+        return in_list(operand, plain, target)
+    items = _literals(texts, starts, begin, plain, parameter) if plain else literals
     values = _constants(items, target, coercer) if is_listed(target) else None
     return compare(items) if values is None else in_list(operand, values, target)
 
 
-def _operands(tree: LiteralList, parameter: MakeParameter) -> list[Operand]:
-    texts, starts = items_of(str(tree.this))
-    first = position_of(tree)
-    literals: Sequence[Expr]
+def _plain_values(tree: LiteralList, texts: Sequence[str]) -> Sequence[int] | Sequence[str] | None:
+    """The values of the items, if all are integers (of four bytes) or all are texts; else None."""
     if texts[0].startswith("'"):
-        literals = [Literal(text[1:-1].replace("''", "'"), UNKNOWN) for text in texts]
+        return [text[1:-1].replace("''", "'") for text in texts]
+    if texts[0].startswith("$") or "." in tree.this or len(max(texts, key=len)) >= _DIGITS_OF_BIGINT:
+        return None
+    values = list(map(int, texts))
+    return values if min(values) in _INTEGERS and max(values) in _INTEGERS else None
+
+
+def _holds(target: SqlType, value: int | str) -> bool:
+    """Whether a plain value is one of the type as it is."""
+    if isinstance(value, int):
+        return target.is_integer
+    return target.kind is TypeKind.VARCHAR and target.length is None and is_listed(target)
+
+
+def _literals(
+    texts: Sequence[str],
+    starts: Sequence[int],
+    begin: int,
+    plain: Sequence[int] | Sequence[str] | None,
+    parameter: MakeParameter,
+) -> list[Operand]:
+    places = [begin + start for start in starts[: len(texts)]]
+    literals: Iterable[Expr]
+    if plain:
+        type_ = INTEGER if isinstance(plain[0], int) else UNKNOWN
+        literals = [Literal(value, type_) for value in plain[: len(texts)]]
     elif texts[0].startswith("$"):
-        literals = [parameter(int(text[1:]), first + start) for text, start in zip(texts, starts, strict=True)]
-    elif "." not in tree.this and all(len(text) < 19 and int(text) in _INTEGERS for text in texts):
-        literals = [Literal(int(text), INTEGER) for text in texts]
+        literals = [parameter(int(text[1:]), place) for text, place in zip(texts, places, strict=True)]
     else:
-        literals = [number_literal(text, first + start) for text, start in zip(texts, starts, strict=True)]
-    return [Operand(literal, first + start) for literal, start in zip(literals, starts, strict=True)]
+        literals = [number_literal(text, place) for text, place in zip(texts, places, strict=True)]
+    return [Operand(literal, place) for literal, place in zip(literals, places, strict=True)]
 
 
 def _constants(items: Sequence[Operand], target: SqlType, coercer: Coercer) -> list[object] | None:
     """The items as values of the type; None if one is known only later. Raises the first one's error."""
-    plain = target.is_integer or (target.kind is TypeKind.VARCHAR and target.length is None)
     values: list[object] = []
     for item in items:
-        expr = item.expr
-        if not (plain and isinstance(expr, Literal) and isinstance(expr.value, int if target.is_integer else str)):
-            try:
-                expr = coercer.exactly(item, target)
-            except SqlError as error:
-                error.position = error.position or item.position
-                raise
-            expr = widened(expr) if target.is_wide else expr
+        try:
+            expr = coercer.exactly(item, target)
+        except SqlError as error:
+            error.position = error.position or item.position
+            raise
+        expr = widened(expr) if target.is_wide else expr
         if not isinstance(expr, Literal):
             return None
         values.append(expr.value)
