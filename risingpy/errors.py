@@ -321,6 +321,18 @@ class IoError(SqlError):
     sqlstate = "58030"
 
 
+class SourceUnavailable(IoError):
+    """The system that a source reads does not answer: it is tried again, and other sources go on."""
+
+    sqlstate = "HV00N"
+
+
+class TargetUnavailable(IoError):
+    """The system that a sink writes to does not answer: the epoch is delivered again later."""
+
+    sqlstate = "HV00N"
+
+
 class OutOfMemory(SqlError):
     """A statement, or an operator of an epoch, needs more memory than it may have: the query's author must act."""
 

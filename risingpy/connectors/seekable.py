@@ -1,0 +1,90 @@
+"""Sources that can be read again from any position: Kafka, files, generators.
+
+The barrier loop decides which positions of which splits an epoch reads, and tasks read exactly these. The positions are
+committed with the epoch, so nothing else has to be durable, and each row is read once.
+
+A connector is one class that implements `SeekableConnector`. It has two sides. The server's side (`Splits`) knows which
+splits there are and where each ends. A task's side (`MessageReader` or `RowReader`) reads ranges. Both are made from
+the options alone, so they can be in different processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from risingpy.types import SqlType
+
+MESSAGES = pa.schema(
+    [
+        pa.field("key", pa.binary()),
+        pa.field("payload", pa.binary()),  # NULL: a tombstone
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("timestamp", pa.timestamp("us", tz="UTC")),
+        pa.field("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    ]
+)
+"""What a message reader returns: a row for each message, in the order of the split."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitEnd:
+    """How far a split can be read now: positions below `end`. `first` is the lowest position that is still there."""
+
+    first: int
+    end: int
+
+
+class Splits(Protocol):
+    """The server's side of a source. One thread uses it; it may block, since the barrier loop does not wait for it."""
+
+    def ends(self) -> Mapping[str, SplitEnd]:
+        """Every split and where it ends. Raises SourceUnavailable if the other side does not answer."""
+        ...
+
+    def starts(self, splits: Sequence[str]) -> Mapping[str, int]:
+        """The positions at which a job begins that has not read these splits (`scan.startup.mode`)."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class MessageReader(Protocol):
+    """A task's side of a source of messages, which a decoder makes rows of."""
+
+    def read(self, split: str, start: int, end: int) -> pa.Table:
+        """The messages at `start` ≤ position < `end`, as `MESSAGES`; there may be fewer than `end - start`.
+
+        Raises SourceUnavailable if the other side does not answer; then the epoch runs without this source.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+class RowReader(Protocol):
+    """A task's side of a source whose data has columns already: Parquet files, generators."""
+
+    def read(self, split: str, start: int, end: int, columns: Sequence[tuple[str, SqlType]]) -> pa.Table:
+        """The rows at `start` ≤ position < `end`: an array for each column, in order, of the types' Arrow types.
+
+        Unlike messages, rows have no gaps: the table has `end - start` rows. Raises SourceUnavailable.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+class SeekableConnector(Protocol):
+    """One connector of the table in `connectors/registry.py`. Its options are checked; it holds no connection."""
+
+    def check(self) -> None:
+        """Reaches the other side, as CREATE does. Raises within 5 s: SourceUnavailable, InvalidParameterValue."""
+        ...
+
+    def splits(self) -> Splits: ...
+
+    def reader(self) -> MessageReader | RowReader: ...

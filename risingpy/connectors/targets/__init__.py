@@ -1,0 +1,1 @@
+"""What sinks deliver to. `target` is what a target is."""
