@@ -21,5 +21,4 @@ class Command:
     run: Callable[[Parameters], Result]
     fields: tuple[ResultField, ...] | None = None
     parameter_types: tuple[SqlType, ...] = ()
-    parameter_oids: tuple[int, ...] = ()
     lasts: bool = True

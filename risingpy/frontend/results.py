@@ -34,19 +34,12 @@ class StartupParameters:
 
 @dataclass(frozen=True, slots=True)
 class ResultField:
-    """A result column. `oid` overrides `type.oid` on the wire.
-
-    The override is for system relations: oid (26, Arrow integers), name (19), text (25), "char" (18), regclass (2205),
-    regtype (2206), regproc (24): Arrow strings or integers; and arrays (Arrow lists): text[] 1009, int4[] 1007,
-    int2[] 1005, int8[] 1016, oid[] 1028, bool[] 1000, name[] 1003, char[] 1002, float8[] 1022, float4[] 1021.
-    `type` then only matters for what `oid` does not say.
-    """
+    """A result column. Its Arrow type is `type.arrow`."""
 
     name: str
     type: SqlType
     table_oid: int = 0
     column_number: int = 0
-    oid: int | None = None
 
 
 class Statement(Protocol):
@@ -62,14 +55,12 @@ class Prepared:
     """A bound statement. Describe answers from it and executes nothing.
 
     `fields` is None for a statement without rows (NoData); else the same fields as its `Result` will have, since the
-    client decodes by them. `parameter_oids` overrides the types' OIDs on the wire, parameter by parameter (0 = no
-    override), for such as `$1::oid[]`, whose value then reaches `execute` as a Python list. `statement` and the OIDs
-    `declared` for it are what `execute` runs: bound again if the catalog has changed meanwhile.
+    client decodes by them. `statement` and the OIDs `declared` for it are what `execute` runs: bound again if the
+    catalog has changed meanwhile.
     """
 
     parameter_types: tuple[SqlType, ...] = ()
     fields: tuple[ResultField, ...] | None = None
-    parameter_oids: tuple[int, ...] = ()
     statement: Statement | None = None
     declared: tuple[int, ...] = ()
 

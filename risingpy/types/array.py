@@ -23,8 +23,7 @@ import pyarrow.compute as pc
 from risingpy.errors import FeatureNotSupported, InvalidTextRepresentation, SqlError
 from risingpy.types import forms
 from risingpy.types.families import TypeKind
-from risingpy.types.oids import ARRAY_ELEMENT
-from risingpy.types.sql_type import SqlType
+from risingpy.types.sql_type import SqlType, array_of
 
 Integers = npt.NDArray[np.int64]
 
@@ -273,7 +272,7 @@ def _decoded(type_: SqlType, data: bytes) -> tuple[object, ...]:
 
 
 def _is_oid_of(leaf: SqlType, oid: int) -> bool:
-    return oid == leaf.oid or (leaf.is_text and oid in (25, 1042, 1043)) or ARRAY_ELEMENT.get(oid) == leaf.oid
+    return oid in (leaf.oid, array_of(leaf).oid) or (leaf.is_text and oid in (25, 1042, 1043))
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:

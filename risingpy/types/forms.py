@@ -31,10 +31,13 @@ from risingpy.types import (
     interval,
     jsonb,
     macaddr,
+    object_id,
     uuid,
+    vector,
 )
 from risingpy.types.families import TypeKind
 from risingpy.types.sql_type import SqlType
+from risingpy.types.system_families import SYSTEM_FAMILIES
 
 
 class TypeForms(Protocol):
@@ -90,6 +93,16 @@ _FORMS: dict[TypeKind, TypeForms] = {
     TypeKind.STRUCT: composite,
     TypeKind.MAP: composite,
 }
+_SYSTEM_FORMS: dict[str, TypeForms] = {
+    **{name: object_id for name, family in SYSTEM_FAMILIES.items() if family.is_oid},
+    **{name: vector for name, family in SYSTEM_FAMILIES.items() if family.element},
+}
+
+
+def _forms(type_: SqlType) -> TypeForms:
+    if type_.system in _SYSTEM_FORMS:
+        return _SYSTEM_FORMS[type_.system]
+    return _FORMS[type_.kind]
 
 
 def parse_text(type_: SqlType, text: str, *, time_zone: str = "UTC") -> object:
@@ -98,27 +111,27 @@ def parse_text(type_: SqlType, text: str, *, time_zone: str = "UTC") -> object:
     Raises InvalidTextRepresentation (22P02, 22007 and 22008 for dates and times), NumericValueOutOfRange
     (22003), StringTooLong (22001) or FeatureNotSupported (infinite dates, NaN as numeric), in PostgreSQL's words.
     """
-    return _FORMS[type_.kind].parse(type_, text, time_zone)
+    return _forms(type_).parse(type_, text, time_zone)
 
 
 def format_text(type_: SqlType, value: object, *, time_zone: str = "UTC") -> str:
     """The text that PostgreSQL 15 shows of a value."""
-    return _FORMS[type_.kind].format_value(type_, value, time_zone)
+    return _forms(type_).format_value(type_, value, time_zone)
 
 
 def encode_binary(type_: SqlType, value: object) -> bytes:
     """The binary form of a value."""
-    return _FORMS[type_.kind].encode(type_, value)
+    return _forms(type_).encode(type_, value)
 
 
 def decode_binary(type_: SqlType, data: bytes) -> object:
     """The value of a binary form; raises 22P03 for bytes that are none."""
-    return _FORMS[type_.kind].decode(type_, data)
+    return _forms(type_).decode(type_, data)
 
 
 def text_column(type_: SqlType, array: pa.Array, *, time_zone: str = "UTC") -> pa.Array:
     """The text forms of a column, as an Arrow string array; NULLs stay. No Python loop over ordinary values."""
-    return _FORMS[type_.kind].text_column(type_, array, time_zone)
+    return _forms(type_).text_column(type_, array, time_zone)
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic] | pa.Array:
@@ -126,7 +139,7 @@ def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic] | 
 
     A NumPy array holds something arbitrary where the column is NULL; an Arrow array keeps the NULLs.
     """
-    return _FORMS[type_.kind].binary_column(type_, array)
+    return _forms(type_).binary_column(type_, array)
 
 
 def parse_column(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> pa.Array:
@@ -136,7 +149,7 @@ def parse_column(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> 
     the others go through `parse_text`, one by one.
     """
     try:
-        values, decided = _FORMS[type_.kind].parse_plain(type_, texts)
+        values, decided = _forms(type_).parse_plain(type_, texts)
     except (pa.ArrowInvalid, SqlError):
         values, decided = pa.nulls(len(texts), type_.arrow), pc.is_null(texts)
     if decided is None or pc.all(decided, min_count=0).as_py():

@@ -127,7 +127,6 @@ class SessionContext:
         return Prepared(
             parameter_types=command.parameter_types,
             fields=command.fields,
-            parameter_oids=command.parameter_oids,
             statement=statement,
             declared=tuple(parameter_oids),
         )

@@ -35,7 +35,7 @@ def bind_declare(
         session.portals.add(statement.name, portal)
         return Result(CommandTag("DECLARE CURSOR"))
 
-    return Command(run, parameter_types=bound.parameter_types, parameter_oids=bound.parameter_oids)
+    return Command(run, parameter_types=bound.parameter_types)
 
 
 def _start(session: StatementContext, portal: Portal) -> None:

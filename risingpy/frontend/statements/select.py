@@ -15,7 +15,6 @@ from risingpy.optimizer.rules import optimize
 from risingpy.plan.expressions import Expr, Literal
 from risingpy.plan.logical import Schema
 from risingpy.types import SqlType
-from risingpy.types.system_types import is_of_system
 
 
 def bind(
@@ -66,4 +65,4 @@ def _warn_of_stopped(session: StatementContext, relation_ids: Sequence[int]) -> 
 
 def result_fields(schema: Schema) -> tuple[ResultField, ...]:
     """A plan's schema as result columns."""
-    return tuple(ResultField(f.name, f.type, oid=f.type.oid if is_of_system(f.type) else None) for f in schema)
+    return tuple(ResultField(f.name, f.type) for f in schema)

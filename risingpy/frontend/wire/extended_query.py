@@ -19,7 +19,7 @@ from risingpy.frontend.wire.client_messages import (
     Parse,
     Target,
 )
-from risingpy.frontend.wire.parameters import decode_parameters, expand_formats, parameter_oids
+from risingpy.frontend.wire.parameters import decode_parameters, expand_formats
 from risingpy.frontend.wire.responder import Responder
 from risingpy.frontend.wire.send_rows import send_rows, send_without_rows
 
@@ -95,7 +95,7 @@ class ExtendedQuery:
         match message.target:
             case Target.STATEMENT:
                 prepared = self._statement(message.name).prepared or Prepared()
-                write(server_messages.parameter_description(parameter_oids(prepared)))
+                write(server_messages.parameter_description([type_.oid for type_ in prepared.parameter_types]))
                 formats = [TEXT] * len(prepared.fields or ())
             case Target.PORTAL:
                 portal = self._portal(message.name)

@@ -8,19 +8,8 @@ from risingpy.errors import ProtocolViolation
 from risingpy.frontend.results import BINARY, TEXT, Prepared
 from risingpy.frontend.wire.client_messages import Arguments
 from risingpy.frontend.wire.payload import decode_text
-from risingpy.types import SqlType, TypeKind
-from risingpy.types.arrays import decode_array, decode_element, parse_array
+from risingpy.types import SqlType
 from risingpy.types.forms import decode_binary, parse_text
-from risingpy.types.oids import ARRAY_ELEMENT, OID_ALIASES, VECTOR_ELEMENT
-from risingpy.types.system_types import is_of_system
-
-
-def parameter_oids(prepared: Prepared) -> list[int]:
-    """The OIDs in ParameterDescription."""
-    oids = [type_.oid for type_ in prepared.parameter_types]
-    for index, oid in enumerate(prepared.parameter_oids[: len(oids)]):
-        oids[index] = oid or oids[index]
-    return oids
 
 
 def expand_formats(formats: Sequence[int], count: int, what: str) -> list[int]:
@@ -43,20 +32,13 @@ def decode_parameters(arguments: Arguments, name: str, prepared: Prepared, time_
             f'bind message supplies {count} parameters, but prepared statement "{name}" requires {wanted}'
         )
     formats = expand_formats(arguments.formats, count, f"parameter formats but {count} parameters")
-    types, oids = prepared.parameter_types, parameter_oids(prepared)
     return [
-        None if value is None else _decode(type_, oid, value, format_, time_zone)
-        for type_, oid, value, format_ in zip(types, oids, arguments.values, formats, strict=True)
+        None if value is None else _decode(type_, value, format_, time_zone)
+        for type_, value, format_ in zip(prepared.parameter_types, arguments.values, formats, strict=True)
     ]
 
 
-def _decode(type_: SqlType, oid: int, data: bytes, format_: int, time_zone: str) -> object:
-    # Drivers' queries of system relations have parameters of PostgreSQL's array types, which are no types of ours.
-    own = type_.kind is TypeKind.ARRAY and not is_of_system(type_)
-    array = not own and (oid in ARRAY_ELEMENT or oid in VECTOR_ELEMENT)
+def _decode(type_: SqlType, data: bytes, format_: int, time_zone: str) -> object:
     if format_ == BINARY:
-        if array:
-            return decode_array(oid, data)
-        return decode_element(oid, data) if oid in OID_ALIASES else decode_binary(type_, data)
-    text = decode_text(data)
-    return parse_array(oid, text) if array else parse_text(type_, text, time_zone=time_zone)
+        return decode_binary(type_, data)
+    return parse_text(type_, decode_text(data), time_zone=time_zone)

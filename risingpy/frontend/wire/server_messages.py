@@ -9,7 +9,6 @@ from buenavista.postgres import ServerResponse
 
 from risingpy.errors import SqlError
 from risingpy.frontend.results import Notice, ResultField
-from risingpy.frontend.wire.fields import oid_of, typlen_of
 
 # Messages that buenavista does not know.
 COPY_IN_RESPONSE = b"G"
@@ -54,8 +53,8 @@ def _coded(parts: Sequence[tuple[str, str]]) -> bytes:
 def row_description(fields: Sequence[ResultField], formats: Sequence[int]) -> bytes:
     parts = [struct.pack("!h", len(fields))]
     for field, format_ in zip(fields, formats, strict=True):
-        typmod = field.type.typmod if field.oid is None else -1
-        numbers = (field.table_oid, field.column_number, oid_of(field), typlen_of(field), typmod, format_)
+        type_ = field.type
+        numbers = (field.table_oid, field.column_number, type_.oid, type_.typlen, type_.typmod, format_)
         parts.append(field.name.encode() + b"\0" + struct.pack("!IhIhih", *numbers))
     return message(ServerResponse.ROW_DESCRIPTION, b"".join(parts))
 

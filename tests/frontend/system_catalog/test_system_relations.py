@@ -15,7 +15,6 @@ from risingpy.errors import (
 )
 from risingpy.frontend.system_catalog.pg_empty import EMPTY_RELATIONS
 from risingpy.frontend.system_catalog.registry import RELATIONS
-from risingpy.frontend.wire.fields import oid_of
 
 
 def test_relations_by_kind(asked: Any) -> None:
@@ -110,7 +109,7 @@ def test_result_columns_have_postgres_names_and_oids(asked: Any) -> None:
     assert [column.name for column in columns] == [
         *("oid", "relname", "relkind", "?column?", "count", "?column?", "current_schemas")
     ]
-    assert [oid_of(column) for column in columns] == [26, 19, 18, 23, 23, 25, 1003]
+    assert [column.type.oid for column in columns] == [26, 19, 18, 23, 23, 25, 1003]
 
 
 def test_parameters_take_their_types_from_casts(asked: Any) -> None:

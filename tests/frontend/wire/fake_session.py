@@ -25,6 +25,7 @@ from risingpy.frontend.results import (
     StartupParameters,
 )
 from risingpy.types import (
+    BIGINT,
     CHARACTER,
     INT256,
     INTERVAL,
@@ -38,7 +39,7 @@ from risingpy.types import (
     numeric,
 )
 from risingpy.types.forms import format_text
-from risingpy.types.oids import ARRAY_ELEMENT, TYPE_BY_OID
+from risingpy.types.oids import type_by_oid
 from risingpy.types.sql_type import BARE_TYPES, narrow
 
 _MACADDR = SqlType(TypeKind.MACADDR)
@@ -161,14 +162,13 @@ class FakeSession:
         for index, declared in enumerate(parameter_oids, 1):
             oids.setdefault(index, declared or 25)
         known = [oids.get(index, 25) for index in range(1, max(oids, default=0) + 1)]
-        types = tuple(narrow(TYPE_BY_OID.get(oid, VARCHAR)) for oid in known)
-        overrides = tuple(oid if oid in ARRAY_ELEMENT else 0 for oid in known)
-        return Prepared(types, self._fields(text, known), overrides, statement)
+        types = tuple(narrow(type_by_oid(oid) or VARCHAR) for oid in known)
+        return Prepared(types, self._fields(text, known), statement)
 
     def _fields(self, text: str, oids: Sequence[int]) -> tuple[ResultField, ...] | None:
         if re.match(r"(?i)\s*(select|values|show|with|table)\b", text) or " returning " in text:
             if "pg_sleep" in text or "big_rows" in text or " returning " in text:
-                return (ResultField("x", TYPE_BY_OID[20]),)
+                return (ResultField("x", BIGINT),)
             names = {"oid[]": "int[]", "numeric": "decimal(38,10)"}
             by_oid = {oid: name for name, oid in _NAMES.items()}
 

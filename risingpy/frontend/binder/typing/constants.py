@@ -10,7 +10,6 @@ from risingpy.optimizer.now import TIME_WORDS
 from risingpy.plan.expressions import Cast, Expr, Literal
 from risingpy.types import MAX_PRECISION, NUMERIC, UNKNOWN, VARCHAR, SqlType, TypeKind, int256, numeric
 from risingpy.types.forms import parse_text
-from risingpy.types.system_input import parse_system
 from risingpy.types.wide_numeric import to_decimal
 
 _K = TypeKind
@@ -31,7 +30,7 @@ def typed_literal(text: str, target: SqlType, time_zone: str, position: int) -> 
     if target.kind in (_K.TIMESTAMPTZ, _K.DATE, _K.TIME, _K.TIMESTAMP) and _depends_on_now(text):
         return Cast(Literal(text, VARCHAR), target)
     try:
-        value = parse_system(target, text) if target.system else parse_text(target, text, time_zone=time_zone)
+        value = parse_text(target, text, time_zone=time_zone)
         return _of_its_digits(value) if target.is_wide else Literal(value, target)
     except SqlError as error:
         error.position = position
