@@ -59,12 +59,18 @@ class NestedParser(FunctionParser):
         return super()._parse_types(check_func, *args, **kwargs)
 
     def _is_typed_literal(self) -> bool:
-        """Whether a literal follows what may be a type's parameters: `varchar(3) 'abc'`, `int[] '{1}'`."""
+        """Whether a literal follows what may be a type's parameters: `varchar(3) 'abc'`, `int[] '{1}'`.
+
+        A type's parameters hold no brackets: the search ends at the first, else a nest of calls would be read again
+        at every level of it.
+        """
         index, depth = self._index + 1, 0
         while index < self._tokens_size:
             token = self._tokens[index]
             depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
             index += 1
+            if depth > 1:
+                return False
             if depth <= 0 and token.token_type not in _CLOSING and token.text.upper() not in _TIME_ZONE:
                 return token.token_type in _LITERALS
         return False

@@ -52,6 +52,7 @@ NESTED: dict[str, Chain] = {
     "coalesce": lambda n: "coalesce(" * n + "a" + ", 1)" * n,
     "parentheses": lambda n: "(" * n + "a" + ")" * n,
     "arrays": lambda n: "array[" * n + "a" + "]" * n,
+    "EXISTS": lambda n: "EXISTS (SELECT 1 FROM t WHERE " * n + "true" + ")" * n,
     "calls named like types": lambda n: "date(" * n + "'2020-01-01'" + ")" * n,
 }
 SHORT, LONG = 40, 400
@@ -97,6 +98,18 @@ def test_what_is_too_long_is_refused(numbers: Client, chain: Chain) -> None:
             assert time.process_time() - began < 3
             assert length > 30
     assert numbers.run("SELECT a FROM t") == [(1,)]
+
+
+def test_parsing_grows_with_a_nest_of_queries() -> None:
+    """No level reads what stands in it once more: ten times as deep, a hundred times as long if one did."""
+
+    def seconds(depth: int) -> float:
+        nest = "EXISTS (SELECT 1 FROM t WHERE " * depth + "true" + ")" * depth
+        began = time.process_time()
+        parse(f"SELECT 1 FROM t WHERE {nest}")
+        return time.process_time() - began
+
+    assert min(seconds(500) for _ in range(3)) < 25 * max(seconds(50), 0.01)
 
 
 MOST_ITEMS = 100_000
