@@ -199,6 +199,15 @@ def _first_digit(number: Integers, scale: int, spare: Integers) -> tuple[int, in
 
 
 @inlined
+def _shift_digits(number: Integers, places: int) -> None:
+    """Multiplies a number by 10^`places`, or divides it if that is negative."""
+    for _ in range(places):
+        multiply_by(number, 10)
+    for _ in range(-places):
+        divide_by(number, 10)
+
+
+@inlined
 def _round_digits(number: Integers, drop: int) -> None:
     """Rounds the lowest `drop` decimal digits to zeros, half up."""
     digit = 0
@@ -211,6 +220,19 @@ def _round_digits(number: Integers, drop: int) -> None:
         carry = total >> 32
     for _ in range(drop):
         multiply_by(number, 10)
+
+
+@inlined
+def _scale_of_quotient(
+    number: Integers, scale: int, count: int, divisor: int, least: int, rest: Integers, spare: Integers
+) -> int:
+    """The decimals of `number`, in units of 10^(-2 · scale), by count · divisor. `rest` and `spare` are room."""
+    weight, digit = _first_digit(number, 2 * scale, rest)
+    rest[:] = 0
+    rest[0] = count
+    multiply_by(rest, divisor)
+    divisor_weight, divisor_digit = _first_digit(rest, 0, spare)
+    return quotient_scale(weight, digit, divisor_weight, divisor_digit, least)
 
 
 @compiled(
@@ -251,22 +273,13 @@ def divide_centered(
         number[:] = total[first : first + _QUOTIENT]
         if length_of(number) == 0:
             continue
-        weight, digit = _first_digit(number, 2 * scale, rest)
-        rest[:] = 0
-        rest[0] = counts[i]
-        multiply_by(rest, divisors[i])
-        divisor_weight, divisor_digit = _first_digit(rest, 0, bit)
-        scales[i] = quotient_scale(weight, digit, divisor_weight, divisor_digit, least[i])
-        for _ in range(power):
-            multiply_by(number, 10)
-        for _ in range(-power):
-            divide_by(number, 10)
+        scales[i] = _scale_of_quotient(number, scale, counts[i], divisors[i], least[i], rest, bit)
+        _shift_digits(number, power)
         divide_by(number, counts[i])
         divide_by(number, divisors[i])
         _round_digits(number, DECIMALS_TO_ROUND - scales[i])
         if root:
-            for _ in range(DECIMALS_TO_ROUND):
-                multiply_by(number, 10)
+            _shift_digits(number, DECIMALS_TO_ROUND)
             used = length_of(number)
             _take_root(number[:used], rest[:used], bit[:used])
             _round_digits(number, DECIMALS_TO_ROUND - scales[i])

@@ -64,11 +64,7 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
         case Filter():
             return _prune_filter(plan, needed)
         case Project():
-            expressions = _pick(plan.expressions, needed)
-            below = _sorted(set().union(*(columns_read(e) for e in expressions)))
-            positions = _positions(below)
-            moved = tuple(remapped(e, positions) for e in expressions)
-            return Project(_prune(plan.input, below), moved, _pick(plan.schema, needed))
+            return _prune_project(plan, needed)
         case ProjectSet():
             return _prune_project_set(plan, needed)
         case Aggregate():
@@ -100,6 +96,14 @@ def _prune(plan: LogicalPlan, needed: Needed) -> LogicalPlan:
             return _prune_over_window(plan, needed)
         case _:
             assert_never(plan)
+
+
+def _prune_project(plan: Project, needed: Needed) -> LogicalPlan:
+    expressions = _pick(plan.expressions, needed)
+    below = _sorted(set().union(*(columns_read(e) for e in expressions)))
+    positions = _positions(below)
+    moved = tuple(remapped(e, positions) for e in expressions)
+    return Project(_prune(plan.input, below), moved, _pick(plan.schema, needed))
 
 
 def _prune_expand(plan: Expand, needed: Needed) -> LogicalPlan:

@@ -44,15 +44,15 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return plan.properties.stream_key
         case StreamValues():  # the row's number, which the planner adds as the last column
             return (len(plan.properties.schema) - 1,)
-        case Now():  # one row
+        case Now() | SimpleAgg():  # one row
             return ()
         case DynamicFilter():  # the same rows
             return plan.left.properties.stream_key
         case Materialize(first_by=tuple()):  # one row per key
             return tuple(column.index for column in plan.table.key)
-        case StreamFilter() | WatermarkFilter() | EowcSort() | Exchange() | Share() | Materialize():  # the same rows
+        case StreamFilter() | LocalTopN() | WatermarkFilter() | EowcSort():  # some of the same rows
             return plan.input.properties.stream_key
-        case LocalTopN():  # some of the input's rows
+        case Exchange() | Share() | Materialize():  # the same rows
             return plan.input.properties.stream_key
         case StreamChangeLog():  # the input's, the kind of the change, and the epoch
             width = len(plan.properties.schema)
@@ -65,8 +65,6 @@ def stream_key(plan: StreamPlan) -> tuple[ColumnIndex, ...]:
             return (*plan.input.properties.stream_key, len(plan.input.properties.schema))
         case HashAgg():  # one row per group
             return _group_key(plan)
-        case SimpleAgg():  # one row
-            return ()
         case LocalAgg():  # partial changes of states are not rows: they have no key
             return ()
         case StreamTopN(group_key=group, limit=1, with_ties=False):  # one row per group

@@ -40,7 +40,7 @@ from risingpy.storage.engine.lmdb_library import (
 )
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges
 from risingpy.storage.engine.transactions import StoreTransaction
-from risingpy.storage.kernels import lmdb_calls
+from risingpy.storage.kernels import lmdb_calls, lmdb_ranges, lmdb_writes
 from risingpy.storage.tuning import StoreTuning
 
 _FILE_MODE = 0o644
@@ -174,7 +174,7 @@ class NativeTransaction:
         # What calls take and give, first the key and the value (length, address), and places for the rows of a small
         # page. To make it for each call would take a read of one row longer than to find the row.
         self._few_rows = handle.tuning.first_page_rows
-        self._frame: Any = (ctypes.c_int64 * (lmdb_calls.FRAME_WORDS + lmdb_calls.ROW_WORDS * self._few_rows))()
+        self._frame: Any = (ctypes.c_int64 * (lmdb_ranges.FRAME_WORDS + lmdb_ranges.ROW_WORDS * self._few_rows))()
         self._frame_at = ctypes.addressof(self._frame)
 
     @property
@@ -249,9 +249,9 @@ class NativeTransaction:
         """See `StoreTransaction`."""
         key, value = buffers_of(keys), buffers_of(values)
         page_bytes = self._handle.page_bytes
-        tail = np.empty(lmdb_calls.TAIL_PAGES * page_bytes, np.uint8)
+        tail = np.empty(lmdb_writes.TAIL_PAGES * page_bytes, np.uint8)
         library = self._library
-        library.check(lmdb_calls.write_rows(
+        library.check(lmdb_writes.write_rows(
             library.cursor_get, library.cursor_put, library.cursor_delete, self._cursor(None), key.data, key.offsets,
             value.data, value.offsets, value.validity, value.bit_offset, len(keys),
             self._frame_at, address(tail), page_bytes,
@@ -288,7 +288,7 @@ class NativeTransaction:
             room = min(room, missing)
             rows_at, noted = self._room(room)
             self._frame[4:8] = place
-            found = lmdb_calls.find_in_ranges(
+            found = lmdb_ranges.find_in_ranges(
                 self._library.cursor_get, self._cursor(db), start.data, start.offsets, stop.data, stop.offsets,
                 limit_at, n, all_backward, backward_at, int(with_values), room, self._frame_at, rows_at,
             )  # fmt: skip
@@ -297,7 +297,7 @@ class NativeTransaction:
                 raise self._library.error(status, "mdb_cursor_get")
             missing -= found
             if found:
-                batch = _copied_rows(rows_at, found, *self._frame[8 : lmdb_calls.FRAME_WORDS])
+                batch = _copied_rows(rows_at, found, *self._frame[8 : lmdb_ranges.FRAME_WORDS])
                 if place[0] < n:  # goes on after a key of ours: LMDB's may move
                     last = buffers_of(batch.keys.slice(found - 1))
                     place[2:] = int(last.ends[0] - last.starts[0]), last.data + int(last.starts[0])
@@ -308,8 +308,8 @@ class NativeTransaction:
     def _room(self, rows: int) -> tuple[int, object]:
         """Where a page of so many rows can be noted, and what owns the place: for few, one that is always there."""
         if rows <= self._few_rows:
-            return self._frame_at + 8 * lmdb_calls.FRAME_WORDS, None
-        room = np.empty(lmdb_calls.ROW_WORDS * rows, np.int64)
+            return self._frame_at + 8 * lmdb_ranges.FRAME_WORDS, None
+        room = np.empty(lmdb_ranges.ROW_WORDS * rows, np.int64)
         return address(room), room
 
     def commit(self) -> None:
@@ -364,7 +364,7 @@ def _copied_rows(rows_at: int, n: int, key_bytes: int, value_bytes: int, longest
     values = keys + ((key_bytes + 7) & ~7)
     room = pa.allocate_buffer(values + value_bytes)
     at = room.address
-    lmdb_calls.copy_rows(rows_at, n, at, at + 8 * n, at + keys, at + value_offsets, at + values)
+    lmdb_ranges.copy_rows(rows_at, n, at, at + 8 * n, at + keys, at + value_offsets, at + values)
     key_parts = [None, room.slice(8 * n, offsets_bytes), room.slice(keys, key_bytes)]
     value_parts = [None, room.slice(value_offsets, offsets_bytes), room.slice(values, value_bytes)]
     return Batch(

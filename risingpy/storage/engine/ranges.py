@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from risingpy.storage.codec.column_buffers import BINARY, Integers, buffers_of, longest
 from risingpy.storage.codec.key_encoding import LONG_KEY_PREFIX, prefix_end
-from risingpy.storage.kernels import lmdb_calls
+from risingpy.storage.kernels import lmdb_ranges
 
 
 class Direction(Enum):
@@ -59,7 +59,7 @@ class Ranges:
     @classmethod
     def of_prefixes(cls, prefixes: pa.BinaryArray) -> Ranges:
         """For each prefix, none of which is all ff, the keys that begin with it."""
-        return cls(prefixes, _rewritten(prefixes, lmdb_calls.write_prefix_ends))
+        return cls(prefixes, _rewritten(prefixes, lmdb_ranges.write_prefix_ends))
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -117,7 +117,7 @@ class Batch:
 
 def next_keys(keys: pa.BinaryArray) -> pa.BinaryArray:
     """For each key the least byte string that is greater: a range that stops there has the key in it."""
-    return _rewritten(keys, lmdb_calls.write_next_keys)
+    return _rewritten(keys, lmdb_ranges.write_next_keys)
 
 
 def _in_arrow(items: Sequence[bytes]) -> pa.BinaryArray:

@@ -20,7 +20,7 @@ from risingpy.storage.codec.table_codec import whole_row
 from risingpy.storage.engine.mem_table import is_ascending
 from risingpy.storage.engine.ranges import Batch, Direction, Directions, Ranges, is_backward, joined, next_keys
 from risingpy.storage.engine.stored_rows import StoredRows, least
-from risingpy.storage.kernels.lmdb_calls import NO_LIMIT
+from risingpy.storage.kernels.lmdb_ranges import NO_LIMIT
 
 Pair = tuple[bytes, bytes]
 

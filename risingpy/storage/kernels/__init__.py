@@ -13,7 +13,7 @@ sized. Callers: the encodings beside this folder, nobody else; they keep the buf
 * `rows`        headers of column-aware rows, and reading
 * `grouping`    hashing and grouping of binary keys
 * `sorting`     sorting of binary keys
-* `lmdb_calls` many reads or writes of LMDB
+* `lmdb_calls` LMDB's functions, and reads of many keys; `lmdb_ranges`, of many ranges; `lmdb_writes`, many writes
 * `run_search` searches in sorted runs
 * `json`        parts of jsonb texts; `json_containment` is `@>`
 

@@ -19,9 +19,22 @@ COUNT_MISSES = """
 import risingpy
 from risingpy.storage import kernels
 kernels.load()
-from risingpy.storage.kernels import datums, grouping, key_reading, keys, lmdb_calls, row_writing, rows, sizing, sorting
+from risingpy.storage.kernels import (
+    datums,
+    grouping,
+    key_reading,
+    keys,
+    lmdb_calls,
+    lmdb_ranges,
+    lmdb_writes,
+    row_writing,
+    rows,
+    sizing,
+    sorting,
+)
 from risingpy.storage.kernels.compile import Kernel
-modules = (datums, grouping, key_reading, keys, lmdb_calls, row_writing, rows, sizing, sorting)
+modules = (datums, grouping, key_reading, keys, lmdb_calls, lmdb_ranges, lmdb_writes)
+modules += (row_writing, rows, sizing, sorting)
 found = {f for m in modules for f in vars(m).values() if isinstance(f, Kernel)}
 print(len(found), sum(sum(f.code.stats.cache_misses.values()) for f in found))
 """

@@ -18,7 +18,7 @@ from risingpy.frontend.binder.functions.user_defined import bind_user_function, 
 from risingpy.frontend.binder.scope.aggregates import GROUPING
 from risingpy.frontend.binder.scope.context import SystemUse
 from risingpy.frontend.binder.trees import name_of, position_of
-from risingpy.frontend.binder.typing.coercion import Context
+from risingpy.frontend.binder.typing.coercion import Context, Operand
 from risingpy.frontend.binder.typing.type_names import CAST_FUNCTIONS
 from risingpy.frontend.parser.keywords import RESERVED
 from risingpy.functions.signatures import AGGREGATES, SCALARS, WINDOW_FUNCTIONS
@@ -64,16 +64,25 @@ def _call(binder: ExpressionBinder, tree: exp.Anonymous, name: str) -> Expr:
         raise FeatureNotSupported(message, position=position)
     if name in UNSUPPORTED_FUNCTIONS and not _is_users(binder, name):
         raise FeatureNotSupported(f"function {name} is not supported", position=position)
-    for argument in tree.expressions:
-        if isinstance(argument, exp.Distinct | exp.Order):
-            word = "DISTINCT" if isinstance(argument, exp.Distinct) else "ORDER BY"
-            message = f"{word} specified, but {name} is not an aggregate function"
-            raise SqlError(message, sqlstate="42809", position=position)
+    _refuse_what_aggregates_take(tree, name)
     if name in LAMBDA_FUNCTIONS:
         return bind_lambda_call(binder, tree, name)
     if name in NEED_SYSTEM:
         binder.context.system_uses.append(SystemUse(name, position))
     args = [binder.bind(argument) for argument in in_order(name, tree.expressions, position)]
+    return _scalar_call(binder, name, args, position)
+
+
+def _refuse_what_aggregates_take(tree: exp.Anonymous, name: str) -> None:
+    for argument in tree.expressions:
+        if isinstance(argument, exp.Distinct | exp.Order):
+            word = "DISTINCT" if isinstance(argument, exp.Distinct) else "ORDER BY"
+            message = f"{word} specified, but {name} is not an aggregate function"
+            raise SqlError(message, sqlstate="42809", position=position_of(tree))
+
+
+def _scalar_call(binder: ExpressionBinder, name: str, args: list[Operand], position: int) -> Expr:
+    """The call of a function of one row. Casts written as calls, and users' functions, come after the built-in ones."""
     if name == GROUPING:
         return bind_grouping(binder, args, position)
     special = SPECIAL.get(name) or MAP_FUNCTIONS.get(name) or SYSTEM_FUNCTIONS.get(name)

@@ -143,6 +143,23 @@ def _long_division(numerator: Integers, length: int, divisor: Integers, size: in
     _short_division(numerator, length + 1, scale, numerator)
 
 
+@inlined
+def _rounds_up(limbs: Integers, first: int, length: int, drop: int, mode: int) -> bool:
+    """Whether what is left after the lowest `drop` digits are cut is one unit too small."""
+    whole, part = drop // _DIGITS, drop % _DIGITS
+    unit = 10**part
+    if mode == HALF_AWAY and drop > 0 and whole <= length:
+        if part > 0:
+            return bool(whole < length and 2 * (limbs[first + whole] % unit) >= unit)
+        return bool(2 * limbs[first + whole - 1] >= BASE)
+    if mode == CEILING:
+        for k in range(min(whole, length)):
+            if limbs[first + k] != 0:
+                return True
+        return bool(part > 0 and whole < length and limbs[first + whole] % unit != 0)
+    return False
+
+
 @compiled(_OUT, types.int64, types.int64, types.int64, types.int64)
 def _round_limbs(limbs: Integers, first: int, length: int, drop: int, mode: int) -> None:
     """Cuts the lowest `drop` decimal digits of `limbs[first:first + length]` to zeros; HALF_AWAY, or CEILING for up.
@@ -150,20 +167,8 @@ def _round_limbs(limbs: Integers, first: int, length: int, drop: int, mode: int)
     The highest limb may become BASE: that is for the caller to see.
     """
     whole, part = drop // _DIGITS, drop % _DIGITS
-    unit = 1
-    for _ in range(part):
-        unit *= 10
-    up = False
-    if mode == HALF_AWAY and drop > 0 and whole <= length:
-        if part > 0 and whole < length:
-            up = 2 * (limbs[first + whole] % unit) >= unit
-        elif part == 0:
-            up = 2 * limbs[first + whole - 1] >= BASE
-    elif mode == CEILING:
-        for k in range(min(whole, length)):
-            up = up or limbs[first + k] != 0
-        if part > 0 and whole < length:
-            up = up or limbs[first + whole] % unit != 0
+    unit = 10**part
+    up = _rounds_up(limbs, first, length, drop, mode)
     for k in range(min(whole, length)):
         limbs[first + k] = 0
     if whole >= length:

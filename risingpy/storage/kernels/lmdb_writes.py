@@ -1,0 +1,165 @@
+"""Many writes of one LMDB transaction. See `lmdb_calls`."""
+
+from __future__ import annotations
+
+from risingpy.storage.kernels.compile import inlined, kernel
+from risingpy.storage.kernels.lmdb_calls import NEXT, NOT_FOUND, PREVIOUS, SET, SET_RANGE, call, set_bytes
+from risingpy.storage.kernels.memory import compare, copy, is_valid, load_i32, load_i64, store_i64
+
+SHORTEST_RUN = 32  # keys that belong between two stored rows, for which their page is looked at
+LONGEST_PAUSE = 64  # keys between two looks, where none was found: a look costs half a put
+TAIL_PAGES = 4
+
+
+@inlined
+def _write_row(
+    get: int, put: int, delete: int, cursor: int, keys: int, key_offsets: int,
+    values: int, value_offsets: int, validity: int, bit_offset: int, row: int, words: int,
+) -> int:  # fmt: skip
+    """Puts one key's value, or deletes the key, if it is there, where the value is NULL."""
+    set_bytes(words, keys, key_offsets, row)
+    if is_valid(validity, bit_offset + row):
+        set_bytes(words + 16, values, value_offsets, row)
+        return call(put, cursor, words, words + 16, 0)
+    status = call(get, cursor, words, words + 16, SET)
+    if status == 0:
+        return call(delete, cursor, 0, 0, 0)
+    return 0 if status == NOT_FOUND else status
+
+
+@inlined
+def _precedes(keys: int, key_offsets: int, row: int, other: int, other_length: int) -> bool:
+    """Whether a key sorts before another one."""
+    start = load_i32(key_offsets + 4 * row)
+    return compare(keys + start, load_i32(key_offsets + 4 * row + 4) - start, other, other_length) < 0
+
+
+@inlined
+def _run_end(get: int, cursor: int, keys: int, key_offsets: int, row: int, n: int, words: int) -> int:
+    """The end of the run of keys from `row` on that all sort before the same stored row, at which the cursor is.
+
+    `row` if the run is short, or nothing is stored after it.
+    """
+    set_bytes(words, keys, key_offsets, row)
+    if row + SHORTEST_RUN > n or call(get, cursor, words, words + 16, SET_RANGE) != 0:
+        return row
+    length = load_i64(words)
+    stored = load_i64(words + 8)
+    low = row + SHORTEST_RUN - 1
+    if not _precedes(keys, key_offsets, low, stored, length):
+        return row
+    high = n
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if _precedes(keys, key_offsets, middle, stored, length):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@inlined
+def _copy_tail(get: int, cursor: int, words: int, tail: int, page_bytes: int) -> int:
+    """Copies the row at the cursor, and those after it in its page, to `tail`; returns how many.
+
+    0 if no row stands before it in its page, or the tail has no room for them. A copy is the lengths of key and
+    value (int64), key, value.
+    """
+    first = load_i64(words + 8)
+    if call(get, cursor, words, words + 16, PREVIOUS) != 0 or abs(load_i64(words + 8) - first) >= page_bytes:
+        return 0
+    rows = 0
+    used = 0
+    status = call(get, cursor, words, words + 16, NEXT)
+    while status == 0 and abs(load_i64(words + 8) - first) < page_bytes:
+        key_length = load_i64(words)
+        value_length = load_i64(words + 16)
+        if used + 16 + key_length + value_length > TAIL_PAGES * page_bytes:
+            return 0
+        store_i64(tail + used, key_length)
+        store_i64(tail + used + 8, value_length)
+        copy(tail + used + 16, load_i64(words + 8), key_length)
+        copy(tail + used + 16 + key_length, load_i64(words + 24), value_length)
+        used += 16 + key_length + value_length
+        rows += 1
+        status = call(get, cursor, words, words + 16, NEXT)
+    return rows
+
+
+@inlined
+def _set_copied(words: int, tail: int) -> int:
+    """Key and value of a copied row; returns where the next one begins."""
+    key_length = load_i64(tail)
+    value_length = load_i64(tail + 8)
+    store_i64(words, key_length)
+    store_i64(words + 8, tail + 16)
+    store_i64(words + 16, value_length)
+    store_i64(words + 24, tail + 16 + key_length)
+    return tail + 16 + key_length + value_length
+
+
+@inlined
+def _delete_tail(get: int, delete: int, cursor: int, words: int, tail: int, rows: int) -> int:
+    for _ in range(rows):
+        tail = _set_copied(words, tail)
+        status = call(get, cursor, words, words + 16, SET)
+        if status == 0:
+            status = call(delete, cursor, 0, 0, 0)
+        if status != 0:
+            return status
+    return 0
+
+
+@inlined
+def _put_tail(put: int, cursor: int, words: int, tail: int, rows: int) -> int:
+    for _ in range(rows):
+        tail = _set_copied(words, tail)
+        status = call(put, cursor, words, words + 16, 0)
+        if status != 0:
+            return status
+    return 0
+
+
+@kernel
+def write_rows(
+    get: int, put: int, delete: int, cursor: int, keys: int, key_offsets: int,
+    values: int, value_offsets: int, validity: int, bit_offset: int, n: int, words: int, tail: int, page_bytes: int,
+) -> int:  # fmt: skip
+    """Puts each key's value; a NULL one deletes the key, if it is there. The keys ascend.
+
+    LMDB splits a page in half if a row comes into its middle, but lets one grow full to which rows are only appended.
+    Where a long run of new keys belongs between two stored rows (those of one vnode, whose keys grow), the rows after
+    it in its page are taken out until the run is in: its pages are full then, not half empty. `tail` is room for
+    them, `TAIL_PAGES` times `page_bytes`.
+    """
+    i = 0
+    next_look = 0
+    pause = 1
+    while i < n:
+        end = i + 1
+        moved = 0
+        if i >= next_look:
+            end = _run_end(get, cursor, keys, key_offsets, i, n, words)
+            if end > i:
+                pause = 1
+                moved = _copy_tail(get, cursor, words, tail, page_bytes)
+                if 2 * moved > end - i:
+                    moved = 0
+            else:  # such a table seldom has runs
+                end = i + 1
+                pause = min(2 * pause, LONGEST_PAUSE)
+            next_look = end if pause == 1 else i + pause
+        status = _delete_tail(get, delete, cursor, words, tail, moved)
+        if status != 0:
+            return status
+        for row in range(i, end):
+            status = _write_row(
+                get, put, delete, cursor, keys, key_offsets, values, value_offsets, validity, bit_offset, row, words
+            )
+            if status != 0:
+                return status
+        status = _put_tail(put, cursor, words, tail, moved)
+        if status != 0:
+            return status
+        i = end
+    return 0
