@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 RUN    ?=
 PYTEST ?= $(BIN)/python -m pytest
 
-.PHONY: install run test lint demo bench crash-test fault-test engines-test abuse suites judge fuzz clean help
+.PHONY: install run test lint demo bench crash-test fault-test engines-test test-connectors abuse suites judge fuzz clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | expand -t 14
@@ -55,6 +55,10 @@ engines-test: $(STAMP) ## test whole databases and DDL suites on Spark, in one t
 	RISINGPY_QUIET_SECONDS=2 RISINGPY_WATCHED_SECONDS=10 RISINGPY_SPARK_SUITES="streaming ddl alter index dml" \
 		$(PYTEST) -m 'slow or not slow' --timeout 900 tests/meta tests/crash tests/sqllogictest/test_against_server.py \
 		-k 'not random and not every_suite'
+
+test-connectors: $(STAMP) ## run the tests of connectors, each against the real system, which it installs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[kafka,systems,test]'
+	$(PYTEST) -m 'slow or not slow' -rs tests/connectors
 
 ABUSE_SECONDS ?= 300
 abuse: $(STAMP) ## run hostile clients and a good one, under 4 GB (ABUSE_SECONDS=300)

@@ -7,51 +7,100 @@ names. A file in the directory must not change: write it elsewhere on the same d
 from __future__ import annotations
 
 import glob
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from risingpy.errors import InvalidParameterValue, IoError
+from risingpy.connectors.seekable import MessageReader, RowReader, SplitEnd, Splits
+from risingpy.errors import InternalError, InvalidParameterValue, IoError
 from risingpy.types import SqlType
 from risingpy.types.forms import parse_column
 
 FORMATS = ("arrow", "parquet")
-ROW_ID_BITS = 40  # the low bits of a row id are its position in the file; the bits above are the file's ordinal
+
+LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class FileSourceOptions:
-    """The checked options of a file source."""
+class FileConnector:
+    """Files that match a path. Exactly once: a file's position is its row's number."""
 
-    path: str
-    format: str
+    name = "file"
+    gives_messages = False
 
-    @staticmethod
-    def parse(options: Mapping[str, str]) -> FileSourceOptions:
-        """Checks the options. Raises InvalidParameterValue if one is missing, unknown or wrong."""
-        unknown = options.keys() - {"connector", "path", "format"}
+    def __init__(self, options: Mapping[str, str]) -> None:
+        """Raises InvalidParameterValue if an option is missing, unknown or wrong."""
+        unknown = options.keys() - {"path", "format"}
         if unknown:
             raise InvalidParameterValue(f'unknown option "{min(unknown)}" of the file connector')
-        if options.get("connector") != "file":
-            raise InvalidParameterValue(
-                f'unknown connector "{options.get("connector", "")}"', hint="The connector is 'file'."
-            )
         if "path" not in options:
             raise InvalidParameterValue("the file connector needs the option path")
-        kind = options.get("format", "arrow")
-        if kind not in FORMATS:
-            raise InvalidParameterValue(f'unknown format "{kind}"', hint=f"Formats are {', '.join(FORMATS)}.")
-        return FileSourceOptions(options["path"], kind)
+        self._format = options.get("format", "arrow")
+        if self._format not in FORMATS:
+            raise InvalidParameterValue(f'unknown format "{self._format}"', hint=f"Formats are {', '.join(FORMATS)}.")
+        self._path = options["path"]
+
+    def check(self) -> None:
+        """Does nothing: the files may come later."""
+
+    def splits(self) -> Splits:
+        return _Files(self._path, self._format)
+
+    def message_reader(self) -> MessageReader:
+        raise InternalError("files have rows")
+
+    def row_reader(self) -> RowReader:
+        return _FileReader(self._format)
 
 
-def list_files(options: FileSourceOptions) -> list[str]:
-    """The existing files, in the order of their names."""
-    return sorted(glob.glob(options.path))
+class _Files:
+    """A split is a file; a file that cannot be read is left out, because its writer may not have finished."""
+
+    def __init__(self, path: str, file_format: str) -> None:
+        self._path = path
+        self._format = file_format
+        self._unreadable: set[str] = set()
+
+    def ends(self) -> Mapping[str, SplitEnd]:
+        found = {path: self._rows_of(path) for path in sorted(glob.glob(self._path))}
+        return {path: SplitEnd(0, rows, 0) for path, rows in found.items() if rows}
+
+    def close(self) -> None:
+        """Does nothing: no file stays open."""
+
+    def _rows_of(self, path: str) -> int:
+        try:
+            rows = count_rows(path, self._format)
+        except IoError as error:
+            if path not in self._unreadable:
+                self._unreadable.add(path)
+                LOG.warning("%s; it is left out until it can be", error)
+            return 0
+        self._unreadable.discard(path)
+        return rows
+
+
+class _FileReader:
+    def __init__(self, file_format: str) -> None:
+        self._format = file_format
+
+    def read(self, split: str, start: int, end: int, columns: Sequence[tuple[str, SqlType]]) -> list[pa.Array]:
+        """The columns by name, cast to their types. A column that the file lacks is NULL."""
+        try:
+            table = _open(split, self._format, [name for name, _ in columns]).slice(start, end - start)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise IoError(f'could not read source file "{split}": {error}') from error
+        present = table.schema.names
+        return [
+            _of_type(table[name], type_) if name in present else pa.nulls(end - start, type_.arrow)
+            for name, type_ in columns
+        ]
+
+    def close(self) -> None:
+        """Does nothing: no file stays open."""
 
 
 @lru_cache(maxsize=4096)
@@ -66,39 +115,10 @@ def count_rows(path: str, file_format: str) -> int:
         raise IoError(f'could not read source file "{path}": {error}') from error
 
 
-def read_rows(
-    path: str,
-    options: FileSourceOptions,
-    columns: Sequence[tuple[str, SqlType] | None],
-    start: int,
-    end: int,
-    ordinal: int,
-) -> pa.Table:
-    """Rows `start` ≤ position < `end`: `op` (+1), then as c0… the columns, by name and cast to their types.
-
-    A column that the file lacks is NULL; None stands for the row id.
-    """
-    names = [column[0] for column in columns if column is not None]
-    try:
-        table = _open(path, options.format, names).slice(start, end - start)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise IoError(f'could not read source file "{path}": {error}') from error
-    arrays = [pa.repeat(pa.scalar(1, pa.int8()), end - start)]
-    for column in columns:
-        if column is None:
-            first = ordinal << ROW_ID_BITS
-            arrays.append(pa.array(np.arange(first + start, first + end, dtype=np.int64)))
-        else:
-            name, sql_type = column
-            present = name in table.schema.names
-            arrays.append(_of_type(table[name], sql_type) if present else pa.nulls(end - start, sql_type.arrow))
-    return pa.table(arrays, names=["op", *(f"c{k}" for k in range(len(columns)))])
-
-
-def _of_type(column: pa.ChunkedArray, type_: SqlType) -> pa.Array | pa.ChunkedArray:
+def _of_type(column: pa.ChunkedArray, type_: SqlType) -> pa.Array:
     if type_.is_wide:  # which Arrow does not know; the text of a number has its scale
         return parse_column(type_, pc.cast(column.combine_chunks(), pa.string()))
-    return pc.cast(column, type_.arrow)
+    return pc.cast(column, type_.arrow).combine_chunks()
 
 
 def _open(path: str, file_format: str, names: Sequence[str]) -> pa.Table:

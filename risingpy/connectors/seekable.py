@@ -32,21 +32,21 @@ MESSAGES = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class SplitEnd:
-    """How far a split can be read now: positions below `end`. `first` is the lowest position that is still there."""
+    """How far a split can be read now: positions below `end`. `first` is the lowest position that is still there.
+
+    `start` is where a job begins that begins now (`scan.startup.mode`).
+    """
 
     first: int
     end: int
+    start: int
 
 
 class Splits(Protocol):
     """The server's side of a source. One thread uses it; it may block, since the barrier loop does not wait for it."""
 
     def ends(self) -> Mapping[str, SplitEnd]:
-        """Every split and where it ends. Raises SourceUnavailable if the other side does not answer."""
-        ...
-
-    def starts(self, splits: Sequence[str]) -> Mapping[str, int]:
-        """The positions at which a job begins that has not read these splits (`scan.startup.mode`)."""
+        """Every split and where it ends, in an order that holds. Raises SourceUnavailable if nobody answers."""
         ...
 
     def close(self) -> None: ...
@@ -68,10 +68,10 @@ class MessageReader(Protocol):
 class RowReader(Protocol):
     """A task's side of a source whose data has columns already: Parquet files, generators."""
 
-    def read(self, split: str, start: int, end: int, columns: Sequence[tuple[str, SqlType]]) -> pa.Table:
+    def read(self, split: str, start: int, end: int, columns: Sequence[tuple[str, SqlType]]) -> list[pa.Array]:
         """The rows at `start` ≤ position < `end`: an array for each column, in order, of the types' Arrow types.
 
-        Unlike messages, rows have no gaps: the table has `end - start` rows. Raises SourceUnavailable.
+        Unlike messages, rows have no gaps: an array has `end - start` values. Raises SourceUnavailable.
         """
         ...
 
@@ -79,7 +79,14 @@ class RowReader(Protocol):
 
 
 class SeekableConnector(Protocol):
-    """One connector of the table in `connectors/registry.py`. Its options are checked; it holds no connection."""
+    """One connector of the table in `connectors/registry.py`, made of its options, which it has checked.
+
+    It holds no connection. `gives_messages` says which reader it has, and so whether it needs FORMAT … ENCODE.
+    `name` is the connector's name in SQL.
+    """
+
+    name: str
+    gives_messages: bool
 
     def check(self) -> None:
         """Reaches the other side, as CREATE does. Raises within 5 s: SourceUnavailable, InvalidParameterValue."""
@@ -87,4 +94,10 @@ class SeekableConnector(Protocol):
 
     def splits(self) -> Splits: ...
 
-    def reader(self) -> MessageReader | RowReader: ...
+    def message_reader(self) -> MessageReader:
+        """For a connector that gives messages."""
+        ...
+
+    def row_reader(self) -> RowReader:
+        """For a connector that gives rows."""
+        ...

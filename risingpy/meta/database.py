@@ -57,9 +57,9 @@ class Database:
         self.query_engines = QueryEngines(data_dir)
         self._meta_store = opened.meta_store
         self._store = opened.store
-        self._sources = SourceOffsets()
         self._published = PublishedState(opened.state, opened.store)
         self._waiters = Waiters(self._published)
+        self._sources = SourceOffsets(self._waiters.wake)
         self._changes = GraphChanges(self._waiters)
         self._log = DmlLog(log_directory(data_dir), opened.state.committed.lsn, self._waiters.wake, tuning)
         self._committer = Committer(data_dir, opened.states, self._published, self._waiters, self._log)
@@ -81,7 +81,7 @@ class Database:
             sources=self._sources,
             table_rows=self.reads.table_rows,
         )
-        self.introspection = Introspection(data_dir, self.reads, self._store, self._log, self._committer)
+        self.introspection = Introspection(data_dir, self.reads, self._store, self._log, self._committer, self._sources)
 
     def start(self, runner: EpochRunner, retries: EpochRetries = PATIENT) -> None:
         """Starts the barrier loop and `runner`. The first epoch waits until the runner has started."""
@@ -114,6 +114,7 @@ class Database:
         """Stops after the running epoch, and releases the directory."""
         if self._loop is not None:
             self._loop.stop()
+        self._sources.close()
         self._published.close()
         self.query_engines.close()
         self._identity_counters.close()

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from risingpy.meta.epochs.committer import Committer
+from risingpy.meta.epochs.rejected_messages import KeptMessage
+from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.reads import Reads
 from risingpy.meta.schema.system_parameters import shown_parameters
 from risingpy.meta.writing.dml_log import DmlLog
-from risingpy.plan.catalog import CreatedRelation
+from risingpy.plan.catalog import CreatedRelation, ExternalSource
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.storage.engine.read_views import StateStore
 
@@ -28,15 +30,41 @@ class PinnedEpoch:
     outdated_seconds: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class SourceLag:
+    """How far a job has read a split, and where this ends; None if it is not known yet.
+
+    A source that has no splits has one line, whose split is empty. `rejected` are the messages that the job has left
+    out of all splits. `failure`: why the source does not answer.
+    """
+
+    source: ExternalSource
+    job_id: int
+    split: str
+    position: int | None
+    end: int | None
+    rejected: int
+    failure: str | None
+
+
 class Introspection:
     """Any thread may call these; nothing blocks."""
 
-    def __init__(self, data_dir: Path, reads: Reads, store: StateStore, log: DmlLog, committer: Committer) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        reads: Reads,
+        store: StateStore,
+        log: DmlLog,
+        committer: Committer,
+        sources: SourceOffsets,
+    ) -> None:
         self._data_dir = data_dir
         self._reads = reads
         self._store = store
         self._log = log
         self._committer = committer
+        self._sources = sources
 
     def parameters(self) -> Mapping[str, str]:
         """System parameters, for SHOW PARAMETERS."""
@@ -62,6 +90,21 @@ class Introspection:
     def pinned_epochs(self) -> Sequence[PinnedEpoch]:
         """The committed epochs that have readers, the oldest first."""
         return [PinnedEpoch(view.epoch, view.holders, view.age, view.outdated) for view in self._store.views()]
+
+    def source_lags(self) -> Iterator[SourceLag]:
+        """How far each job is behind each split of the sources that it reads."""
+        state = self._reads.state
+        for job_id, source, status in self._sources.status(state):
+            read = state.committed.offsets.get(job_id, {}).get(source.relation_id, {})
+            rejected = self._committer.rejected.count(job_id, source.relation_id)
+            ends = {split: end.end for split, end in (status.ends or {}).items()}
+            for split in [*dict.fromkeys((*ends, *read))] or [""]:
+                position, end = read.get(split), ends.get(split)
+                yield SourceLag(source, job_id, split, position, end, rejected, status.failure)
+
+    def rejected_messages(self) -> Sequence[KeptMessage]:
+        """The last messages of each source that did not decode, since the server started."""
+        return self._committer.rejected.kept()
 
     def job_errors(self) -> Mapping[int, int]:
         """Per relation, how many expressions failed and became NULL."""

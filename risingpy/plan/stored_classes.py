@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from risingpy.connectors import included_columns
+from risingpy.connectors.formats import decoder
 from risingpy.plan import (
     aggregates,
     expressions,
@@ -132,6 +134,8 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "relations.InternalTable": relations.InternalTable,
         "relations.MaterializedView": relations.MaterializedView,
         "relations.ExternalSource": relations.ExternalSource,
+        "source.IncludedColumn": included_columns.IncludedColumn,
+        "source.MessageFormat": decoder.MessageFormat,
         "relations.Table": relations.Table,
         "relations.View": relations.View,
     }

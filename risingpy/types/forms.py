@@ -9,6 +9,7 @@ MonthDayNano, tuples for arrays and structs. NULL is the caller's business, exce
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -157,6 +158,23 @@ def parse_column(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> 
     rest = pc.invert(decided)
     parsed = [parse_text(type_, text, time_zone=time_zone) for text in texts.filter(rest).to_pylist()]
     return replace_rows(values, rest, pa.array(parsed, type_.arrow))
+
+
+def parse_rows(type_: SqlType, texts: pa.Array, *, time_zone: str = "UTC") -> tuple[pa.Array, Mapping[int, str]]:
+    """As `parse_column`, but a text that is no value becomes NULL: the values, and what is wrong, by row."""
+    try:
+        return parse_column(type_, texts, time_zone=time_zone), {}
+    except (pa.ArrowInvalid, SqlError):
+        pass
+    parsed: list[object] = []
+    wrong: dict[int, str] = {}
+    for row, text in enumerate(texts.to_pylist()):
+        try:
+            parsed.append(None if text is None else parse_text(type_, text, time_zone=time_zone))
+        except SqlError as error:
+            parsed.append(None)
+            wrong[row] = str(error)
+    return pa.array(parsed, type_.arrow), wrong
 
 
 def replace_rows(values: pa.Array, mask: pa.Array, replacements: pa.Array) -> pa.Array:

@@ -11,7 +11,7 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 from risingpy.executors.builders.operators import fragment_tree
 from risingpy.executors.change_chunk import column_names
 from risingpy.executors.epoch.operator_tree import FragmentEpoch
+from risingpy.executors.epoch.source_reading import SourceRows
 from risingpy.plan.graph import Fragment
 from risingpy.plan.logical import Field
 from risingpy.plan.operators import Exchange, StreamPlan, StreamValues
@@ -58,13 +59,14 @@ class Input:
     def log_changes(self, table_id: int) -> pa.Table | None:
         return self.logged.get(table_id)
 
-    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> pa.Table | None:
+    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> Iterator[SourceRows]:
         rows = self.sources.get(source_id)
         if rows is None:
-            return None
-        return rows.select(["op", *(f"c{index}" for index in columns)]).rename_columns(
+            return
+        chosen = rows.select(["op", *(f"c{index}" for index in columns)]).rename_columns(
             ["op", *(f"c{place}" for place in range(len(columns)))]
         )
+        yield SourceRows(chosen)
 
 
 def properties(types: Sequence[SqlType], key: Sequence[int] = (), *, append_only: bool = False) -> Properties:

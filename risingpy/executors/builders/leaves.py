@@ -127,6 +127,7 @@ def _source(plan: Source, epoch: FragmentEpoch, empty: pa.Table) -> Executor:
         columns=plan.columns,
         empty=empty,
         epoch_input=epoch.epoch_input,
+        reject=epoch.rejected.append,
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import pyarrow as pa
+
+from risingpy.executors.epoch.source_reading import SourceRows
 
 
 class EpochInput(Protocol):
@@ -30,10 +32,10 @@ class EpochInput(Protocol):
         """The epoch's logged changes of a table (`op`, `c0`…) for all shards, in log order; None if there are none."""
         ...
 
-    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> pa.Table | None:
-        """This shard's part of a source's rows that are new to the job; None if there are none.
+    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> Iterable[SourceRows]:
+        """This shard's part of a source's rows that are new to the job. Raises SourceFailed.
 
-        The chunk has `op`, and as `c0`… the relation's columns at the positions `columns`. The position after the
+        The changes have `op`, and as `c0`… the relation's columns at the positions `columns`. The position after the
         relation's last column stands for the row id.
         """
         ...

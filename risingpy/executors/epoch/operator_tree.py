@@ -14,6 +14,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from risingpy.executors.epoch.input import EpochInput
+from risingpy.executors.epoch.source_reading import Rejected
 from risingpy.plan.operator_work import OperatorWork
 from risingpy.storage.engine.shard_store import EpochTransaction
 
@@ -36,7 +37,7 @@ class FragmentEpoch:
     `inputs` are the rows of the fragment's exchanges, `upstream` the changes of the tables that it scans (absent:
     none). `errors` counts expressions that failed. `backfill`: rows read from snapshots, and whether all scans have
     finished; None if the fragment has no scans. `work`: by number, of the operators that had rows. `reached`: by
-    watermark, the greatest value in this epoch.
+    watermark, the greatest value in this epoch. `rejected`: messages of sources that did not decode.
     """
 
     transaction: EpochTransaction
@@ -50,6 +51,7 @@ class FragmentEpoch:
     backfill: tuple[int, bool] | None = None
     work: dict[int, OperatorWork] = field(default_factory=dict)
     reached: dict[int, int] = field(default_factory=dict)
+    rejected: list[Rejected] = field(default_factory=list)
 
     @property
     def starts(self) -> bool:

@@ -30,6 +30,7 @@ from risingpy.executors.epoch.input import EpochInput
 from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.operator_tree import FragmentEpoch
 from risingpy.executors.epoch.shard_threads import OnShards
+from risingpy.executors.epoch.source_reading import Rejected, SourceFailed
 from risingpy.plan.graph import Fragment
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
 from risingpy.plan.operators import Materialize
@@ -58,7 +59,8 @@ class StageReport:
     """What happened in a task: failed expressions per job, rows in and out per fragment, progress of backfills.
 
     `backfill`: per job, the rows read from snapshots, and whether all its scans in this task have finished. `work`: of
-    the operators that had rows. `watermarks`: by id, the greatest value in the task's rows.
+    the operators that had rows. `watermarks`: by id, the greatest value in the task's rows. `rejected`: the messages of
+    sources that did not decode.
     """
 
     errors: dict[int, int] = field(default_factory=dict)
@@ -66,6 +68,7 @@ class StageReport:
     backfill: dict[int, tuple[int, bool]] = field(default_factory=dict)
     work: dict[OperatorPosition, OperatorWork] = field(default_factory=dict)
     watermarks: dict[int, int] = field(default_factory=dict)
+    rejected: list[Rejected] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -197,13 +200,14 @@ def _run_fragment(
         ]
         run = FragmentEpoch(transaction, epoch_input, shard, graph.shards, fragment.job_id, inputs, upstream)
         delta = tree.run(run)
-    except (OSError, DiskFailure):
+    except (OSError, DiskFailure, SourceFailed):
         raise  # not the job's fault
     except Exception as error:
         raise FragmentFailed(fragment.job_id, fragment.fragment_id, error) from error
     if isinstance(fragment.root, Materialize) and delta.num_rows:
         changes[fragment.root.table.table_id] = delta
     _note(report, fragment, run.errors, run.backfill)
+    report.rejected += run.rejected
     report.watermarks.update(run.reached)
     rows_in = sum(table.num_rows for table in (*inputs, *upstream.values()))
     report.rows[fragment.fragment_id] = (rows_in, delta.num_rows)

@@ -6,17 +6,17 @@ log's files and the graph.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
 
-from risingpy.connectors.file_source import FileSourceOptions, read_rows
 from risingpy.executors.epoch.descriptor import EpochDescriptor, SplitRange, graph_path
 from risingpy.executors.epoch.loaded_graph import LoadedGraph
 from risingpy.executors.epoch.shard_threads import OnShards, ShardThreads, one_by_one
+from risingpy.executors.epoch.source_reading import SourceReading, SourceRows
 from risingpy.executors.epoch.stage_runner import StageOutput, StageReport, run_epoch_in_process, run_stage
 from risingpy.functions.evaluation.stored_casts import cast_stored
 from risingpy.plan.catalog import ExternalSource
@@ -30,6 +30,7 @@ from risingpy.storage.tuning import DEFAULT_TUNING, StoreTuning
 PURGE_ROWS_PER_EPOCH = 200_000  # of a dropped table: keeps the epoch that deletes them short
 COMPACTED_ROWS_PER_EPOCH = 20_000  # checked per shard: about 20 ms
 ROWS_FOR_THREADS = 2_000  # of input: with fewer, handing the interpreter's lock over costs more than threads gain
+ROWS_TO_DIVIDE = 1_000  # of a split: to read two parts costs a request more, some milliseconds of another system
 PURGE_STAGE = 0xFFFF  # purging has a transaction of its own, and so a stage number of its own
 
 
@@ -57,20 +58,13 @@ class LoggedInput:
         """All the epoch's changes of the table, in log order; None if there are none."""
         return self._worker.logged(self._descriptor).get(table_id)
 
-    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> pa.Table | None:
-        """This shard's part of a source's rows that are new to the job; None if there are none."""
-        tables = list(self._read_splits(job_id, source_id, tuple(columns)))
-        return pa.concat_tables(tables) if tables else None
-
-    def _read_splits(self, job_id: int, source_id: int, columns: tuple[int, ...]) -> Iterator[pa.Table]:
-        shards = self._descriptor.shards
+    def source_rows(self, job_id: int, source_id: int, columns: Sequence[int]) -> Iterator[SourceRows]:
+        """This shard's part of a source's rows that are new to the job."""
         for split in self._descriptor.splits:
-            if (split.job_id, split.source_id) != (job_id, source_id):
-                continue
-            length = split.end - split.start
-            start, end = length * self._shard // shards, length * (self._shard + 1) // shards
-            if start < end:
-                yield self._worker.split_rows(self._descriptor, split, columns).slice(start, end - start)
+            if (split.job_id, split.source_id) == (job_id, source_id):
+                part = _part_of_shard(split, self._shard, self._descriptor.shards)
+                if part.start < part.end:
+                    yield self._worker.source_rows(self._descriptor, part, tuple(columns))
 
 
 class EpochWorker:
@@ -81,11 +75,9 @@ class EpochWorker:
         self._tuning = tuning
         self._reader = GraphReader()
         self._graph: tuple[StreamGraph, LoadedGraph] | None = None
-        self._sources: dict[int, ExternalSource] = {}
         self._stores: dict[int, ShardStore] = {}
         self._logged: tuple[int, dict[int, pa.Table]] = (0, {})
-        self._split_rows: tuple[int, dict[tuple[SplitRange, tuple[int, ...]], pa.Table]] = (0, {})
-        self._reading = threading.Lock()
+        self._reading = SourceReading()
         self._threads = ShardThreads()
 
     @cached_property
@@ -124,20 +116,9 @@ class EpochWorker:
             self._logged = (descriptor.epoch, tables)
         return tables
 
-    def split_rows(self, descriptor: EpochDescriptor, split: SplitRange, columns: tuple[int, ...]) -> pa.Table:
-        """The split's rows of the epoch, for all shards: the first shard that asks decodes the file for all."""
-        with self._reading:
-            epoch, tables = self._split_rows
-            if epoch != descriptor.epoch:
-                self._split_rows = (descriptor.epoch, tables := {})
-            if (split, columns) not in tables:
-                relation = self.source(descriptor, split.source_id)
-                fields = [(column.name, column.type) for column in relation.columns if not column.hidden]
-                wanted = [fields[index] if index < len(fields) else None for index in columns]
-                options = FileSourceOptions.parse(dict(relation.options))
-                rows = read_rows(split.split, options, wanted, split.start, split.end, split.ordinal)
-                tables[split, columns] = rows
-            return tables[split, columns]
+    def source_rows(self, descriptor: EpochDescriptor, part: SplitRange, columns: tuple[int, ...]) -> SourceRows:
+        """The rows of a part of a split. Raises SourceFailed."""
+        return self._reading.rows(descriptor.epoch, self.source(descriptor, part.source_id), part, columns)
 
     def run_stage(
         self, descriptor: EpochDescriptor, stage: int, shard: int, payloads: Iterable[tuple[int, bytes]]
@@ -195,3 +176,13 @@ class EpochWorker:
             store.close()
         self._stores.clear()
         self._threads.close()
+        self._reading.close()
+
+
+def _part_of_shard(split: SplitRange, shard: int, shards: int) -> SplitRange:
+    """What one shard reads of a range: as much as the others, or all or nothing of a short one."""
+    length = split.end - split.start
+    if length < ROWS_TO_DIVIDE:
+        return split if split.ordinal % shards == shard else replace(split, end=split.start)
+    start, end = split.start + length * shard // shards, split.start + length * (shard + 1) // shards
+    return replace(split, start=start, end=end)

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor, descriptor_of
+from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed, StageReport
 from risingpy.executors.epoch.task import EpochWorker
 from risingpy.executors.spark.epoch_channel import EpochClient
@@ -100,13 +101,13 @@ def run_epochs(server: ServerRun, channel: str, seen: int) -> Iterator[pa.Record
     yield from ()
 
 
-def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> TaskReport | FragmentFailed:
+def _run_all_stages(worker: EpochWorker, descriptor: EpochDescriptor) -> TaskReport | FragmentFailed | SourceFailed:
     """Runs all stages of an epoch on all shards in this task."""
     began = time.process_time()
     try:
         purged = worker.purge_everywhere(descriptor)
         reports = tuple(worker.run_all(descriptor))
-    except FragmentFailed as failure:
+    except (FragmentFailed, SourceFailed) as failure:
         return failure
     return TaskReport(reports, purged, time.process_time() - began)
 
@@ -159,7 +160,7 @@ def _run(
     process, began = _process(), time.process_time()
     try:
         output = process.worker(server).run_stage(descriptor, stage, shard, payloads)
-    except FragmentFailed as failure:
+    except (FragmentFailed, SourceFailed) as failure:
         yield _batch([(shard, FAILURE_PORT, pickle.dumps(failure))])
         return
     report = pickle.dumps(TaskReport((output.report,), purged, time.process_time() - began))

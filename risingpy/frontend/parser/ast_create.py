@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.frontend.parser.ast_parts import (
     ColumnDefinition,
     ColumnName,
@@ -34,14 +35,31 @@ class CreateTable:
 
 
 @dataclass(frozen=True, slots=True)
+class IncludeDefinition:
+    """A part of the message as a column. `name` is None without AS; `header` names one header."""
+
+    part: str
+    header: str | None
+    header_type: TypeName | None
+    name: ColumnName | None
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSource:
-    """`options` are those of WITH (…), in order, names in lower case."""
+    """`options` are those of WITH (…), in order, names in lower case.
+
+    `credentials` says where the values of options stand that nobody is to see: begin and end, in characters from 1.
+    """
 
     name: ObjectName
     columns: tuple[ColumnDefinition, ...]
     options: tuple[tuple[str, str], ...] = ()
     if_not_exists: bool = False
     watermark: WatermarkDefinition | None = None
+    includes: tuple[IncludeDefinition, ...] = ()
+    message_format: MessageFormat | None = None
+    credentials: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

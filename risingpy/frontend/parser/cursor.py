@@ -39,6 +39,11 @@ class Cursor:
         return (self._parser._prev.end + 2) if self.at_end else self._parser._curr.start + 1
 
     @property
+    def end(self) -> int:
+        """The position after the last token that was taken, in characters from 1."""
+        return self._parser._prev.end + 2
+
+    @property
     def word(self) -> str:
         """The next token in upper case; empty at the end and for strings and quoted names."""
         token = self._parser._curr

@@ -26,6 +26,7 @@ from risingpy.frontend.parser.cursor import Cursor
 from risingpy.frontend.parser.function import parse_create_aggregate, parse_create_function, parse_drop_function
 from risingpy.frontend.parser.identity_options import parse_numbering
 from risingpy.frontend.parser.index import parse_create_index
+from risingpy.frontend.parser.source import OptionsReader, parse_format, parse_includes
 from risingpy.plan.catalog import ExternalSource, Index, MaterializedView, RelationClass, Table, View
 from risingpy.plan.operators import ConflictBehavior
 
@@ -205,24 +206,14 @@ def _parse_create_source(cursor: Cursor) -> CreateSource:
     elements = _parse_columns(cursor) if cursor.word == "(" else _TableElements()
     if elements.keys:
         cursor.unsupported("PRIMARY KEY of a source")
-    options: tuple[tuple[str, str], ...] = ()
-    if cursor.accept("WITH"):
-        options = cursor.in_parentheses(lambda: _parse_option(cursor))
-    if cursor.accept("FORMAT"):
-        options += (("format", cursor.any_word()),)
-        if cursor.accept("ENCODE"):
-            options += (("encode", cursor.any_word()),)
-            if cursor.word == "(":
-                options += cursor.in_parentheses(lambda: _parse_option(cursor))
-    return CreateSource(name, elements.columns, options, if_not_exists, elements.watermark)
-
-
-def _parse_option(cursor: Cursor) -> tuple[str, str]:
-    name = cursor.any_word()
-    while cursor.accept("."):
-        name += f".{cursor.any_word()}"
-    cursor.expect("=")
-    return name.lower(), cursor.value()
+    includes = parse_includes(cursor)
+    reader = OptionsReader(cursor)
+    options = reader.read() if cursor.accept("WITH") else ()
+    message_format = parse_format(cursor, reader)
+    spans = tuple(reader.spans)
+    return CreateSource(
+        name, elements.columns, options, if_not_exists, elements.watermark, includes, message_format, spans
+    )
 
 
 def _parse_create_view(cursor: Cursor, or_replace: bool) -> CreateView:

@@ -1,4 +1,4 @@
-"""CREATE TABLE and CREATE SOURCE."""
+"""CREATE TABLE."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from risingpy.frontend.binder import TableDefinition, bind_table
 from risingpy.frontend.command import Command, Parameters
-from risingpy.frontend.parser.ast import CreateSource, CreateTable, ParsedStatement
+from risingpy.frontend.parser.ast import CreateTable, ParsedStatement
 from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_view import new_schema, skipped
 from risingpy.frontend.written_rows import ROW_ID
-from risingpy.meta.schema.relations import NewSource, NewTable
+from risingpy.meta.schema.relations import NewTable
 from risingpy.plan.catalog import ColumnDesc, Identity
 from risingpy.types import BIGINT, SqlType
 
@@ -38,7 +38,7 @@ def new_table(session: StatementContext, definition: str, statement: CreateTable
     return NewTable(
         schema_name=new_schema(session, statement.name),
         name=statement.name.name,
-        columns=_with_counters(session, defined.columns if defined.primary_key else _with_row_id(defined.columns)),
+        columns=_with_counters(session, defined.columns if defined.primary_key else with_row_id(defined.columns)),
         primary_key=defined.primary_key,
         append_only=statement.append_only,
         definition=definition,
@@ -46,29 +46,6 @@ def new_table(session: StatementContext, definition: str, statement: CreateTable
         version_column=defined.version_column,
         watermark=defined.watermark,
     )
-
-
-def bind_source(
-    session: StatementContext, parsed: ParsedStatement, statement: CreateSource, parameter_types: Sequence[SqlType]
-) -> Command:
-    defined = bind_table(statement, session=session.session_values())
-
-    def run(parameters: Parameters) -> Result:
-        source = NewSource(
-            schema_name=new_schema(session, statement.name),
-            name=statement.name.name,
-            columns=_with_row_id(defined.columns),
-            options=statement.options,
-            definition=parsed.text,
-            watermark=defined.watermark,
-        )
-        if not session.database.ddl.create_source(
-            source, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
-        ):
-            skipped(session, statement.name)
-        return Result(CommandTag("CREATE SOURCE"))
-
-    return Command(run)
 
 
 def _with_counters(session: StatementContext, columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:
@@ -83,5 +60,6 @@ def _counter(session: StatementContext, identity: Identity) -> Identity:
     return replace(identity, counter=session.database.writes.next_row_ids(1))
 
 
-def _with_row_id(columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:
+def with_row_id(columns: tuple[ColumnDesc, ...]) -> tuple[ColumnDesc, ...]:
+    """The columns, and the hidden number of the row."""
     return (*columns, ColumnDesc(len(columns) + 1, ROW_ID, BIGINT, not_null=True, hidden=True))

@@ -24,6 +24,7 @@ from risingpy.frontend.system_catalog import (
     pg_views,
     rw_jobs,
     rw_relations,
+    rw_sources,
     rw_state_store,
 )
 from risingpy.frontend.system_catalog.oids import system_relation_oid
@@ -49,6 +50,7 @@ _MODULES = (
     information_schema,
     rw_relations,
     rw_jobs,
+    rw_sources,
     rw_state_store,
 )
 INTERNAL_SCHEMA = "risingpy"  # the schema of relations for functions, which no client can name

@@ -43,6 +43,8 @@ def state_of(session: StatementContext, running: str, snapshot: CommittedSnapsho
         parameters=database.introspection.parameters(),
         progress=tuple(Progress(relation, rows) for relation, rows in database.introspection.ddl_progress()),
         errors=database.introspection.job_errors(),
+        source_lags=lambda: tuple(database.introspection.source_lags()),
+        rejected=database.introspection.rejected_messages,
         sessions=(this,),
         statistics=snapshot.view.statistics,
         compactions=snapshot.view.compactions,

@@ -9,7 +9,8 @@ from datetime import datetime
 import pyarrow as pa
 
 from risingpy.functions.topics.object_names import quote_name, relation_key
-from risingpy.meta.introspection import PinnedEpoch
+from risingpy.meta.epochs.rejected_messages import KeptMessage
+from risingpy.meta.introspection import PinnedEpoch, SourceLag
 from risingpy.meta.statistics import CompactionProgress, TableStatistics
 from risingpy.plan.catalog import (
     Catalog,
@@ -117,6 +118,8 @@ class SystemState:
     parameters: Mapping[str, str] = field(default_factory=dict)
     progress: tuple[Progress, ...] = ()
     errors: Mapping[int, int] = field(default_factory=dict)
+    source_lags: Callable[[], Sequence[SourceLag]] = tuple
+    rejected: Callable[[], Sequence[KeptMessage]] = tuple
     sessions: tuple[ActiveSession, ...] = ()
     statistics: Callable[[], Mapping[int, TableStatistics]] = dict  # by table id, at the newest committed epoch
     compactions: Callable[[], Mapping[int, CompactionProgress]] = dict  # by table id, likewise

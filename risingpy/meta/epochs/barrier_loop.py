@@ -14,6 +14,7 @@ from pathlib import Path
 
 from risingpy.errors import DiskFailure, SqlError, StatementTooComplex
 from risingpy.executors.epoch.descriptor import write_descriptor
+from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.executors.epoch.stage_runner import FragmentFailed
 from risingpy.meta.epochs.committer import Committer
 from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
@@ -170,6 +171,8 @@ class BarrierLoop:
                 report = self._runner.run(epoch.descriptor, epoch.depth)
             except FragmentFailed as failure:
                 self._committer.stop_job(failure)
+            except SourceFailed as failure:
+                self._scheduler.source_failed(failure)
             else:
                 if report.cpu_seconds is not None:
                     shape.measured(epoch.rows, report.cpu_seconds)

@@ -23,6 +23,7 @@ from risingpy.meta.durable_state import DurableState
 from risingpy.meta.epochs.failed_jobs import without_failed
 from risingpy.meta.epochs.next_epoch import NextEpoch, creating
 from risingpy.meta.epochs.published_state import PublishedState
+from risingpy.meta.epochs.rejected_messages import RejectedMessages
 from risingpy.meta.epochs.result import state_after
 from risingpy.meta.epochs.runner import EpochReport
 from risingpy.meta.epochs.waiters import Waiters
@@ -37,7 +38,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Committer:
-    """For the barrier loop's thread; any thread may read `backfilled_rows` and `work`."""
+    """For the barrier loop's thread; any thread may read `backfilled_rows`, `work` and `rejected`."""
 
     def __init__(
         self, data_dir: Path, durable: DurableState, published: PublishedState, waiters: Waiters, log: DmlLog
@@ -50,6 +51,7 @@ class Committer:
         self._progress: Mapping[int, int] = {}  # replaced as a whole, because other threads read it
         self._graph_writer = GraphWriter()
         self.work = WorkSinceStart()
+        self.rejected = RejectedMessages()
         self._write_graph(published.state)
 
     @property
@@ -64,6 +66,7 @@ class Committer:
         self._progress = self._progress_after(old, report)
         self._durable.commit(old, new)
         self.work.add(report.work)
+        self.rejected.add(report.rejected)
         self._published.add(new)
         self.publish()
 

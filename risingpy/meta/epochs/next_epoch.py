@@ -53,14 +53,14 @@ def plan_epoch(
     because time has passed.
     """
     lsn, rows = log.next_epoch(LARGEST_EPOCH_ROWS)
-    splits, offsets, source_rows = sources.next_ranges(state, LARGEST_EPOCH_ROWS)
+    read = sources.next_ranges(state, LARGEST_EPOCH_ROWS)
     compacts = idle and state.compactions
-    if not (lsn > state.committed.lsn or splits or is_work_in(state) or compacts or passed):
+    if not (lsn > state.committed.lsn or read.moves or is_work_in(state) or compacts or passed):
         return None
     began = creating(state)
     # A job reads no snapshot in its first epoch.
     backfilling = sum(job.relation_id not in state.fresh_jobs for job in began)
-    rows += source_rows + backfilling * state.shards * BACKFILL_ROWS
+    rows += read.rows + backfilling * state.shards * BACKFILL_ROWS
     depth = state.graph().depth
     descriptor = EpochDescriptor(
         epoch=number(),
@@ -69,7 +69,7 @@ def plan_epoch(
         shards=state.shards,
         log_after=state.committed.lsn,
         log_up_to=lsn,
-        splits=splits,
+        splits=read.ranges,
         fresh_jobs=tuple(sorted(state.fresh_jobs)),
         purge=tuple(sorted(state.purge)),
         compact=tuple(sorted(state.compactions.items())),
@@ -77,4 +77,4 @@ def plan_epoch(
         watermarks=tuple(sorted(state.committed.watermarks.items())),
         backfilling=tuple(sorted(relation.relation_id for relation in began)),
     )
-    return NextEpoch(descriptor, rows, depth, offsets)
+    return NextEpoch(descriptor, rows, depth, read.offsets)

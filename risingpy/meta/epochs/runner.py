@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from risingpy.executors.epoch.descriptor import EpochDescriptor
+from risingpy.executors.epoch.source_reading import Rejected
 from risingpy.executors.epoch.stage_runner import StageReport
 from risingpy.meta.epochs.shape import EpochShape
 from risingpy.plan.operator_work import OperatorPosition, OperatorWork
@@ -21,7 +22,7 @@ class EpochReport:
     upstreams in this epoch, and whether all of its scans have finished on all shards.
     `purged`: dropped tables with no rows left on any shard, and tables whose compaction is finished.
     `cpu_seconds`: of all tasks, None if not known. `work`: of the operators that had rows. `watermarks`: by id, the
-    greatest value in the rows.
+    greatest value in the rows. `rejected`: messages of sources that did not decode.
     """
 
     errors: Mapping[int, int] = field(default_factory=dict)
@@ -30,6 +31,7 @@ class EpochReport:
     cpu_seconds: float | None = None
     work: Mapping[OperatorPosition, OperatorWork] = field(default_factory=dict)
     watermarks: Mapping[int, int] = field(default_factory=dict)
+    rejected: tuple[Rejected, ...] = ()
 
     def backfilled_rows(self, job_id: int) -> int:
         """How many rows a job in creation has read from its upstreams in this epoch."""
@@ -56,7 +58,8 @@ class EpochRunner(Protocol):
     def run(self, descriptor: EpochDescriptor, depth: int) -> EpochReport:
         """Runs the epoch on a graph of `depth` stages; every shard's state is durable when it returns.
 
-        Raises FragmentFailed if a job's own computation fails, EpochFailed if the engine does.
+        Raises FragmentFailed if a job's own computation fails, SourceFailed if the system behind a source does not
+        answer, EpochFailed if the engine fails.
         """
         ...
 
@@ -73,7 +76,9 @@ def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds
     backfill: dict[int, tuple[int, bool]] = {}
     work: dict[OperatorPosition, OperatorWork] = {}
     watermarks: Mapping[int, int] = {}
+    rejected: list[Rejected] = []
     for report in reports:
+        rejected += report.rejected
         errors.update(report.errors)
         watermarks = with_reached(watermarks, report.watermarks)
         for job_id, (rows, finished) in report.backfill.items():
@@ -81,7 +86,7 @@ def combined(reports: Iterable[StageReport], purged: frozenset[int], cpu_seconds
             backfill[job_id] = (known_rows + rows, known_finished and finished)
         for position, done in report.work.items():
             work[position] = done.plus(work.get(position, OperatorWork()))
-    return EpochReport(dict(errors), backfill, purged, cpu_seconds, work, watermarks)
+    return EpochReport(dict(errors), backfill, purged, cpu_seconds, work, watermarks, tuple(rejected))
 
 
 def with_reached(watermarks: Mapping[int, int], reached: Mapping[int, int]) -> Mapping[int, int]:

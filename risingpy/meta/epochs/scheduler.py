@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from risingpy.executors.epoch.source_reading import SourceFailed
 from risingpy.meta.epochs.next_epoch import NextEpoch, is_work_in, plan_epoch
 from risingpy.meta.epochs.number import next_epoch, unix_milliseconds
 from risingpy.meta.epochs.passing_time import PassingTime
@@ -55,7 +56,7 @@ class EpochScheduler:
         """How long nothing becomes due unless `wake` is called; None: for ever. At most `otherwise`."""
         if state.compactions:
             return COMPACTION_PAUSE_SECONDS
-        pauses = otherwise, self._sources.poll_seconds(state), self._passing_time.seconds_left(self._now())
+        pauses = otherwise, self._sources.pause_seconds(state), self._passing_time.seconds_left(self._now())
         return min((seconds for seconds in pauses if seconds is not None), default=None)
 
     def slept_through(self, state: MetaState) -> bool:
@@ -74,6 +75,10 @@ class EpochScheduler:
             idle=self._idle,
             passed=self._passing_time.has_come(self._now()),
         )
+
+    def source_failed(self, failure: SourceFailed) -> None:
+        """Called when a task could not read a source: the next epochs are planned without it for a while."""
+        self._sources.failed(failure)
 
     def done(self) -> None:
         """Called when the last planned epoch is committed, or none was planned."""

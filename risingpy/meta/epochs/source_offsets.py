@@ -1,104 +1,211 @@
 """Decides which rows of the external sources the next epoch reads.
 
-Each job has its own offsets: a view begins with the source's first row, whatever other views have already read.
+Each job has its own offsets: a view begins where the source's options say, whatever other views have already read.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from risingpy.connectors.file_source import FileSourceOptions, count_rows, list_files
-from risingpy.errors import IoError
+from risingpy.connectors.seekable import SplitEnd
 from risingpy.executors.epoch.descriptor import SplitRange
+from risingpy.executors.epoch.source_reading import SourceFailed
+from risingpy.meta.epochs.source_watcher import SourceStatus, SourceWatcher
 from risingpy.meta.state import MetaState
 from risingpy.plan.catalog import ExternalSource
 from risingpy.plan.graph import Job
 from risingpy.plan.operators import Source
 from risingpy.plan.traversal import nodes_of_fragment
 
-POLL_SECONDS = 0.05  # how often directories are listed while a view reads a source
-
-LOG = logging.getLogger(__name__)
+MOST_MESSAGES = 1 << 18  # of an epoch: their bytes are not known
+ANSWER_SECONDS = 5.0  # how long a statement waits for another system
+PACE_SECONDS = 0.1  # how often a limited source is read
 
 Offsets = Mapping[int, Mapping[int, Mapping[str, int]]]  # by job, source, split
 
 
+@dataclass(frozen=True, slots=True)
+class _NewRange:
+    """The positions of a split that a job has not read. It may be empty: then the job has not seen the split yet."""
+
+    job_id: int
+    source_id: int
+    split: str
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class NextRanges:
+    """What an epoch reads: ranges, the offsets after it, about how many rows, and whether the offsets move at all.
+
+    They also move where a job first sees a split that has nothing for it, which is to stay where it is now.
+    """
+
+    ranges: tuple[SplitRange, ...]
+    offsets: Offsets
+    rows: int
+    moves: bool
+
+
 class SourceOffsets:
-    """Finds new rows of the sources that running jobs read. For the barrier loop's thread, except `newest`."""
+    """Finds new rows of the sources that running jobs read. For the barrier loop's thread, except where it says so."""
 
-    def __init__(self) -> None:
-        # A cache: (the last jobs, the sources that each of them reads). Every epoch asks several times.
-        self._known: tuple[Mapping[int, Job], list[tuple[int, int]]] = ({}, [])
-        self._unreadable: set[str] = set()
+    def __init__(self, wake: Callable[[], None]) -> None:
+        """`wake` is called, in any thread, when a source has news."""
+        self._guard = threading.Lock()
+        self._watchers: dict[int, SourceWatcher] = {}
+        self._wake = wake
+        # A cache: (the last jobs and sources, the sources that each job reads). Every epoch asks several times.
+        self._known: tuple[object, object, list[tuple[int, int]]] = ({}, {}, [])
+        self._paces: dict[tuple[int, int], _Pace] = {}
 
-    def poll_seconds(self, state: MetaState) -> float | None:
-        """How long the loop may sleep; None (for ever) if no job reads a source."""
-        return POLL_SECONDS if self._readers(state) else None
+    def pause_seconds(self, state: MetaState) -> float | None:
+        """How long the loop may sleep without news; None: for ever."""
+        limited = (self._watcher(state, source).rate_limit for _, source in self._readers(state))
+        return PACE_SECONDS if any(limited) else None
 
     def available(self, state: MetaState) -> bool:
-        """True if a source has rows that some job has not read."""
-        return any(True for _ in self._new_ranges(state, state.committed.offsets))
+        """True if a source has rows that some job has not read and may read now, or splits that it has not seen."""
+        return any(self._budget(state, new) or not new.length for new in self._new_ranges(state))
 
-    def newest(self, state: MetaState) -> Offsets:
-        """The offsets at which the sources in use end now. Any thread may call it."""
+    def newest(self, state: MetaState, job_id: int | None = None) -> Offsets:
+        """The offsets at which the sources in use end now, of one job or of all; paused sources are left out.
+
+        Any thread may call it. It asks the other systems, and leaves out those that do not answer within 5 s.
+        """
+        deadline = time.monotonic() + ANSWER_SECONDS
         ends: dict[int, dict[int, dict[str, int]]] = {}
-        for job_id, source_id, split, _, end in self._new_ranges(state, {}):
-            ends.setdefault(job_id, {}).setdefault(source_id, {})[split] = end
+        for job, source_id in self._readers(state):
+            watcher = self._watcher(state, source_id)
+            if job_id not in (None, job) or watcher.rate_limit == 0:
+                continue
+            status = watcher.refresh(max(deadline - time.monotonic(), 0.0))
+            if status.failure is None and status.ends is not None:
+                ends.setdefault(job, {})[source_id] = {split: end.end for split, end in status.ends.items()}
         return ends
 
-    def next_ranges(self, state: MetaState, most_rows: int) -> tuple[tuple[SplitRange, ...], Offsets, int]:
-        """(ranges, offsets after them, rows): as many whole files as fit, or a part of the first if it does not."""
+    def status(self, state: MetaState) -> Iterator[tuple[int, ExternalSource, SourceStatus]]:
+        """What is known of each source that a job reads: (job, source, status). Any thread may call it."""
+        for job_id, source_id in self._readers(state):
+            watcher = self._watcher(state, source_id)
+            yield job_id, watcher.source, watcher.status
+
+    def failed(self, failure: SourceFailed) -> None:
+        """A task could not read the source: epochs run without it for a while."""
+        with self._guard:
+            watcher = self._watchers.get(failure.source_id)
+        if watcher is not None:
+            watcher.failed(failure.reason)
+
+    def next_ranges(self, state: MetaState, most_rows: int) -> NextRanges:
+        """As much as fits. Splits of messages share an epoch evenly."""
         offsets = {
             job_id: {source: dict(splits) for source, splits in sources.items()}
             for job_id, sources in state.committed.offsets.items()
             if job_id in state.jobs
         }
         ranges: list[SplitRange] = []
-        rows = 0
-        for job_id, source_id, split, start, end in self._new_ranges(state, state.committed.offsets):
-            end = min(end, start + most_rows - rows)
-            if end <= start:
-                break
+        rows, moves = 0, False
+        by_reader: dict[tuple[int, int], list[_NewRange]] = {}
+        for new in self._new_ranges(state):
+            by_reader.setdefault((new.job_id, new.source_id), []).append(new)
+        for (job_id, source_id), found in by_reader.items():
+            budget = min(most_rows - rows, self._budget(state, found[0]))
             known = offsets.setdefault(job_id, {}).setdefault(source_id, {})
-            known[split] = end
-            ranges.append(SplitRange(job_id, source_id, split, start, end, list(known).index(split)))
-            rows += end - start
-        return tuple(ranges), offsets, rows
+            messages = self._watcher(state, source_id).gives_messages
+            taken = 0
+            for new, length in _shared(found, budget) if messages else _in_turn(found, budget):
+                known[new.split] = new.start + length
+                moves = True
+                if length:
+                    place = list(known).index(new.split)
+                    ranges.append(SplitRange(job_id, source_id, new.split, new.start, new.start + length, place))
+                    taken += length
+            self._pace(job_id, source_id).take(taken)
+            rows += taken
+        return NextRanges(tuple(ranges), offsets, rows, moves)
+
+    def close(self) -> None:
+        with self._guard:
+            for watcher in self._watchers.values():
+                watcher.stop()
+            self._watchers.clear()
+
+    def _budget(self, state: MetaState, new: _NewRange) -> int:
+        """How many rows a job may read of a source now."""
+        watcher = self._watcher(state, new.source_id)
+        most = MOST_MESSAGES if watcher.gives_messages else 1 << 62
+        if watcher.rate_limit is None:
+            return most
+        return min(most, self._pace(new.job_id, new.source_id).allowed(watcher.rate_limit))
+
+    def _pace(self, job_id: int, source_id: int) -> _Pace:
+        return self._paces.setdefault((job_id, source_id), _Pace())
 
     def _readers(self, state: MetaState) -> list[tuple[int, int]]:
         """(job, source) of every job that reads a source."""
-        known, readers = self._known
-        if known is not state.jobs:
-            there_are = any(isinstance(relation, ExternalSource) for relation in state.catalog.relations.values())
-            jobs = state.jobs.values() if there_are else ()  # to look through all of them takes long
-            readers = [(job.job_id, source) for job in jobs for source in sorted(_source_ids(job))]
-            self._known = (state.jobs, readers)
+        jobs, relations, readers = self._known
+        if jobs is not state.jobs or relations is not state.catalog.relations:
+            sources = {k: r for k, r in state.catalog.relations.items() if isinstance(r, ExternalSource)}
+            looked = state.jobs.values() if sources else ()  # to look through all of them takes long
+            readers = [(job.job_id, source) for job in looked for source in sorted(_source_ids(job))]
+            self._follow(sources, {source for _, source in readers})
+            self._known = (state.jobs, state.catalog.relations, readers)
         return readers
 
-    def _new_ranges(self, state: MetaState, committed: Offsets) -> Iterator[tuple[int, int, str, int, int]]:
-        """(job, source, split, start, end) of the rows after `committed`."""
-        for job_id, source_id in self._readers(state):
-            relation = state.catalog.relations[source_id]
-            assert isinstance(relation, ExternalSource)
-            options = FileSourceOptions.parse(dict(relation.options))
-            known = committed.get(job_id, {}).get(source_id, {})
-            for path in list_files(options):
-                start, end = known.get(path, 0), self._rows_of(path, options.format)
-                if start < end:
-                    yield job_id, source_id, path, start, end
+    def _follow(self, sources: Mapping[int, ExternalSource], read: set[int]) -> None:
+        """Stops the watchers of sources that are gone or were altered, and lets the others know whether they matter."""
+        with self._guard:
+            for source_id, watcher in list(self._watchers.items()):
+                if watcher.source != sources.get(source_id):
+                    watcher.stop()
+                    del self._watchers[source_id]
+                else:
+                    watcher.follow(source_id in read)
 
-    def _rows_of(self, path: str, file_format: str) -> int:
-        """The number of rows of a file; 0 while it cannot be read, because its writer may not have finished."""
-        try:
-            rows = count_rows(path, file_format)
-        except IoError as error:
-            if path not in self._unreadable:
-                self._unreadable.add(path)
-                LOG.warning("%s; it is left out until it can be", error)
-            return 0
-        self._unreadable.discard(path)
-        return rows
+    def _watcher(self, state: MetaState, source_id: int) -> SourceWatcher:
+        with self._guard:
+            found = self._watchers.get(source_id)
+            if found is None:
+                relation = state.catalog.relations[source_id]
+                assert isinstance(relation, ExternalSource)
+                found = self._watchers[source_id] = SourceWatcher(relation, self._wake)
+                found.follow(True)
+            return found
+
+    def _new_ranges(self, state: MetaState) -> Iterator[_NewRange]:
+        """What jobs have not read, and the splits that they have not seen, of the sources that answer."""
+        for job_id, source_id in self._readers(state):
+            watcher = self._watcher(state, source_id)
+            if watcher.is_standing:
+                continue
+            known = state.committed.offsets.get(job_id, {}).get(source_id, {})
+            for split, end in (watcher.status.ends or {}).items():
+                start = max(known[split], end.first) if split in known else _first_position(end, bool(known))
+                if start < end.end or split not in known:
+                    yield _NewRange(job_id, source_id, split, start, max(start, end.end))
+
+
+class _Pace:
+    """How many rows a job may read of a limited source: what has come together since it last read, of one second."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def allowed(self, rows_a_second: int) -> int:
+        return int(min(time.monotonic() - self._since, 1.0) * rows_a_second)
+
+    def take(self, rows: int) -> None:
+        if rows:
+            self._since = time.monotonic()
 
 
 def reached(committed: Offsets, target: Offsets) -> bool:
@@ -109,6 +216,30 @@ def reached(committed: Offsets, target: Offsets) -> bool:
         for source, splits in sources.items()
         for split, end in splits.items()
     )
+
+
+def _first_position(end: SplitEnd, began: bool) -> int:
+    """Where a job begins a split. One that came after the job began is read from its first position."""
+    return end.first if began else end.start
+
+
+def _in_turn(found: Iterable[_NewRange], budget: int) -> Iterator[tuple[_NewRange, int]]:
+    """As many whole splits as fit, and a part of the next one."""
+    for new in found:
+        length = min(new.length, budget)
+        budget -= length
+        if length or not new.length:
+            yield new, length
+
+
+def _shared(found: list[_NewRange], budget: int) -> Iterator[tuple[_NewRange, int]]:
+    """The same of each split, and what short ones leave for the others."""
+    ascending = sorted(found, key=lambda new: new.length)
+    for k, new in enumerate(ascending):
+        length = min(new.length, budget // (len(ascending) - k))
+        budget -= length
+        if length or not new.length:
+            yield new, length
 
 
 def _source_ids(job: Job) -> set[int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from risingpy.connectors.registry import connector_of
 from risingpy.meta.cancellation import Cancelled, check_of
 from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
@@ -67,7 +68,9 @@ class SchemaCommands:
     def create_source(
         self, source: relations.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None
     ) -> bool:
-        """Creates an external source; False if it exists and `if_not_exists`."""
+        """Creates an external source, if the other side answers; False if it exists and `if_not_exists`."""
+        if not (if_not_exists and self._published.state.catalog.find(source.name, source.schema_name, ())):
+            connector_of(dict(source.options)).check()
         return self._create(
             source.schema_name, source.name, if_not_exists, lambda state: relations.add_source(state, source), cancelled
         )
@@ -96,8 +99,7 @@ class SchemaCommands:
         with gone_if_cancelled(self._changes, relation_id):
             self._waiters.until_created(relation_id, cancelled)
             # A source has no snapshot: the view's first epochs read its existing rows.
-            newest = self._sources.newest(self._published.state)
-            target = {job: ends for job, ends in newest.items() if job == relation_id}
+            target = self._sources.newest(self._published.state, relation_id)
             self._waiters.until_read(0, target, cancelled)
         return True, notices
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.connectors.file_source import FileSourceOptions
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.errors import (
     Check,
     DependentObjectsStillExist,
@@ -97,6 +98,8 @@ class NewSource:
     options: tuple[tuple[str, str], ...]
     definition: str
     watermark: Watermark | None = None
+    message_format: MessageFormat | None = None
+    included: tuple[IncludedColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +217,8 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
 
 
 def add_source(state: MetaState, source: NewSource) -> MetaState:
-    """`state` with an external source; its options are checked here."""
+    """`state` with an external source, whose options are checked."""
     check_new_name(state, source.schema_name, source.name)
-    FileSourceOptions.parse(dict(source.options))
     allocate = IdAllocator(state.next_id)
     relation = ExternalSource(
         relation_id=allocate(),
@@ -226,6 +228,8 @@ def add_source(state: MetaState, source: NewSource) -> MetaState:
         definition=source.definition,
         options=source.options,
         watermark=source.watermark,
+        message_format=source.message_format,
+        included=source.included,
         version=state.catalog.version + 1,
     )
     return _with_relation(replace(state, graph_version=state.graph_version + 1), relation, allocate)

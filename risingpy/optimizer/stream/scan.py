@@ -24,9 +24,10 @@ from risingpy.plan.catalog import (
     View,
     Watermark,
 )
-from risingpy.plan.expression_trees import remapped
+from risingpy.plan.expression_trees import columns_read, remapped
+from risingpy.plan.expressions import InputRef
 from risingpy.plan.logical import Field, Scan, Schema
-from risingpy.plan.operators import Source, StreamPlan, TableScan, WatermarkFilter
+from risingpy.plan.operators import Source, StreamPlan, StreamProject, TableScan, WatermarkFilter
 from risingpy.plan.properties import ColumnIndex, Properties
 from risingpy.plan.state_tables import progress_table
 from risingpy.storage.codec.table_schema import TableSchema
@@ -48,12 +49,34 @@ def _source(scan: Scan, relation: ExternalSource, allocate: Callable[[], int]) -
     ids = [column.column_id for column in relation.columns]
     needed = () if relation.watermark is None else sorted(ids.index(i) for i in relation.watermark.columns_read)
     columns = tuple(dict.fromkeys((*scan.columns, *needed, row_id)))
-    schema = _scan_schema(scan, relation, columns)
-    properties = Properties(schema, (columns.index(row_id),), SOME_SHARD, append_only=True)
-    source = Source(scan.relation_id, columns, properties)
+    source = _with_generated(scan, relation, columns)
     if relation.watermark is None:
         return source
     return watermark_filter(source, relation.watermark, [ids[i] for i in columns], allocate())
+
+
+def _with_generated(scan: Scan, relation: ExternalSource, columns: tuple[int, ...]) -> Source | StreamProject:
+    """The source's columns, those that are generated computed from the others."""
+    schema = _scan_schema(scan, relation, columns)
+    ids = [column.column_id for column in relation.columns]
+    generated = {i: relation.columns[i].generated for i in columns}
+    sources = {i: sorted(ids.index(k) for k in columns_read(g.expression)) for i, g in generated.items() if g}
+    if not sources:
+        return _read(scan.relation_id, columns, schema, len(ids) - 1)
+    plain = [i for i in columns if i not in sources]
+    read = tuple(dict.fromkeys((*plain, *(i for found in sources.values() for i in found))))
+    fields = tuple(Field(relation.columns[i].name, relation.columns[i].type, hidden=True) for i in read)
+    places = {ids[i]: place for place, i in enumerate(read)}
+    expressions = tuple(
+        remapped(found.expression, places) if found else InputRef(read.index(i), relation.columns[i].type)
+        for i, found in generated.items()
+    )
+    source = _read(scan.relation_id, read, fields, len(ids) - 1)
+    return derived(StreamProject(source, expressions, underived(schema)))
+
+
+def _read(source_id: int, columns: tuple[int, ...], schema: Schema, row_id: int) -> Source:
+    return Source(source_id, columns, Properties(schema, (columns.index(row_id),), SOME_SHARD, append_only=True))
 
 
 def _table_scan(scan: Scan, relation: Table | MaterializedView | Index, progress: TableSchema) -> TableScan:

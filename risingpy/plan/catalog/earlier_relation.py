@@ -85,7 +85,7 @@ def relation_of(earlier: EarlierRelation) -> CreatedRelation:
     cls = _CLASSES.get(earlier.kind)
     if cls is None:
         raise ValueError(f"{earlier.kind.value} {earlier.name} cannot be part of a store")
-    values = {each.name: getattr(earlier, each.name) for each in fields(cls)}
+    values = {each.name: getattr(earlier, each.name) for each in fields(cls) if hasattr(earlier, each.name)}
     lacking = [name for name in _NEVER_NONE if name in values and values[name] is None]
     if lacking:
         raise ValueError(f"the store's {earlier.kind.value} {earlier.name} has no {lacking[0]}")

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar, TypeAlias
 
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan
@@ -196,6 +198,8 @@ class View(_Relation):
 class ExternalSource(_Relation):
     """CREATE SOURCE. `options` are those of WITH, `watermark` is what WATERMARK FOR says.
 
+    `message_format` says how messages become rows (None: the connector gives rows), and `included` are the columns
+    that are parts of messages.
     The last column is the hidden `_row_id`. A source only ever inserts rows.
     """
 
@@ -204,6 +208,8 @@ class ExternalSource(_Relation):
     definition: str
     options: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
     watermark: Watermark | None = field(default=None, kw_only=True)
+    message_format: MessageFormat | None = field(default=None, kw_only=True)
+    included: tuple[IncludedColumn, ...] = field(default=(), kw_only=True)
 
     @property
     def depends_on(self) -> tuple[int, ...]:

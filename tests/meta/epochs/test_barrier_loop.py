@@ -76,7 +76,7 @@ class Parts:
             published=self.published,
             waiters=self.waiters,
             changes=self.changes,
-            scheduler=EpochScheduler(self.log, SourceOffsets()),
+            scheduler=EpochScheduler(self.log, SourceOffsets(lambda: None)),
             committer=self.committer,
             runner=self.runner,
             retries=retries,

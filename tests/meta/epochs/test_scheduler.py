@@ -29,7 +29,7 @@ def log(tmp_path: Path) -> Iterator[DmlLog]:
 
 @pytest.fixture
 def scheduler(log: DmlLog) -> EpochScheduler:
-    return EpochScheduler(log, SourceOffsets(), now=lambda: TIME)
+    return EpochScheduler(log, SourceOffsets(lambda: None), now=lambda: TIME)
 
 
 def write(log: DmlLog, rows: int) -> int:

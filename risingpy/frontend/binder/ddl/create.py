@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.errors import (
     DatatypeMismatch,
     DuplicateColumn,
@@ -18,6 +19,7 @@ from risingpy.errors import (
 )
 from risingpy.frontend.binder.ddl.generated import with_generated
 from risingpy.frontend.binder.ddl.identity import identity_of, identity_type, next_number, refuse_identity
+from risingpy.frontend.binder.ddl.included import with_included
 from risingpy.frontend.binder.ddl.watermark import bind_watermark
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.query.query import BoundQuery, bind_query
@@ -62,7 +64,7 @@ _SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", ROW_ID)
 class TableDefinition:
     """What CREATE TABLE or CREATE SOURCE defines: columns with ids from 1, no `_row_id`, and the key's positions.
 
-    `version_column` is a column's id.
+    `version_column` is a column's id. `included` are the columns that INCLUDE has added.
     """
 
     columns: tuple[ColumnDesc, ...]
@@ -70,6 +72,7 @@ class TableDefinition:
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
     version_column: int | None = None
     watermark: Watermark | None = None
+    included: tuple[IncludedColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +101,11 @@ def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues 
     key = _primary_key(statement)
     columns = tuple(_column(context, i, column, in_key=i - 1 in key) for i, column in enumerate(statement.columns, 1))
     columns = with_generated(context, statement, columns)
-    watermark = bind_watermark(context, statement, columns)
     if isinstance(statement, CreateSource):
         refuse_identity(statement, columns)
-        return TableDefinition(columns, key, watermark=watermark)
+        columns, included = with_included(statement, columns)
+        return TableDefinition(columns, key, watermark=bind_watermark(context, statement, columns), included=included)
+    watermark = bind_watermark(context, statement, columns)
     return TableDefinition(columns, key, *_on_conflict(statement, columns, key), watermark)
 
 

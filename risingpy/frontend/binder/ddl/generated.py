@@ -1,6 +1,7 @@
 """Generated columns: `c INT GENERATED ALWAYS AS (a + b) STORED`, or RisingWave's shorter `c INT AS (a + b)`.
 
-The expression reads the row's other columns; the session computes it for every row that is written.
+The expression reads the row's other columns. The session computes it for every row that is written to a table, and a
+projection over the source for every row that is read of one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from risingpy.errors import DatatypeMismatch, FeatureNotSupported, InvalidTableDefinition, SyntaxError_
+from risingpy.errors import DatatypeMismatch, InvalidTableDefinition, SyntaxError_
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.scope.columns import relation_scope
 from risingpy.frontend.binder.scope.context import BindContext, refuse_system
@@ -36,8 +37,6 @@ def with_generated(
     definitions = statement.columns
     if not any(definition.generated is not None for definition in definitions):
         return columns
-    if isinstance(statement, CreateSource):
-        raise FeatureNotSupported("generated column of a source is not supported", position=statement.name.position)
     return tuple(
         column if definition.generated is None else _generated(context, statement, definition, column, columns)
         for column, definition in zip(columns, definitions, strict=True)
@@ -46,7 +45,7 @@ def with_generated(
 
 def _generated(
     context: BindContext,
-    statement: CreateTable,
+    statement: CreateTable | CreateSource,
     definition: ColumnDefinition,
     column: ColumnDesc,
     columns: Sequence[ColumnDesc],

@@ -1,0 +1,1 @@
+"""Kafka: `options` reads a source's options, `source` is its connector. It needs confluent-kafka (risingpy[kafka])."""

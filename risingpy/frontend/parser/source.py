@@ -1,0 +1,64 @@
+"""CREATE SOURCE: INCLUDE, WITH (options) and FORMAT … ENCODE … after the columns."""
+
+from __future__ import annotations
+
+import re
+
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.included_columns import TYPES
+from risingpy.frontend.parser.ast_create import IncludeDefinition
+from risingpy.frontend.parser.cursor import Cursor
+
+_CREDENTIAL = re.compile(r"password|secret|token|credential|jaas|private|(^|[._])key($|[._])")
+
+
+class OptionsReader:
+    """Reads options, and notes where the values of credentials stand: `spans`, in characters from 1, end exclusive."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
+        self.spans: list[tuple[int, int]] = []
+
+    def read(self) -> tuple[tuple[str, str], ...]:
+        """`(name = value, …)`: names in lower case, in order."""
+        return self._cursor.in_parentheses(self._option)
+
+    def _option(self) -> tuple[str, str]:
+        cursor = self._cursor
+        name = cursor.any_word()
+        while cursor.accept("."):
+            name += f".{cursor.any_word()}"
+        cursor.expect("=")
+        begin = cursor.position
+        value = cursor.value()
+        if _CREDENTIAL.search(name.lower()):
+            self.spans.append((begin, cursor.end))
+        return name.lower(), value
+
+
+def parse_includes(cursor: Cursor) -> tuple[IncludeDefinition, ...]:
+    """`INCLUDE part ['header' [type]] [AS name]`, any number of them."""
+    includes: list[IncludeDefinition] = []
+    while cursor.accept("INCLUDE"):
+        position = cursor.position
+        part = cursor.any_word()
+        if part not in TYPES:
+            cursor.fail_with(f'cannot include "{part}": it is {", ".join(TYPES)}', position)
+        header, header_type = None, None
+        if part == "header" and not cursor.at_end and cursor.word == "" and cursor.peek(1)[0] not in ("", ";"):
+            header = cursor.string()
+            if cursor.word not in ("AS", "INCLUDE", "WITH", ""):
+                header_type = cursor.type_name()
+        name = cursor.name() if cursor.accept("AS") else None
+        includes.append(IncludeDefinition(part, header, header_type, name, position))
+    return tuple(includes)
+
+
+def parse_format(cursor: Cursor, options: OptionsReader) -> MessageFormat | None:
+    """`FORMAT row_format ENCODE encoding [(options)]`."""
+    if not cursor.accept("FORMAT"):
+        return None
+    row_format = cursor.any_word().lower()
+    cursor.expect("ENCODE")
+    encoding = cursor.any_word().lower()
+    return MessageFormat(row_format, encoding, options.read() if cursor.word == "(" else ())

@@ -1,0 +1,1 @@
+"""The Kafka source, against a real broker."""

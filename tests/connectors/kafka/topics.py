@@ -1,0 +1,56 @@
+"""Topics of a test's broker: made, extended and written."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from tests.connectors.systems.kafka import KafkaBroker
+
+_SECONDS = 20
+
+
+class Topic:
+    """A topic of its own, of random name."""
+
+    def __init__(self, broker: KafkaBroker, partitions: int = 1) -> None:
+        from confluent_kafka.admin import AdminClient, NewTopic
+
+        self.name = f"t{uuid.uuid4().hex[:8]}"
+        self._address = broker.address
+        self._admin = AdminClient({"bootstrap.servers": broker.address, "log_level": 0})
+        for made in self._admin.create_topics([NewTopic(self.name, partitions, 1)]).values():
+            made.result(_SECONDS)
+
+    def extend(self, partitions: int) -> None:
+        """Gives it more partitions, so many in all."""
+        from confluent_kafka.admin import NewPartitions
+
+        for made in self._admin.create_partitions([NewPartitions(self.name, partitions)]).values():
+            made.result(_SECONDS)
+
+    def producer(self, **options: str) -> Any:
+        """A producer; options with _ for the points in their names."""
+        from confluent_kafka import Producer
+
+        named = {name.replace("_", "."): value for name, value in options.items()}
+        return Producer({"bootstrap.servers": self._address, "log_level": 0, **named})
+
+    def write(self, values: Iterable[str | bytes | None], partition: int = 0, **more: Any) -> None:
+        """Writes messages, and returns when the broker has them."""
+        producer = self.producer()
+        for value in values:
+            producer.produce(self.name, value=value, partition=partition, **more)
+            producer.poll(0)
+        assert producer.flush(_SECONDS) == 0
+
+    def options(self) -> dict[str, str]:
+        """The options of a source that reads it."""
+        return {"connector": "kafka", "topic": self.name, "properties.bootstrap.server": self._address}
+
+    def source(self, name: str, columns: str, encode: str = "FORMAT PLAIN ENCODE JSON", **more: str) -> str:
+        """CREATE SOURCE; options with _ for the points in their names."""
+        options = {**self.options(), **{key.replace("_", "."): value for key, value in more.items()}}
+        shown = ", ".join(f"{key} = '{value}'" for key, value in options.items())
+        return f"CREATE SOURCE {name} {columns} WITH ({shown}) {encode}"

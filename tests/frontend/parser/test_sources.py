@@ -1,0 +1,71 @@
+"""CREATE SOURCE: what INCLUDE, WITH and FORMAT … ENCODE say, and where credentials stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.errors import SqlError
+from risingpy.frontend.parser import ast, parse
+
+
+def source(sql: str) -> ast.CreateSource:
+    (parsed,) = parse(sql)
+    assert isinstance(parsed.statement, ast.CreateSource)
+    return parsed.statement
+
+
+def test_options_and_format() -> None:
+    statement = source(
+        "CREATE SOURCE s (a INT) WITH (Connector = 'kafka', properties.bootstrap.server = 'h:1', source_rate_limit = 5)"
+        " FORMAT PLAIN ENCODE CSV (without_header = true, delimiter = ';')"
+    )
+    assert statement.options == (
+        ("connector", "kafka"),
+        ("properties.bootstrap.server", "h:1"),
+        ("source_rate_limit", "5"),
+    )
+    options = (("without_header", "true"), ("delimiter", ";"))
+    assert statement.message_format == MessageFormat("plain", "csv", options)
+
+
+def test_includes() -> None:
+    statement = source(
+        "CREATE SOURCE s (a INT) INCLUDE key INCLUDE timestamp AS ts INCLUDE header INCLUDE header 'h'"
+        " INCLUDE header 'g' varchar AS g WITH (connector = 'kafka')"
+    )
+    found = [
+        (i.part, i.header, i.header_type and i.header_type.text, i.name and i.name.name) for i in statement.includes
+    ]
+    assert found == [
+        ("key", None, None, None),
+        ("timestamp", None, None, "ts"),
+        ("header", None, None, None),
+        ("header", "h", None, None),
+        ("header", "g", "varchar", "g"),
+    ]
+
+
+def test_credentials_are_found() -> None:
+    sql = (
+        "SELECT 1; CREATE SOURCE s (a INT) WITH (properties.sasl.password = 'p''w', topic = 'keys',"
+        " s3.credentials.access = x, properties.ssl.key.location = '/k') FORMAT PLAIN ENCODE JSON (auth_token = 't')"
+    )
+    statement = parse(sql)[1].statement
+    assert isinstance(statement, ast.CreateSource)
+    assert [sql[begin - 1 : end - 1] for begin, end in statement.credentials] == ["'p''w'", "x", "'/k'", "'t'"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "message", "position"),
+    [
+        ("CREATE SOURCE s (a INT) INCLUDE colour WITH (connector = 'x')", 'cannot include "colour"', 33),
+        ("CREATE SOURCE s (a INT) WITH (connector)", "syntax error", 40),
+        ("CREATE SOURCE s (a INT) WITH (connector = 'x') FORMAT PLAIN", "syntax error", None),
+    ],
+)
+def test_mistakes(sql: str, message: str, position: int | None) -> None:
+    with pytest.raises(SqlError) as error:
+        parse(sql)
+    assert str(error.value).startswith(message)
+    assert position in (None, error.value.position)
