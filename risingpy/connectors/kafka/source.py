@@ -28,6 +28,7 @@ DISCOVERY_SECONDS = 5.0  # how often partitions and their first offsets are aske
 SLICE_SECONDS = 0.02  # `consume` waits so long for a batch that is not full
 MOST_CONSUMERS = 32  # of a process and source: each has threads
 BATCH = 10_000
+FETCHED_AHEAD = 20_000  # messages: what is fetched beyond a range is thrown away
 
 _QUIET: dict[str, Any] = {"log_level": 0, "error_cb": lambda error: None}
 _NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
@@ -109,7 +110,7 @@ class _Partitions:
 
 
 class _KafkaReader:
-    """A consumer for each partition that is read: it goes on where the last range ended without a new request."""
+    """A consumer for each partition that is read."""
 
     def __init__(self, options: KafkaOptions) -> None:
         self._options = options
@@ -136,15 +137,16 @@ class _KafkaReader:
 
 
 class _PartitionReader:
+    """Fetches only while it reads: at the end of a partition a consumer would ask again and again."""
+
     def __init__(self, options: KafkaOptions, partition: int) -> None:
         self._topic = options.topic
         self._partition = partition
-        self._position = -1
-        self._ahead: list[Message] = []  # received already, of later ranges
         self._consumer = Consumer(
             {
                 **_QUIET,
                 "fetch.wait.max.ms": 50,
+                "queued.min.messages": FETCHED_AHEAD,
                 **options.client,
                 "group.id": f"{options.group_prefix}-{uuid.uuid4().hex}",
                 "enable.auto.commit": False,
@@ -155,51 +157,44 @@ class _PartitionReader:
         )
 
     def read(self, start: int, end: int) -> pa.Table:
-        if start != self._position:
-            self._consumer.assign([TopicPartition(self._topic, self._partition, start)])
-            self._ahead = []
-        found, received = self._split(self._ahead, end)
-        self._ahead = received
-        silent_since = time.monotonic()
-        is_whole = bool(received) or (bool(found) and _offset(found[-1]) >= end - 1)
-        while not is_whole:
-            batch = self._consumer.consume(min(BATCH, end - start), SLICE_SECONDS)
-            messages, reached = self._messages(batch)
-            inside, beyond = self._split(messages, end)
-            found += inside
-            self._ahead += beyond
-            is_whole = bool(beyond) or reached >= end or (bool(inside) and _offset(inside[-1]) >= end - 1)
+        self._consumer.assign([TopicPartition(self._topic, self._partition, start)])
+        try:
+            return _table(self._received(start, end))
+        finally:
+            self._consumer.unassign()
+
+    def _received(self, start: int, end: int) -> list[Message]:
+        found: list[Message] = []
+        silent_since, position = time.monotonic(), start
+        while position < end:
+            batch = self._consumer.consume(min(BATCH, end - position), SLICE_SECONDS)
+            messages, position = self._messages(batch, position)
+            found += messages
             if batch:
                 silent_since = time.monotonic()
             elif time.monotonic() - silent_since > ANSWER_SECONDS:
                 raise SourceUnavailable(f"partition {self._partition} gives no messages before offset {end}")
-        self._position = end
-        return _table(found)
+        while found and _offset(found[-1]) >= end:  # there was a gap before the end
+            found.pop()
+        return found
 
     def close(self) -> None:
         self._consumer.close()
 
-    def _messages(self, batch: list[Message]) -> tuple[list[Message], int]:
-        """The messages of a batch, and the offset at which the partition ends, if the batch says so (else −1)."""
+    @staticmethod
+    def _messages(batch: list[Message], position: int) -> tuple[list[Message], int]:
+        """The messages of a batch, and the position after it, which may be said to be the partition's end."""
         good = [message for message in batch if message.error() is None]
-        reached = -1
+        if good:
+            position = _offset(good[-1]) + 1
         if len(good) < len(batch):
             for message in batch:
                 error = message.error()
-                if error is None:
-                    continue
-                if error.code() != KafkaError._PARTITION_EOF:
-                    raise KafkaException(error)
-                reached = max(reached, _offset(message))
-        return good, reached
-
-    @staticmethod
-    def _split(messages: list[Message], end: int) -> tuple[list[Message], list[Message]]:
-        """The messages before an offset, and the others."""
-        if not messages or _offset(messages[-1]) < end:
-            return messages, []
-        first = next(k for k, message in enumerate(messages) if _offset(message) >= end)
-        return messages[:first], messages[first:]
+                if error is not None:
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise KafkaException(error)
+                    position = max(position, _offset(message))
+        return good, position
 
 
 def _offset(message: Message) -> int:

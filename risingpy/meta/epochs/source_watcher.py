@@ -17,7 +17,8 @@ from risingpy.connectors.seekable import SeekableConnector, SplitEnd, Splits
 from risingpy.errors import SqlError
 from risingpy.plan.catalog import ExternalSource
 
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 1.0  # seconds between two questions
+BUSY_PAUSE, IDLE_PAUSE, LONGEST_PAUSE = 0.02, 0.05, 1.0  # seconds between two questions
+BUSY_SECONDS = 2.0  # after news
 SHARE_OF_A_CORE = 0.02  # that the questions may cost
 FIRST_BACK_OFF, LONGEST_BACK_OFF = 0.5, 30.0  # seconds after a failure
 
@@ -46,7 +47,7 @@ class SourceWatcher:
         self._active = False
         self._stopping = False
         self._failures = 0
-        self._failed_until = 0.0  # time.monotonic
+        self._failed_until = self._news_at = 0.0  # time.monotonic
         self._thread = threading.Thread(target=self._run, name=f"source {source.name}", daemon=True)
         self._thread.start()
 
@@ -94,7 +95,7 @@ class SourceWatcher:
         splits: Splits | None = None
         pause = 0.0
         while self._wait(pause):
-            asked, began = self._asked, time.monotonic()
+            asked, began = self._asked, time.thread_time()
             try:
                 connector = connector or connector_of(dict(self.source.options))
                 self.gives_messages = connector.gives_messages
@@ -107,8 +108,9 @@ class SourceWatcher:
                 LOG.exception('the connector of source "%s" failed', self.source.name)
                 self._answer_failure(f"{type(error).__name__}: {error}", asked)
                 splits = None
-            took = time.monotonic() - began
-            pause = max(SHORTEST_PAUSE, min(took / SHARE_OF_A_CORE, LONGEST_PAUSE), self._back_off_left())
+            took = time.thread_time() - began
+            shortest = BUSY_PAUSE if time.monotonic() < self._news_at + BUSY_SECONDS else IDLE_PAUSE
+            pause = max(shortest, min(took / SHARE_OF_A_CORE, LONGEST_PAUSE), self._back_off_left())
         if splits is not None:
             splits.close()
 
@@ -131,6 +133,7 @@ class SourceWatcher:
             self._answered = asked
             self._changed.notify_all()
         if news:
+            self._news_at = time.monotonic()
             self._wake()
 
     def _answer_failure(self, reason: str, asked: int) -> None:
