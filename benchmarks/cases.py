@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from benchmarks import alter, expressions, join, latency, recovery, retract, start_up, throughput
+from benchmarks import alter, expressions, join, kafka, latency, recovery, retract, start_up, throughput
 from benchmarks.measurement import Measurement
 
 
@@ -23,6 +23,7 @@ class Scale:
     idle_seconds: float
     recovered_rows: tuple[int, ...]
     altered_rows: tuple[int, ...]
+    messages: int
     spark: bool
 
 
@@ -34,6 +35,7 @@ FULL = Scale(
     idle_seconds=20.0,
     recovered_rows=(1_000_000, 5_000_000),
     altered_rows=(5, 5_000_000),
+    messages=400_000,
     spark=True,
 )
 QUICK = Scale(
@@ -44,6 +46,7 @@ QUICK = Scale(
     idle_seconds=4.0,
     recovered_rows=(100_000,),
     altered_rows=(5, 100_000),
+    messages=200_000,
     spark=False,
 )
 
@@ -70,4 +73,5 @@ CASES: Mapping[str, Callable[[Scale], Iterator[Measurement]]] = {
     "start": lambda _scale: start_up.measure_start(),
     "alter": lambda scale: alter.measure(scale.altered_rows),
     "recovery": lambda scale: recovery.measure(scale.recovered_rows, spark=scale.spark),
+    "kafka": lambda scale: kafka.measure(scale.messages, scale.samples, scale.idle_seconds),
 }

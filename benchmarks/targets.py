@@ -9,6 +9,8 @@ from benchmarks.alter import CASE as ALTER
 from benchmarks.epoch_files import ARROW, PARQUET
 from benchmarks.expressions import BIGINT_SUM, NUMERIC_SUM, PYTHON_BATCHES, PYTHON_ROWS, TWENTY, variant
 from benchmarks.expressions import CASE as EXPRESSIONS
+from benchmarks.kafka import CASE as KAFKA
+from benchmarks.kafka import IDLE as IDLE_SOURCE
 from benchmarks.latency import ACKNOWLEDGED, COPY, FEW, FRESHNESS, MANY, POINT_SELECT
 from benchmarks.measurement import RISINGPY, SPARK, Measurement
 from benchmarks.recovery import RECOVERY
@@ -89,7 +91,17 @@ def _against_spark(rows: int) -> Target:
     )
 
 
+def _kafka(size: int, floor: float) -> Target:
+    variant = f"{size:,} bytes"
+    value = _figure(KAFKA, variant, "messages_per_cpu_second")
+    return Target(f"Kafka, JSON of {variant}, counted by a view", floor, value, True, "messages/CPU s")
+
+
 TARGETS = (
+    _kafka(240, 150_000),
+    _kafka(1_000, 80_000),
+    Target("Kafka, message to visible view", 30.0, _figure(KAFKA, "message to visible", "p50_ms"), False, "ms"),
+    Target("Kafka, CPU of an idle source", 0.02, _figure(KAFKA, IDLE_SOURCE, "cpu_cores"), False, "cores"),
     _rate(1_000_000, 1_500_000),
     _rate(200_000, 700_000),
     _rate(50_000, 200_000),

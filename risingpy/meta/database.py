@@ -78,7 +78,7 @@ class Database:
             waiters=self._waiters,
             changes=self._changes,
             locks=self.writes.locks,
-            sources=self._sources,
+            source_offsets=self._sources,
             table_rows=self.reads.table_rows,
         )
         self.introspection = Introspection(data_dir, self.reads, self._store, self._log, self._committer, self._sources)

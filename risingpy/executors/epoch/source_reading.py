@@ -20,7 +20,7 @@ from risingpy.connectors.formats.decoder import Decoder
 from risingpy.connectors.included_columns import included_column
 from risingpy.connectors.registry import connector_of
 from risingpy.connectors.seekable import MessageReader, RowReader
-from risingpy.errors import SourceUnavailable
+from risingpy.errors import IoError
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.executors.epoch.descriptor import SplitRange
 from risingpy.plan.catalog import ColumnDesc, ExternalSource
@@ -98,7 +98,7 @@ class SourceReading:
         if mine:
             try:
                 found.set_result(opened.rows(part, columns))
-            except SourceUnavailable as error:
+            except IoError as error:  # SourceUnavailable, or a file that is gone
                 found.set_exception(SourceFailed(source.relation_id, str(error)))
             except BaseException as error:
                 found.set_exception(error)

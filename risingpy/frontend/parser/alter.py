@@ -7,6 +7,7 @@ from risingpy.frontend.parser.ast_alter import (
     AddColumn,
     AlterAction,
     AlterRelation,
+    AlterSource,
     AlterSystem,
     AlterTable,
     DropColumn,
@@ -49,9 +50,20 @@ def parse_alter(cursor: Cursor) -> Statement:
     renamed = _parse_new_name(cursor, kind, name, if_exists)
     if renamed is not None:
         return renamed
+    if kind is ExternalSource and cursor.accept("SET"):
+        return _parse_source_option(cursor, name, if_exists)
     if kind is not Table:
         cursor.unsupported(f"ALTER {kind.noun.upper()} … {cursor.word}")
     return AlterTable(name, cursor.comma_separated(lambda: _parse_action(cursor)), if_exists)
+
+
+def _parse_source_option(cursor: Cursor, name: ObjectName, if_exists: bool) -> AlterSource:
+    position = cursor.position
+    option = cursor.any_word().lower()
+    if option != "source_rate_limit":
+        cursor.fail_with(f'option "{option}" of a source cannot be changed', position)
+    cursor.one_of("TO", "=")
+    return AlterSource(name, option, cursor.value(), position, if_exists)
 
 
 def _parse_system(cursor: Cursor) -> AlterSystem:

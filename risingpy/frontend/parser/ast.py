@@ -13,6 +13,7 @@ from typing import Literal
 
 from risingpy.frontend.parser.ast_alter import AlterAction as AlterAction
 from risingpy.frontend.parser.ast_alter import AlterRelation as AlterRelation
+from risingpy.frontend.parser.ast_alter import AlterSource as AlterSource
 from risingpy.frontend.parser.ast_alter import AlterSystem as AlterSystem
 from risingpy.frontend.parser.ast_alter import AlterTable as AlterTable
 from risingpy.frontend.parser.ast_create import CreateFunction as CreateFunction
@@ -274,6 +275,7 @@ class NoOperation:
 Statement = (
     AlterTable
     | AlterRelation
+    | AlterSource
     | AlterSystem
     | CreateTable
     | CreateSource

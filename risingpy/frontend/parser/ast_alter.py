@@ -82,6 +82,17 @@ class AlterRelation:
 
 
 @dataclass(frozen=True, slots=True)
+class AlterSource:
+    """ALTER SOURCE name SET source_rate_limit = n; `value` is the text, DEFAULT for none."""
+
+    name: ObjectName
+    option: str
+    value: str
+    position: int
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AlterSystem:
     """ALTER SYSTEM SET name TO value; `value` is None for DEFAULT."""
 

@@ -46,10 +46,19 @@ class IncludeDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class OptionPlace:
+    """Where an option's value stands in the text: begin and end (exclusive), in characters from 1."""
+
+    name: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSource:
     """`options` are those of WITH (…), in order, names in lower case.
 
-    `credentials` says where the values of options stand that nobody is to see: begin and end, in characters from 1.
+    `option_places` has the places of their values and of those after ENCODE.
     """
 
     name: ObjectName
@@ -59,7 +68,7 @@ class CreateSource:
     watermark: WatermarkDefinition | None = None
     includes: tuple[IncludeDefinition, ...] = ()
     message_format: MessageFormat | None = None
-    credentials: tuple[tuple[int, int], ...] = ()
+    option_places: tuple[OptionPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

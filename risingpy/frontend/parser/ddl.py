@@ -210,9 +210,9 @@ def _parse_create_source(cursor: Cursor) -> CreateSource:
     reader = OptionsReader(cursor)
     options = reader.read() if cursor.accept("WITH") else ()
     message_format = parse_format(cursor, reader)
-    spans = tuple(reader.spans)
+    places = tuple(reader.places)
     return CreateSource(
-        name, elements.columns, options, if_not_exists, elements.watermark, includes, message_format, spans
+        name, elements.columns, options, if_not_exists, elements.watermark, includes, message_format, places
     )
 
 

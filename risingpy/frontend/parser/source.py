@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import TYPES
-from risingpy.frontend.parser.ast_create import IncludeDefinition
+from risingpy.frontend.parser.ast_create import IncludeDefinition, OptionPlace
 from risingpy.frontend.parser.cursor import Cursor
-
-_CREDENTIAL = re.compile(r"password|secret|token|credential|jaas|private|(^|[._])key($|[._])")
 
 
 class OptionsReader:
-    """Reads options, and notes where the values of credentials stand: `spans`, in characters from 1, end exclusive."""
+    """Reads options, and notes where their values stand."""
 
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
-        self.spans: list[tuple[int, int]] = []
+        self.places: list[OptionPlace] = []
 
     def read(self) -> tuple[tuple[str, str], ...]:
         """`(name = value, …)`: names in lower case, in order."""
@@ -31,8 +27,7 @@ class OptionsReader:
         cursor.expect("=")
         begin = cursor.position
         value = cursor.value()
-        if _CREDENTIAL.search(name.lower()):
-            self.spans.append((begin, cursor.end))
+        self.places.append(OptionPlace(name.lower(), begin, cursor.end))
         return name.lower(), value
 
 

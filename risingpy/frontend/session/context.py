@@ -35,6 +35,7 @@ from risingpy.statement_limits import StatementLimits
 _ABOUT_COMMITTED_ROWS = (
     ast.AlterTable,
     ast.AlterRelation,
+    ast.AlterSource,
     ast.Backup,
     ast.Flush,
     ast.CreateIndex,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from risingpy.connectors.formats.choice import decoder_of
@@ -14,8 +15,10 @@ from risingpy.frontend.results import CommandTag, Result
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements.create_table import with_row_id
 from risingpy.frontend.statements.create_view import new_schema, skipped
-from risingpy.meta.schema.relations import NewSource
+from risingpy.meta.schema.sources import NewSource
 from risingpy.types import SqlType
+
+_CREDENTIAL = re.compile(r"password|secret|token|credential|jaas|private|(^|[._])key($|[._])")
 
 
 def bind(
@@ -51,8 +54,9 @@ def bind(
 def _without_credentials(parsed: ParsedStatement, statement: CreateSource) -> str:
     """The statement's text as SHOW CREATE SOURCE and the catalogs show it."""
     text = parsed.text
-    for begin, end in reversed(statement.credentials):
-        text = f"{text[: begin - 1 - parsed.offset]}'***'{text[end - 1 - parsed.offset :]}"
+    for place in reversed(statement.option_places):
+        if _CREDENTIAL.search(place.name):
+            text = f"{text[: place.begin - 1 - parsed.offset]}'***'{text[place.end - 1 - parsed.offset :]}"
     return text
 
 

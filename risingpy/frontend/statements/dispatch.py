@@ -11,6 +11,7 @@ from risingpy.frontend.parser import ast
 from risingpy.frontend.statement_context import StatementContext
 from risingpy.frontend.statements import (
     alter_relation,
+    alter_source,
     alter_system,
     alter_table,
     backup,
@@ -43,6 +44,7 @@ from risingpy.types import SqlType
 Binder = Callable[[StatementContext, ast.ParsedStatement, Any, Sequence[SqlType]], Command]
 BINDERS: dict[type, Binder] = {
     ast.AlterRelation: alter_relation.bind,
+    ast.AlterSource: alter_source.bind,
     ast.AlterSystem: alter_system.bind,
     ast.AlterTable: alter_table.bind,
     ast.Backup: backup.bind,

@@ -13,7 +13,7 @@ from risingpy.meta.epochs.graph_changes import GraphChange, GraphChanges
 from risingpy.meta.epochs.published_state import PublishedState
 from risingpy.meta.epochs.source_offsets import SourceOffsets
 from risingpy.meta.epochs.waiters import Waiters
-from risingpy.meta.schema import alter, relations
+from risingpy.meta.schema import alter, relations, sources
 from risingpy.meta.schema.alter import NewName, TableReplacement
 from risingpy.meta.schema.indexes import NewIndex, add_index
 from risingpy.meta.schema.new_jobs import gone_if_cancelled
@@ -32,14 +32,14 @@ class SchemaCommands:
         waiters: Waiters,
         changes: GraphChanges,
         locks: TableLocks,
-        sources: SourceOffsets,
+        source_offsets: SourceOffsets,
         table_rows: Callable[[int], int],
     ) -> None:
         self._published = published
         self._waiters = waiters
         self._changes = changes
         self._locks = locks
-        self._sources = sources
+        self._source_offsets = source_offsets
         self._table_rows = table_rows  # how many rows a relation has now
 
     def create_table(
@@ -66,13 +66,13 @@ class SchemaCommands:
         return self._create(view.schema_name, view.name, if_not_exists, add, cancelled)
 
     def create_source(
-        self, source: relations.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None
+        self, source: sources.NewSource, *, if_not_exists: bool = False, cancelled: Cancelled = None
     ) -> bool:
         """Creates an external source, if the other side answers; False if it exists and `if_not_exists`."""
         if not (if_not_exists and self._published.state.catalog.find(source.name, source.schema_name, ())):
             connector_of(dict(source.options)).check()
         return self._create(
-            source.schema_name, source.name, if_not_exists, lambda state: relations.add_source(state, source), cancelled
+            source.schema_name, source.name, if_not_exists, lambda state: sources.add_source(state, source), cancelled
         )
 
     def create_materialized_view(
@@ -99,7 +99,7 @@ class SchemaCommands:
         with gone_if_cancelled(self._changes, relation_id):
             self._waiters.until_created(relation_id, cancelled)
             # A source has no snapshot: the view's first epochs read its existing rows.
-            target = self._sources.newest(self._published.state, relation_id)
+            target = self._source_offsets.newest(self._published.state, relation_id)
             self._waiters.until_read(0, target, cancelled)
         return True, notices
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from risingpy.connectors.formats.decoder import MessageFormat
-from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.errors import (
     Check,
     DependentObjectsStillExist,
@@ -30,7 +28,6 @@ from risingpy.optimizer.stream.jobs import StreamJobPlan, plan_materialized_view
 from risingpy.plan.catalog import (
     ColumnDesc,
     CreatedRelation,
-    ExternalSource,
     Index,
     JobStatus,
     MaterializedView,
@@ -86,20 +83,6 @@ class NewMaterializedView:
     depends_on: tuple[CreatedRelation, ...]
     functions: tuple[int, ...] = ()
     emit_on_window_close: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NewSource:
-    """CREATE SOURCE: `columns` end with the hidden `_row_id`."""
-
-    schema_name: str
-    name: str
-    columns: tuple[ColumnDesc, ...]
-    options: tuple[tuple[str, str], ...]
-    definition: str
-    watermark: Watermark | None = None
-    message_format: MessageFormat | None = None
-    included: tuple[IncludedColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,26 +196,7 @@ def add_view(state: MetaState, view: NewView, *, or_replace: bool) -> MetaState:
         functions=view.functions,
         version=state.catalog.version + 1,
     )
-    return _with_relation(state, relation, allocate)
-
-
-def add_source(state: MetaState, source: NewSource) -> MetaState:
-    """`state` with an external source, whose options are checked."""
-    check_new_name(state, source.schema_name, source.name)
-    allocate = IdAllocator(state.next_id)
-    relation = ExternalSource(
-        relation_id=allocate(),
-        schema_name=source.schema_name,
-        name=source.name,
-        columns=source.columns,
-        definition=source.definition,
-        options=source.options,
-        watermark=source.watermark,
-        message_format=source.message_format,
-        included=source.included,
-        version=state.catalog.version + 1,
-    )
-    return _with_relation(replace(state, graph_version=state.graph_version + 1), relation, allocate)
+    return with_relation(state, relation, allocate)
 
 
 def add_schema(state: MetaState, name: str) -> MetaState:
@@ -377,10 +341,11 @@ def with_job(state: MetaState, relation: CreatedRelation, planned: StreamJobPlan
     """`state` with a new relation and its job."""
     job = cut(relation.relation_id, planned, state.graph(), allocate)
     state = replace(state, jobs={**state.jobs, job.job_id: job}, graph_version=state.graph_version + 1)
-    return _with_relation(state, relation, allocate)
+    return with_relation(state, relation, allocate)
 
 
-def _with_relation(state: MetaState, relation: CreatedRelation, allocate: IdAllocator) -> MetaState:
+def with_relation(state: MetaState, relation: CreatedRelation, allocate: IdAllocator) -> MetaState:
+    """`state` with a new relation, whose ids `allocate` has given."""
     catalog = state.catalog
     return replace(
         state,

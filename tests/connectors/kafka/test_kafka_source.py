@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from risingpy.errors import SqlError
 from tests.connectors.kafka.topics import Topic
 from tests.connectors.systems.kafka import KafkaBroker, missing_reason
 from tests.connectors.systems.process import free_port, running
@@ -194,3 +195,30 @@ def test_a_broker_that_is_gone_stops_nothing_else(server: Server, tmp_path: Path
         topic.write(['{"id": 2}'])
         eventually(lambda: client.run("FLUSH; SELECT id FROM v ORDER BY id") == [(1,), (2,)], seconds=60)
         assert client.run("SELECT failure FROM rw_source_lag") == [(None,)]
+
+
+def test_the_rate_limit_is_altered(server: Server, kafka_broker: KafkaBroker) -> None:
+    topic = Topic(kafka_broker)
+    topic.write(['{"id": 1}'])
+    client = server.client()
+    client.run(topic.source("s", "(id INT)", properties_sasl_password="hidden"))
+    client.run("ALTER SOURCE s SET source_rate_limit = 0; CREATE MATERIALIZED VIEW v AS SELECT id FROM s; FLUSH")
+    assert client.run("SELECT id FROM v") == []
+    [(_, text)] = client.run("SHOW CREATE SOURCE s")
+    assert "properties.bootstrap.server" in text
+    assert "connector = 'kafka', source_rate_limit = 0," in text
+    assert "properties.sasl.password = '***'" in text
+    server.restart()
+    client = server.client()
+    assert client.run("FLUSH; SELECT id FROM v") == []
+    client.run("ALTER SOURCE s SET source_rate_limit TO DEFAULT; FLUSH")
+    assert client.run("SELECT id FROM v") == [(1,)]
+    assert "source_rate_limit = DEFAULT" in client.run("SHOW CREATE SOURCE s")[0][1]
+    for sql, message in (
+        ("ALTER SOURCE s SET source_rate_limit = fast", 'invalid source_rate_limit "fast"'),
+        ("ALTER SOURCE s SET topic = 'x'", 'option "topic" of a source cannot be changed'),
+        ("ALTER SOURCE v SET source_rate_limit = 1", '"v" is not a source'),
+    ):
+        with pytest.raises(SqlError) as error:
+            client.run(sql)
+        assert str(error.value) == message

@@ -37,6 +37,14 @@ class Topic:
         named = {name.replace("_", "."): value for name, value in options.items()}
         return Producer({"bootstrap.servers": self._address, "log_level": 0, **named})
 
+    def consumer(self, partitions: int) -> Any:
+        """A plain consumer, at the beginning of the partitions."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer({"bootstrap.servers": self._address, "group.id": self.name, "log_level": 0})
+        consumer.assign([TopicPartition(self.name, partition, 0) for partition in range(partitions)])
+        return consumer
+
     def write(self, values: Iterable[str | bytes | None], partition: int = 0, **more: Any) -> None:
         """Writes messages, and returns when the broker has them."""
         producer = self.producer()

@@ -46,14 +46,15 @@ def test_includes() -> None:
     ]
 
 
-def test_credentials_are_found() -> None:
+def test_values_are_found() -> None:
     sql = (
-        "SELECT 1; CREATE SOURCE s (a INT) WITH (properties.sasl.password = 'p''w', topic = 'keys',"
-        " s3.credentials.access = x, properties.ssl.key.location = '/k') FORMAT PLAIN ENCODE JSON (auth_token = 't')"
+        "SELECT 1; CREATE SOURCE s (a INT) WITH (properties.sasl.password = 'p''w', topic = keys, n = -5)"
+        " FORMAT PLAIN ENCODE JSON (auth_token = 't')"
     )
     statement = parse(sql)[1].statement
     assert isinstance(statement, ast.CreateSource)
-    assert [sql[begin - 1 : end - 1] for begin, end in statement.credentials] == ["'p''w'", "x", "'/k'", "'t'"]
+    found = {place.name: sql[place.begin - 1 : place.end - 1] for place in statement.option_places}
+    assert found == {"properties.sasl.password": "'p''w'", "topic": "keys", "n": "-5", "auth_token": "'t'"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""CREATE SOURCE and ALTER SOURCE, as functions from state to state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from risingpy.connectors.formats.decoder import MessageFormat
+from risingpy.connectors.included_columns import IncludedColumn
+from risingpy.errors import SerializationFailure
+from risingpy.meta.schema.relations import check_new_name, with_relation
+from risingpy.meta.state import IdAllocator, MetaState
+from risingpy.plan.catalog import ColumnDesc, ExternalSource, Watermark
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """CREATE SOURCE: `columns` end with the hidden `_row_id`."""
+
+    schema_name: str
+    name: str
+    columns: tuple[ColumnDesc, ...]
+    options: tuple[tuple[str, str], ...]
+    definition: str
+    watermark: Watermark | None = None
+    message_format: MessageFormat | None = None
+    included: tuple[IncludedColumn, ...] = ()
+
+
+def add_source(state: MetaState, source: NewSource) -> MetaState:
+    """`state` with an external source, whose options are checked."""
+    check_new_name(state, source.schema_name, source.name)
+    allocate = IdAllocator(state.next_id)
+    relation = ExternalSource(
+        relation_id=allocate(),
+        schema_name=source.schema_name,
+        name=source.name,
+        columns=source.columns,
+        definition=source.definition,
+        options=source.options,
+        watermark=source.watermark,
+        message_format=source.message_format,
+        included=source.included,
+        version=state.catalog.version + 1,
+    )
+    return with_relation(replace(state, graph_version=state.graph_version + 1), relation, allocate)
+
+
+def with_source_option(
+    state: MetaState, source_id: int, option: tuple[str, str], text: Callable[[str, str, str], str]
+) -> MetaState:
+    """`state` with another value of a source's option; `text` puts it into the source's definition."""
+    source = state.catalog.relations.get(source_id)
+    if not isinstance(source, ExternalSource):
+        raise SerializationFailure("the source was dropped meanwhile", hint="Run the statement again.")
+    options = tuple({**dict(source.options), option[0]: option[1]}.items())
+    changed = replace(source, options=options, definition=text(source.definition, *option))
+    relations = {**state.catalog.relations, source_id: changed}
+    catalog = replace(state.catalog, version=state.catalog.version + 1, relations=relations)
+    return replace(state, catalog=catalog, graph_version=state.graph_version + 1)
