@@ -135,6 +135,7 @@ def _malformed(text: str, detail: str) -> InvalidTextRepresentation:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """Braces around the elements' texts. An inner array stands unquoted, other texts as array_out quotes them."""
     element = type_.element
     shown = []
     for item in cast(Sequence[object], value):
@@ -151,6 +152,7 @@ def quoted(text: str) -> str:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """One string per array, made of the flat column of all elements at once."""
     element = type_.element
     offsets, flat = _parts(array)
     texts = forms.text_column(element, flat, time_zone=time_zone)
@@ -238,6 +240,7 @@ def _leaves(value: object, depth: int) -> Iterator[object]:
 
 
 def decode(type_: SqlType, data: bytes) -> tuple[object, ...]:
+    """The elements as a tuple, nested as the dimensions say. Raises 22P03 for bytes that are no array of the type."""
     try:
         return _decoded(type_, data)
     except (struct.error, IndexError):

@@ -27,24 +27,29 @@ def parse(type_: SqlType, text: str, time_zone: str) -> bool:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """`t` or `f`, as boolout writes it; the cast to text, which gives `true`, is another function."""
     return "t" if value else "f"
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """One byte, 1 or 0."""
     return b"\1" if value else b"\0"
 
 
 def decode(type_: SqlType, data: bytes) -> bool:
+    """Any byte but 0 is true, as in PostgreSQL's boolrecv. Raises 22P03 for another length than 1."""
     if len(data) != 1:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
     return data != b"\0"
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """`t` and `f`; NULLs stay."""
     return pc.if_else(array, "t", "f")
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.uint8]:
+    """One byte an item, 1 or 0; 0 where the column is NULL."""
     return np.asarray(pc.fill_null(array, False).cast(pa.uint8()).to_numpy(zero_copy_only=False), np.uint8)
 
 

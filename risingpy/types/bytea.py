@@ -45,20 +45,24 @@ def _parse_escapes(text: str) -> bytes:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The hex form, with lower-case digits; bytea_output cannot choose the escape form."""
     assert isinstance(value, bytes)
     return "\\x" + value.hex()
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """The value itself: bytea has no header."""
     assert isinstance(value, bytes)
     return value
 
 
 def decode(type_: SqlType, data: bytes) -> bytes:
+    """All bytes are a value; raises nothing."""
     return bytes(data)
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """The hex forms. All digits are looked up at once; the offsets are the column's own, doubled."""
     count = len(array)
     offsets, data = _parts(array)
     doubled = pa.py_buffer(((offsets - offsets[0]) * 2).astype(np.int32))
@@ -80,6 +84,7 @@ def _parts(array: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
+    """The column itself; NULLs stay."""
     return array
 
 

@@ -25,6 +25,7 @@ def parse(type_: SqlType, text: str, time_zone: str) -> str:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The value; a character(n) is filled with blanks to n characters."""
     return str(value).ljust(type_.length or 0) if _is_padded(type_) else str(value)
 
 
@@ -33,10 +34,12 @@ def _is_padded(type_: SqlType) -> bool:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """The UTF-8 bytes of the text form, so a character(n) has its blanks in binary too."""
     return format_value(type_, value, "UTC").encode()
 
 
 def decode(type_: SqlType, data: bytes) -> str:
+    """What `parse` makes of the text. Raises 22021 for bytes that are no UTF-8, and what `parse` raises."""
     try:
         return parse(type_, data.decode(), "UTC")
     except UnicodeDecodeError as error:
@@ -50,10 +53,12 @@ def invalid_utf8(data: bytes, error: UnicodeDecodeError) -> SqlError:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """The column itself; a character(n) column is filled with blanks to n characters. NULLs stay."""
     return pc.utf8_rpad(array, type_.length, padding=" ") if _is_padded(type_) else array
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
+    """The text forms as Arrow binary; NULLs stay."""
     return text_column(type_, array, "UTC").cast(pa.binary())
 
 

@@ -75,6 +75,7 @@ def _fields(type_: SqlType, value: object) -> Sequence[object]:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """A row as record_out writes it, NULL as nothing between commas; a map as `{k:v,…}`."""
     if type_.kind is TypeKind.MAP:
         return _format_map(type_, value, time_zone)
     shown = []
@@ -103,6 +104,7 @@ def _format_map(type_: SqlType, value: object, time_zone: str) -> str:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """As `format_value` writes them. Rows are joined from their fields' columns; NULLs stay."""
     if type_.kind is TypeKind.MAP:
         return _map_texts(type_, array, time_zone)
     pieces: list[object] = ["("]
@@ -130,6 +132,7 @@ def _map_texts(type_: SqlType, array: pa.MapArray, time_zone: str) -> pa.Array:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """A row as record_send writes it; a map as its text, for PostgreSQL has no such type."""
     if type_.kind is TypeKind.MAP:
         return _format_map(type_, value, "UTC").encode()
     parts = [struct.pack("!i", len(type_.items))]
@@ -140,6 +143,11 @@ def encode(type_: SqlType, value: object) -> bytes:
 
 
 def decode(type_: SqlType, data: bytes) -> tuple[object, ...]:
+    """The fields of a row as a tuple; the OIDs that the client names for them are not read.
+
+    Raises 22P03 for another number of fields than the type has, and for bytes missing or left over. Raises
+    FeatureNotSupported for maps.
+    """
     if type_.kind is TypeKind.MAP:
         raise FeatureNotSupported("binary input of maps is not supported")
     try:
@@ -161,6 +169,7 @@ def decode(type_: SqlType, data: bytes) -> tuple[object, ...]:
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
+    """The binary forms as Arrow binary, made one by one; NULLs stay."""
     values = [None if value is None else encode(type_, value) for value in array.to_pylist()]
     return pa.array(values, pa.binary())
 

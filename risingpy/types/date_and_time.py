@@ -71,6 +71,7 @@ def _time_of_day(text: str, hour: int | None, minute: int, second: int, microsec
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The ISO form, no zeros end a fraction; timestamptz in `time_zone`, with its offset at that instant."""
     if isinstance(value, datetime):
         if type_.kind is TypeKind.TIMESTAMPTZ:
             value = value.astimezone(zone(time_zone))
@@ -96,6 +97,7 @@ def format_offset(offset: timedelta) -> str:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """Days or microseconds since 2000-01-01, or since midnight for time, as big-endian two's complement."""
     match value:
         case datetime():
             naive = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
@@ -140,6 +142,7 @@ def _integers(type_: SqlType, array: pa.Array) -> pa.Array:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """As `format_value` writes them, each instant with its own offset; NULLs stay. Raises 22008 outside the range."""
     numbers = _integers(type_, array)
     if type_.kind is TypeKind.DATE:
         return pc.cast(array, pa.string())
@@ -161,6 +164,7 @@ def _trimmed(array: pa.Array) -> pa.Array:
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic]:
+    """Big-endian int32 for date, int64 for the others; arbitrary where the column is NULL. 22008 out of range."""
     numbers = pc.fill_null(_integers(type_, array), 0).to_numpy(zero_copy_only=False)
     if type_.kind is TypeKind.DATE:
         return np.asarray(numbers - _EPOCH_DAYS, ">i4")

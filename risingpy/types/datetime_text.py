@@ -103,10 +103,12 @@ def _with_colons(found: re.Match[str]) -> str:
 
 
 def malformed(type_name: str, text: str) -> InvalidTextRepresentation:
+    """The error of a text that is no value of the type, 22007 (datetime_parse_error); the caller raises it."""
     return InvalidTextRepresentation(f'invalid input syntax for type {type_name}: "{text}"', sqlstate="22007")
 
 
 def out_of_range(text: str) -> SqlError:
+    """The error of a field beyond its range, such as month 13, 22008; the caller raises it."""
     return InvalidTextRepresentation(f'date/time field value out of range: "{text}"', sqlstate="22008")
 
 

@@ -99,6 +99,7 @@ def _too_large(type_: SqlType) -> NumericValueOutOfRange:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The digits without an exponent, with the decimals that the value itself has; NaN and the infinities by name."""
     if isinstance(value, bytes):
         value = wide_numeric.to_decimal(value)
     assert isinstance(value, Decimal)
@@ -106,6 +107,7 @@ def format_value(type_: SqlType, value: object, time_zone: str) -> str:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """The digits that are shown, in groups of four; dscale is the number of decimals shown, zeros included."""
     shown = format_value(type_, value, "")
     if shown in _SPECIAL_HEADERS:
         return _SPECIAL_HEADERS[shown]
@@ -125,6 +127,10 @@ def encode(type_: SqlType, value: object) -> bytes:
 
 
 def decode(type_: SqlType, data: bytes) -> Decimal | bytes:
+    """The value, cut to its dscale as numeric_recv does, then rounded to the type.
+
+    Raises 22P03 for malformed bytes, and NumericValueOutOfRange for more digits than the type holds.
+    """
     malformed = SqlError("incorrect binary data format", sqlstate="22P03")
     if len(data) < _HEADER_BYTES:
         raise malformed
@@ -159,6 +165,7 @@ def _digits(type_: SqlType, array: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """As `format_value` writes them; a numeric of declared digits shows its scale's decimals in every row."""
     if type_.is_wide:
         return wide_numeric.text_column(array)
     if not type_.scale:

@@ -54,6 +54,7 @@ def parse(type_: SqlType, text: str, time_zone: str) -> float:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The shortest text that reads back as the same number of this width, in PostgreSQL's notation."""
     assert isinstance(value, float)
     return format_real(value) if type_.kind is TypeKind.REAL else format_double(value)
 
@@ -134,10 +135,12 @@ def _with_exponent_from(shown: str, limit: int) -> str:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """Big-endian IEEE 754, 4 bytes of a real, 8 of a double precision."""
     return struct.pack("!f" if type_.kind is TypeKind.REAL else "!d", value)
 
 
 def decode(type_: SqlType, data: bytes) -> float:
+    """Any bit pattern of the right length is a value, NaN included. Raises 22P03 for another length."""
     if len(data) != type_.typlen:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
     value: float = struct.unpack("!f" if type_.kind is TypeKind.REAL else "!d", data)[0]
@@ -145,6 +148,7 @@ def decode(type_: SqlType, data: bytes) -> float:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """As `format_value` writes them; NULLs stay. Arrow writes the sizes in which it agrees with PostgreSQL."""
     real = type_.kind is TypeKind.REAL
     values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
     size = np.abs(values)
@@ -168,6 +172,7 @@ def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic]:
+    """Big-endian floats of the type's width; 0 where the column is NULL."""
     values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
     return np.ascontiguousarray(values.astype(f">f{type_.typlen}"))
 

@@ -45,6 +45,7 @@ def to_bytes(value: int) -> bytes:
 
 
 def to_int(data: bytes) -> int:
+    """The number that a value's 32 bytes stand for; `to_bytes` is the other direction."""
     return int.from_bytes(data, "big") - LIMIT
 
 
@@ -100,6 +101,7 @@ def _negate(digits: Integers, chosen: Mask) -> None:
 
 
 def parse(type_: SqlType, text: str, time_zone: str) -> bytes:
+    """The 32 bytes of a decimal number. Raises 22P02 for other text, NumericValueOutOfRange beyond 256 bits."""
     match = _SYNTAX.fullmatch(text)
     if match is None:
         raise InvalidTextRepresentation(f'invalid input syntax for type rw_int256: "{text}"')
@@ -110,22 +112,26 @@ def parse(type_: SqlType, text: str, time_zone: str) -> bytes:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The decimal digits, `-` before a negative number."""
     assert isinstance(value, bytes)
     return str(to_int(value))
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """Two's complement: the first bit, turned for the order, is turned back."""
     assert isinstance(value, bytes)
     return bytes([value[0] ^ 0x80]) + value[1:]
 
 
 def decode(type_: SqlType, data: bytes) -> bytes:
+    """Raises 22P03 for another length than 32 bytes."""
     if len(data) != BYTES:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
     return bytes([data[0] ^ 0x80]) + data[1:]
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """Decimal digits of all rows at once, by long division of their 32-bit digits; NULLs stay."""
     digits, negative = digits_of(array)
     limbs = np.empty((len(digits), _LIMBS), np.int64)
     for place in range(_LIMBS - 1, -1, -1):
@@ -149,6 +155,7 @@ def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.void]:
+    """Items of 32 bytes; those of 0 where the column is NULL."""
     filled = pc.fill_null(array, _ZERO) if array.null_count else array
     fixed = filled.cast(pa.binary(BYTES))
     raw = np.frombuffer(fixed.buffers()[1], np.uint8) if len(array) else np.empty(0, np.uint8)

@@ -36,10 +36,12 @@ def parse(type_: SqlType, text: str, time_zone: str) -> int:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The decimal digits, `-` before a negative number."""
     return str(value)
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """Two's complement, big-endian, as many bytes as the type has."""
     assert isinstance(value, int)
     return value.to_bytes(type_.arrow.byte_width, "big", signed=True)
 
@@ -52,10 +54,12 @@ def decode(type_: SqlType, data: bytes) -> int:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """Decimal digits; NULLs stay."""
     return pc.cast(array, pa.string())
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic]:
+    """Big-endian integers of the type's width; 0 where the column is NULL."""
     values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
     return np.ascontiguousarray(values.astype(f">i{type_.arrow.byte_width}"))
 

@@ -170,6 +170,7 @@ def _read_iso(total: _Sum, text: str) -> bool:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The `postgres` style: parts that are zero are left out, and a positive part after a negative one has a plus."""
     assert isinstance(value, pa.MonthDayNano)
     months, days, nanos = value.months, value.days, value.nanoseconds
     sign = -1 if months < 0 else 1
@@ -191,6 +192,7 @@ def format_value(type_: SqlType, value: object, time_zone: str) -> str:
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """Each part in its own field. Nanoseconds below a microsecond are cut towards zero."""
     assert isinstance(value, pa.MonthDayNano)
     return struct.pack("!qii", _toward_zero(value.nanoseconds), value.days, value.months)
 
@@ -200,6 +202,7 @@ def _toward_zero(nanos: int) -> int:
 
 
 def decode(type_: SqlType, data: bytes) -> pa.MonthDayNano:
+    """Raises 22P03 for another length than 16 bytes, 22008 for a time that 64 bits of nanoseconds cannot hold."""
     if len(data) != type_.typlen:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
     micros, days, months = struct.unpack("!qii", data)
@@ -221,6 +224,7 @@ def _fields(array: pa.Array) -> npt.NDArray[np.void]:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """As `format_value` writes them, a column per part; NULLs stay."""
     records = _fields(array)
     months = records["months"].astype(np.int64)
     years = np.sign(months) * (np.abs(months) // 12)
@@ -265,6 +269,7 @@ def _clock(nanos: npt.NDArray[np.int64], negative: npt.NDArray[np.bool_], shown:
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.void]:
+    """Items of 16 bytes; zeros where the column is NULL."""
     records = _fields(array)
     out = np.empty(len(array), _BINARY)
     nanos = records["nanos"]

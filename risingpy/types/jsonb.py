@@ -127,18 +127,22 @@ def _check_characters(value: Json) -> None:
 
 
 def parse(type_: SqlType, text: str, time_zone: str) -> str:
+    """The canonical text. Raises what `canonical` raises."""
     return canonical(text)
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The value itself: it is the text that PostgreSQL prints."""
     return str(value)
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """The version byte, then the text in UTF-8."""
     return _VERSION + str(value).encode()
 
 
 def decode(type_: SqlType, data: bytes) -> str:
+    """The canonical text. XX000 for another version than 1, 22021 for bytes that are no UTF-8; else as `parse`."""
     if data[:1] != _VERSION:
         version = data[0] if data else 0
         raise SqlError(f"unsupported jsonb version number {version}", sqlstate="XX000")
@@ -149,10 +153,12 @@ def decode(type_: SqlType, data: bytes) -> str:
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """The column itself; NULLs stay."""
     return array
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
+    """The version byte before each text, as Arrow binary; NULLs stay."""
     return pc.binary_join_element_wise(pa.scalar(_VERSION), array.cast(pa.binary()), b"")
 
 

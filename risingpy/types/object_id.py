@@ -29,25 +29,30 @@ def parse(type_: SqlType, text: str, time_zone: str) -> int:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The digits, for regclass and its siblings too."""
     return str(value)
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """Four bytes, big-endian; a negative number wraps, as a cast of it to oid does."""
     assert isinstance(value, int)
     return (value % _END).to_bytes(_BYTES, "big")
 
 
 def decode(type_: SqlType, data: bytes) -> int:
+    """A number from 0 to 4294967295. Raises 22P03 for another length than 4 bytes."""
     if len(data) != _BYTES:
         raise SqlError("incorrect binary data format", sqlstate="22P03")
     return int.from_bytes(data, "big")
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """The digits; NULLs stay."""
     return pc.cast(array, pa.string())
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> npt.NDArray[np.generic]:
+    """Big-endian u32 items; 0 where the column is NULL."""
     return np.ascontiguousarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False).astype(">u4"))
 
 

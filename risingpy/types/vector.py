@@ -25,10 +25,12 @@ def parse(type_: SqlType, text: str, time_zone: str) -> tuple[object, ...]:
 
 
 def format_value(type_: SqlType, value: object, time_zone: str) -> str:
+    """The elements with a blank between two; no braces."""
     return " ".join(map(str, cast(Sequence[object], value)))
 
 
 def encode(type_: SqlType, value: object) -> bytes:
+    """The array's form with lower bound 0. An empty vector has no dimension, so no bound either."""
     data = bytearray(arrays.encode(type_, value))
     if value:
         data[_LOWER_BOUND] = _ZERO
@@ -36,14 +38,17 @@ def encode(type_: SqlType, value: object) -> bytes:
 
 
 def decode(type_: SqlType, data: bytes) -> tuple[object, ...]:
+    """The elements as a tuple; any lower bound is taken. Raises 22P03 as for arrays."""
     return arrays.decode(type_, data)
 
 
 def text_column(type_: SqlType, array: pa.Array, time_zone: str) -> pa.Array:
+    """As `format_value` writes them; NULLs stay."""
     return pc.binary_join(pc.cast(array, pa.list_(pa.string())), " ")
 
 
 def binary_column(type_: SqlType, array: pa.Array) -> pa.Array:
+    """As `encode` writes them, as Arrow binary; NULLs stay."""
     encoded = arrays.binary_column(type_, array)
     at_zero = pc.binary_replace_slice(encoded, _LOWER_BOUND.start, _LOWER_BOUND.stop, _ZERO)
     return pc.if_else(pc.equal(pc.list_value_length(array), 0), encoded, at_zero)
