@@ -27,6 +27,7 @@ MASK = 0xFFFFFFFF
 
 
 def array(item: Any) -> Any:
+    """Numba's type of a contiguous read-only array of one dimension, as Arrow's buffers are."""
     return types.Array(item, 1, "C", readonly=True)
 
 
@@ -90,6 +91,7 @@ def carry_over(digits: Integers) -> int:
 
 @inlined
 def multiply_by(digits: Integers, factor: int) -> None:
+    """Multiplies a number of settled digits in place; the digits stay settled. A carry beyond the last one is lost."""
     carry = 0
     for j in range(len(digits)):
         total = digits[j] * factor + carry

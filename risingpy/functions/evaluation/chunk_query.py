@@ -88,6 +88,7 @@ def run(sql: str, chunk: pa.Table) -> list[pa.ChunkedArray]:
 
 
 def typed(column: pa.ChunkedArray, type_: SqlType) -> pa.ChunkedArray:
+    """The column in the Arrow type of the SQL type. DuckDB answers with some columns in wider or narrower types."""
     return column if column.type == type_.arrow else column.cast(type_.arrow)
 
 

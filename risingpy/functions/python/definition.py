@@ -12,6 +12,8 @@ from risingpy.types import SqlType
 
 
 class RoutineKind(Enum):
+    """What a routine gives back, and which Python functions its text must define for that."""
+
     SCALAR = "scalar"  # def name(…): a value of a row
     TABLE = "table"  # def name(…): an iterable of values or, for several columns, of tuples or dicts
     AGGREGATE = "aggregate"  # def create_state(), accumulate(state, …), finish(state), perhaps retract(state, …)

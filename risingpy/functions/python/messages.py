@@ -20,6 +20,7 @@ Read = Callable[[int], bytes]
 
 
 def write_message(stream: BinaryIO, header: Header, batches: Sequence[pa.RecordBatch]) -> None:
+    """Blocks until the reader has taken the message. Raises BrokenPipeError if the reader is gone."""
     for part in message_parts(header, batches):
         stream.write(part)
     stream.flush()

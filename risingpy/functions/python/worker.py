@@ -96,6 +96,11 @@ def limit_memory(more: int) -> None:
 
 
 def main() -> None:
+    """Answers messages until the input ends; the process ends with status 1 when nobody reads the answers.
+
+    The answers go to the former standard output, which from then on is the standard error: a print of a user's function
+    must not get between them.
+    """
     requests: BinaryIO = os.fdopen(os.dup(0), "rb")
     answers: BinaryIO = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -23,6 +23,7 @@ def numbers_come_from(directory: str, take: Take) -> None:
 
 
 def forget(directory: str) -> None:
+    """Ends what `numbers_come_from` began; it is no error if nothing gives numbers for the directory."""
     _databases.pop(directory, None)
 
 

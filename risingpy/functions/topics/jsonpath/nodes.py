@@ -120,6 +120,11 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """Whether any item of `left` and any of `right` compare so; unknown if an operand fails.
+
+    A pair that cannot be compared makes it unknown, in lax mode only if no other pair makes it true.
+    """
+
     symbol: str
     left: Node
     right: Node
@@ -136,21 +141,29 @@ class Logic:
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """True of false, false of true; unknown stays unknown."""
+
     predicate: Node
 
 
 @dataclass(frozen=True, slots=True)
 class IsUnknown:
+    """Whether the predicate is unknown; itself always true or false."""
+
     predicate: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Exists:
+    """Whether the path gives any item; unknown if the path fails."""
+
     operand: Node
 
 
 @dataclass(frozen=True, slots=True)
 class StartsWith:
+    """Whether any item is a text that begins with the prefix; unknown if an item is no text."""
+
     operand: Node
     prefix: Node
 

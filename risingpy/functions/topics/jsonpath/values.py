@@ -20,15 +20,18 @@ _NOT_NUMERIC = "22036"
 
 
 def number(value: Decimal) -> Number:
+    """The item of a value, with all its decimals, without an exponent. There is no negative zero."""
     shown = format(value, "f")
     return Number(shown[1:] if not value and shown.startswith("-") else shown)
 
 
 def decimal(value: Number) -> Decimal:
+    """The exact value of an item, to compute with."""
     return Decimal(value)
 
 
 def type_name(item: Json) -> str:
+    """What the method `.type()` answers; a date or time has the name of its SQL type."""
     match item:
         case None:
             return "null"
@@ -85,6 +88,7 @@ _ORDERS: dict[str, Callable[[int], bool]] = {
 
 
 def calculate(symbol: str, left: Number, right: Number) -> Number:
+    """The result of `+ - * / %`, exact but for a quotient's decimals. A zero divisor raises PathError (22012)."""
     a, b = decimal(left), decimal(right)
     if symbol in "/%" and not b:
         raise PathError("division by zero", sqlstate="22012")
@@ -102,6 +106,7 @@ def calculate(symbol: str, left: Number, right: Number) -> Number:
 
 
 def negate(value: Number) -> Number:
+    """The number with the other sign and the same decimals."""
     return number(decimal(value).copy_negate())
 
 

@@ -68,6 +68,7 @@ _GROUP = re.compile("\ue000")  # stands for the "(" of a capturing group
 
 
 def invalid(reason: str) -> SqlError:
+    """The error of a malformed pattern, 2201B (invalid_regular_expression); the caller raises it."""
     return SqlError(f"invalid regular expression: {reason}", sqlstate="2201B")
 
 

@@ -261,6 +261,10 @@ def _out_of_range(f: Fields) -> InvalidTextRepresentation:
 
 
 def clock_of(f: Fields) -> int:
+    """Microseconds since midnight; 24:00:00 is allowed, as in PostgreSQL.
+
+    Raises 22007 for an hour beyond 12 on the 12-hour clock, and the fields' error for others out of range.
+    """
     hour, minute, second = f.get("HH"), f.get("MI"), f.get("SS")
     if "SSSS" in f.values:
         seconds = f.get("SSSS")

@@ -21,6 +21,7 @@ def _over(number: Integers, divisor: int) -> Integers:
 
 
 def julian_day(year: Integers, month: Integers, day: Integers) -> Integers:
+    """PostgreSQL's `date2j` on int32 columns; month and day need not be of a calendar."""
     late = month > 2
     month = np.where(late, month + np.int32(1), month + np.int32(13))
     year = np.where(late, year + np.int32(4800), year + np.int32(4799))
@@ -37,6 +38,7 @@ def _first_monday(year: Integers) -> Integers:
 
 
 def iso_week_and_year(year: Integers, month: Integers, day: Integers) -> tuple[Integers, Integers]:
+    """PostgreSQL's `date2isoweek` and `date2isoyear`: the week, from 1, and the year that it belongs to."""
     at = julian_day(year, month, day)
     early = at < _first_monday(year)
     iso_year = np.where(early, year - np.int32(1), year)
@@ -50,6 +52,7 @@ def iso_week_and_year(year: Integers, month: Integers, day: Integers) -> tuple[I
 
 
 def iso_day_of_year(year: Integers, month: Integers, day: Integers) -> Integers:
+    """Days since the Monday of the ISO year's first week, from 1: to_char's IDDD."""
     iso_year = iso_week_and_year(year, month, day)[1]
     days: Integers = julian_day(year, month, day) - _first_monday(iso_year) + np.int32(1)
     return days

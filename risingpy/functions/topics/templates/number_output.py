@@ -26,6 +26,7 @@ _ROMAN_LIMIT = 4000
 
 
 def roman(number: int) -> str:
+    """Capital letters, not padded; fifteen `#` for a number outside 1 to 3999, as PostgreSQL fills the field."""
     if not 1 <= number <= 3999:
         return "#" * _ROMAN_WIDTH
     text = ""
@@ -36,6 +37,7 @@ def roman(number: int) -> str:
 
 
 def ordinal_ending(digits: str) -> str:
+    """`st`, `nd`, `rd` or `th` for a number's last digits; 11 to 19 have `th`."""
     if digits[-2:-1] == "1":
         return "th"
     return {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1:], "th")

@@ -19,12 +19,14 @@ _NORMAL_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
 def quote_ident(name: str) -> str:
+    """PostgreSQL's quote_ident: in quotes unless it is a plain lower-case name and no keyword that needs them."""
     if _PLAIN_NAME.fullmatch(name) and name not in QUOTED_KEYWORDS:
         return name
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_literal(text: str) -> str:
+    """PostgreSQL's quote_literal: quotes and backslashes doubled, `E` before a text with backslashes."""
     quoted = "'" + text.replace("'", "''").replace("\\", "\\\\") + "'"
     return "E" + quoted if "\\" in text else quoted
 

@@ -46,10 +46,12 @@ def timestamps(micros: Micros, type_: pa.DataType = TIMESTAMP.arrow) -> pa.Array
 
 
 def instants(micros: Micros) -> pa.Array:
+    """A timestamptz column of microseconds since 1970 (UTC). Raises 22008 outside the years 1 to 9999."""
     return timestamps(micros, TIMESTAMPTZ.arrow)
 
 
 def dates(micros: Micros) -> pa.Array:
+    """The days of microseconds since 1970, rounded down, as date32. Raises 22008 outside the years 1 to 9999."""
     fail_where((micros < _MIN) | (micros >= _MAX), _RANGE, "date out of range")
     return pa.array((micros // MICROS_OF_DAY).astype(np.int32)).cast(pa.date32())
 
