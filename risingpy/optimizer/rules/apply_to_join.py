@@ -43,6 +43,7 @@ Joins = dict[int, Join]  # by id()
 
 
 def apply_to_join(plan: LogicalPlan) -> LogicalPlan:
+    """A plan without Apply and with the same output columns. The module's docstring says which join each becomes."""
     return _without_applies(plan, {})
 
 

@@ -44,6 +44,7 @@ Needed = tuple[int, ...]
 
 
 def column_pruning(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with the same output columns, its operators reduced to the columns that are read above them."""
     return _prune(plan, tuple(range(len(plan.schema))))
 
 

@@ -15,6 +15,7 @@ from risingpy.types import BOOLEAN
 
 
 def common_factors(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with shared conditions moved out of each OR in filters and joins; other operators stay."""
     return rewrite_plan(plan, lambda node: _in_conditions(node) if isinstance(node, Filter | Join) else node)
 
 

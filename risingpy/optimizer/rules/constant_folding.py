@@ -35,6 +35,7 @@ _TRUE, _FALSE, _NULL = Literal(True, BOOLEAN), Literal(False, BOOLEAN), Literal(
 
 
 def constant_folding(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with constants computed; a filter that is always true is dropped."""
     return rewrite_plan(plan, _fold_operator)
 
 

@@ -16,6 +16,7 @@ _FUNCTIONS = frozenset({"count", "sum", "avg"})
 
 
 def distinct_to_group(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with its distinct aggregates over a grouping; one that the rule does not fit stays as it is."""
     return rewrite_plan(plan, _rewritten)
 
 

@@ -12,6 +12,7 @@ _SINGLE_ROW = Values(((),), ())
 
 
 def drop_single_row(plan: LogicalPlan) -> LogicalPlan:
+    """The plan without such joins; its columns are the same, for the single row has none."""
     return rewrite_plan(plan, _dropped)
 
 

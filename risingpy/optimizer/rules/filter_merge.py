@@ -12,6 +12,7 @@ from risingpy.types import BOOLEAN
 
 
 def filter_merge(plan: LogicalPlan) -> LogicalPlan:
+    """The plan without a filter on a filter. The inner condition comes first in the conjunction."""
     return rewrite_plan(plan, _merge)
 
 

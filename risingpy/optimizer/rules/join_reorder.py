@@ -33,6 +33,7 @@ _Rank = tuple[bool, bool, bool, int, int, int]
 
 
 def join_reorder(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with its groups of inner joins ordered anew; a projection above restores the order of columns."""
     # Counted first: `flatten` also orders the joins below, and doing that again at each level would double the work.
     if isinstance(plan, Join) and _count_inputs(plan) >= _FEWEST:
         group = _JoinGroup()

@@ -12,6 +12,7 @@ from risingpy.plan.logical import LogicalPlan, Values
 
 
 def long_lists(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with each long list as one constant; a short list, or one with an item that varies, stays."""
     return rewrite_plan(plan, _with_lists)
 
 

@@ -15,6 +15,7 @@ from risingpy.plan.logical import Filter, Join, LogicalPlan
 
 
 def null_safe_equality(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with `=` where no NULL can make a difference, so that the equality can be a join's key."""
     return rewrite_plan(plan, _plainer)
 
 

@@ -57,6 +57,10 @@ _ORDERED_BY_LAST = frozenset({"arg_min", "arg_max"})  # of whose last argument n
 
 
 def numeric_keys(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with the same output columns, in which no operator compares the bytes of wide numerics.
+
+    A Limit on a Sort is rewritten with it, so that both still meet and make a TopN.
+    """
     inputs = plan_inputs(plan)
     match plan:
         case Limit(input=Sort() as sort) if _wide_keys(sort.keys, sort.schema):

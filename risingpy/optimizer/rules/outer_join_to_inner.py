@@ -22,6 +22,7 @@ _INNER = (JoinKind.INNER, JoinKind.CROSS)
 
 
 def outer_join_to_inner(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with outer joins weakened as far as the conditions above allow; its rows are the same."""
     return _simplified(plan, _NOTHING)
 
 

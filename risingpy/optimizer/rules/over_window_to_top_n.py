@@ -23,6 +23,7 @@ _LOOKS_BACK = frozenset({"row_number", "rank", "dense_rank"})
 
 
 def over_window_to_top_n(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with a TopN below each window that fits; the window stays, for `column_pruning` to drop."""
     return rewrite_plan(plan, _rewritten)
 
 

@@ -40,6 +40,7 @@ from risingpy.plan.logical import (
 
 
 def predicate_pushdown(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with each conjunct as far down as it means the same, and joins instead of filtered products."""
     return _push(plan, [])
 
 

@@ -17,6 +17,7 @@ from risingpy.plan.logical import LogicalPlan, Project
 
 
 def project_merge(plan: LogicalPlan) -> LogicalPlan:
+    """The plan without a projection on a projection, but where merging would compute a value twice."""
     return rewrite_plan(plan, _merge)
 
 

@@ -18,6 +18,7 @@ from risingpy.plan.logical import LogicalPlan, Project, Scan
 
 
 def prune_common_subplans(plan: LogicalPlan) -> LogicalPlan:
+    """What `column_pruning` gives, but all occurrences of a common part keep one set of columns and stay equal."""
     common = common_subplans(plan)
     if not common:
         return column_pruning(plan)

@@ -122,6 +122,7 @@ def _with_columns(plan: LogicalPlan, expressions: Sequence[Expr]) -> Project:
 
 
 def reads_outside(expr: Expr) -> bool:
+    """Whether the expression itself reads a column of the outer row; subqueries in it are not looked into."""
     return any(isinstance(part, CorrelatedRef) for part in walk(expr))
 
 

@@ -19,6 +19,7 @@ from risingpy.plan.logical import Join, JoinKind, LogicalPlan, Project
 
 
 def single_row_join(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with semi joins where only the existence of the single row's match counts."""
     return rewrite_plan(plan, _rewritten)
 
 

@@ -41,6 +41,10 @@ from risingpy.types import BIGINT, BOOLEAN, TypeKind
 
 
 def subqueries_to_apply(plan: LogicalPlan) -> LogicalPlan:
+    """A plan whose expressions hold no subquery, with the same output columns.
+
+    Raises FeatureNotSupported (0A000) for a subquery in LIMIT or OFFSET.
+    """
     plan = with_inputs(plan, [subqueries_to_apply(each) for each in plan_inputs(plan)])
     if not any(_has_subquery(expr) for expr in expressions_of(plan)):
         return plan

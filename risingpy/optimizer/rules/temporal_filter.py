@@ -38,6 +38,7 @@ _HINT = (
 
 
 def temporal_filter(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with joins for filters on now(). Raises FeatureNotSupported (0A000) for now() in an outer join's ON."""
     return rewrite_plan(plan, _rewritten)
 
 

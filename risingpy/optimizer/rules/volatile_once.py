@@ -33,6 +33,7 @@ from risingpy.plan.logical import Field, Filter, LogicalPlan, Project
 
 
 def volatile_once(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with the same output columns, in which each volatile expression is computed once a row."""
     plan = with_inputs(plan, [volatile_once(each) for each in plan_inputs(plan)])
     expressions = expressions_of(plan)
     if any(isinstance(part, Subquery) for expr in expressions for part in walk(expr)):
