@@ -101,10 +101,12 @@ def default_parallelism() -> int:
 
 
 def flag_name(option: str) -> str:
+    """The option on the command line: `data_dir` is `--data-dir`."""
     return "--" + option.replace("_", "-")
 
 
 def environment_name(option: str) -> str:
+    """The option's variable in the environment: `data_dir` is `RISINGPY_DATA_DIR`."""
     return ENVIRONMENT_PREFIX + option.upper()
 
 

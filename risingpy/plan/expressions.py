@@ -114,6 +114,8 @@ class CorrelatedRef:
 
 
 class SubqueryKind(Enum):
+    """What a subquery in an expression answers."""
+
     SCALAR = "scalar"  # the value of the one row's one column; NULL of no row, an error (21000) of more than one
     EXISTS = "EXISTS"  # whether there is a row
     ANY = "ANY"  # whether `comparison` is true of any row: true, else NULL if NULL of any, else false

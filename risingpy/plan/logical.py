@@ -39,6 +39,8 @@ class SortKey:
 
 
 class JoinKind(Enum):
+    """Which rows a join gives. The values are the names that EXPLAIN prints."""
+
     INNER = "Inner"
     LEFT = "LeftOuter"
     RIGHT = "RightOuter"

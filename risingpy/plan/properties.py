@@ -13,6 +13,8 @@ ColumnIndex = int
 
 
 class DistributionKind(Enum):
+    """How an operator's rows are spread over the shards. The values are the names that EXPLAIN prints."""
+
     SINGLE = "Single"  # everything on the shard of vnode 0
     HASH = "HashShard"  # by the vnode of some columns
     BROADCAST = "Broadcast"  # every row on every shard: the bound of a DynamicFilter, a side of a join without keys

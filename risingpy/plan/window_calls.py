@@ -11,12 +11,16 @@ from risingpy.types import SqlType
 
 
 class FrameUnits(Enum):
+    """What a frame's offsets count: rows, a difference of the ORDER BY value, or groups of peers."""
+
     ROWS = "ROWS"
     RANGE = "RANGE"
     GROUPS = "GROUPS"
 
 
 class BoundKind(Enum):
+    """Where a frame begins or ends. PRECEDING and FOLLOWING have an offset; the others have none."""
+
     UNBOUNDED_PRECEDING = "UNBOUNDED PRECEDING"
     PRECEDING = "PRECEDING"
     CURRENT_ROW = "CURRENT ROW"
@@ -37,6 +41,8 @@ _CURRENT_ROW = FrameBound(BoundKind.CURRENT_ROW)
 
 
 class FrameExclusion(Enum):
+    """Which rows near the current one a frame leaves out, in SQL's words after EXCLUDE."""
+
     NO_OTHERS = "NO OTHERS"
     CURRENT_ROW = "CURRENT ROW"
     GROUP = "GROUP"

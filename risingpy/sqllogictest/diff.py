@@ -19,6 +19,7 @@ def render_diff(expected: Sequence[str], actual: Sequence[str]) -> str:
 
 
 def render_sql(sql: str) -> str:
+    """The statement's lines, indented by four blanks."""
     return "\n".join("    " + line for line in sql.splitlines())
 
 

@@ -57,6 +57,8 @@ class Untranslatable(Exception):
 
 
 class Translate(Protocol):
+    """What rewrites a record's statement for a database that speaks another dialect."""
+
     def __call__(self, sql: str) -> str | None:
         """The statement for the database under test; None to run nothing. Raises Untranslatable."""
         ...

@@ -119,6 +119,8 @@ class System(Record):
 
 @dataclass(frozen=True, slots=True)
 class Sleep(Record):
+    """A pause of the whole file, in seconds."""
+
     seconds: float = 0.0
 
 

@@ -28,6 +28,8 @@ from risingpy.storage.codec.table_schema import TableSchema
 
 
 class EarlierKind(Enum):
+    """The kinds that `kind` could name. Their values are read from stores: they never change."""
+
     TABLE = "table"
     MATERIALIZED_VIEW = "materialized view"
     VIEW = "view"

@@ -57,6 +57,7 @@ def _is_value(data: int, ends: int, width: int, null_tag: int, positions: int, v
 def read_integers(
     data: int, ends: int, n: int, width: int, null_tag: int, flip: int, positions: int, out: int, valid: int
 ) -> int:
+    """Reads integers of `width` bytes (1, 2, 4 or 8) to `out`; 0 for NULL. `flip` is -1 if it descends, else 0."""
     malformed = 0
     for i in range(n):
         source = data + load_i64(positions + 8 * i) + 1
@@ -87,6 +88,7 @@ def read_integers(
 def read_floats(
     data: int, ends: int, n: int, width: int, null_tag: int, flip: int, positions: int, out: int, valid: int
 ) -> int:
+    """Reads IEEE floats of `width` bytes (4 or 8) to `out`, without the change of bits that orders them; 0 for NULL."""
     malformed = 0
     for i in range(n):
         source = data + load_i64(positions + 8 * i) + 1
@@ -109,6 +111,7 @@ def read_floats(
 
 @kernel
 def read_decimals(data: int, ends: int, n: int, null_tag: int, flip: int, positions: int, out: int, valid: int) -> int:
+    """Reads integers of 128 bits to `out` as Arrow holds them: the low half first; 0 for NULL."""
     malformed = 0
     for i in range(n):
         source = data + load_i64(positions + 8 * i) + 1
@@ -126,6 +129,11 @@ def read_decimals(data: int, ends: int, n: int, null_tag: int, flip: int, positi
 
 @kernel
 def read_intervals(data: int, ends: int, n: int, null_tag: int, flip: int, positions: int, out: int, valid: int) -> int:
+    """Reads intervals to `out` as Arrow's MonthDayNano, 16 bytes a row; zeros for NULL.
+
+    A key begins with the whole length, in days and nanoseconds, by which SQL orders. The nanoseconds of the value are
+    what the length leaves after its months, of 30 days each, and its days.
+    """
     malformed = 0
     for i in range(n):
         source = data + load_i64(positions + 8 * i) + 1

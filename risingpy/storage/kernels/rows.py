@@ -36,6 +36,7 @@ def unit(code: int) -> int:
 
 @inlined
 def store_unit(address: int, code: int, value: int) -> None:
+    """Writes `value` in the fewest bytes that its code stands for: 1, 2 or 4."""
     if code == 1:
         store_u8(address, value)
     elif code == 2:
@@ -46,6 +47,7 @@ def store_unit(address: int, code: int, value: int) -> None:
 
 @inlined
 def load_unit(address: int, code: int) -> int:
+    """The unsigned number in the unit of `code` at this address."""
     if code == 1:
         return load_u8(address)
     return load_u16(address) if code == 2 else load_u32(address)
