@@ -20,11 +20,13 @@ def references(schema: Schema) -> tuple[InputRef, ...]:
 
 
 def project(plan: LogicalPlan, exprs: Sequence[Expr], names: Sequence[str]) -> Project:
+    """A projection whose columns have these names, with the types of their expressions."""
     fields = tuple(Field(name, expr.type) for name, expr in zip(names, exprs, strict=True))
     return Project(plan, tuple(exprs), fields)
 
 
 def distinct(plan: LogicalPlan) -> Aggregate:
+    """The rows of the plan, each once: a grouping by all columns. NULLs are equal here, as SQL has it for DISTINCT."""
     return Aggregate(plan, tuple(range(len(plan.schema))), (), plan.schema)
 
 

@@ -91,6 +91,10 @@ def bind_try_cast(binder: ExpressionBinder, tree: exp.TryCast) -> Expr:
 
 
 def bind_case(binder: ExpressionBinder, tree: exp.Case) -> Expr:
+    """CASE of conditions or of a subject; without ELSE it is NULL. The results get one type (manual, 10.5).
+
+    The subject is copied into each comparison; see `check_copies`.
+    """
     subject = None if tree.args.get("this") is None else binder.bind(tree.args["this"])
     if subject is not None:
         check_copies(subject.expr, len(tree.args["ifs"]))

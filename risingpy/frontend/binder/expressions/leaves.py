@@ -15,31 +15,38 @@ from risingpy.types import BOOLEAN, INTERVAL, UNKNOWN
 
 
 def bind_literal(binder: ExpressionBinder, tree: exp.Literal) -> Expr:
+    """A text stays unknown until its use gives it a type; for a number see `number_literal`."""
     return Literal(str(tree.this), UNKNOWN) if tree.is_string else number_literal(str(tree.this), position_of(tree))
 
 
 def bind_text(binder: ExpressionBinder, tree: exp.Expr) -> Expr:
+    """A constant in a spelling of its own, such as `N'…'` or `$$…$$`: an unknown literal, like one in plain quotes."""
     return Literal(str(tree.this), UNKNOWN)
 
 
 def bind_unicode_text(binder: ExpressionBinder, tree: exp.Expr) -> Expr:
+    """`U&'…'` with its escapes resolved, an unknown literal. Raises 42601 for an escape that is none."""
     escape = tree.args.get("escape")
     return Literal(unicode_text(str(tree.this), escape.name if escape else "\\", position_of(tree)), UNKNOWN)
 
 
 def bind_boolean(binder: ExpressionBinder, tree: exp.Boolean) -> Expr:
+    """TRUE and FALSE have their type at once."""
     return Literal(bool(tree.this), BOOLEAN)
 
 
 def bind_null(binder: ExpressionBinder, tree: exp.Null) -> Expr:
+    """An unknown literal: its use gives it a type."""
     return Literal(None, UNKNOWN)
 
 
 def bind_parameter(binder: ExpressionBinder, tree: exp.Parameter) -> Expr:
+    """`$n`. Its type is what the client declared, or what its first use says."""
     return binder.parameter(int(tree.this.name), position_of(tree))
 
 
 def bind_interval(binder: ExpressionBinder, tree: exp.Interval) -> Expr:
+    """An interval constant. `INTERVAL '…' HOUR` cuts off what is smaller than the field, as PostgreSQL does."""
     unit = tree.args.get("unit")
     written = interval_text(tree.this.name, "" if unit is None else unit.name.lower())
     literal = Operand(Literal(written.text, UNKNOWN), position_of(tree.this))
@@ -51,8 +58,10 @@ def bind_interval(binder: ExpressionBinder, tree: exp.Interval) -> Expr:
 
 
 def refuse_star(binder: ExpressionBinder, tree: exp.Star) -> Expr:
+    """Raises a syntax error: a star stands only in a select list and in count(*), which bind it themselves."""
     raise SyntaxError_('syntax error at or near "*"', position=position_of(tree))
 
 
 def refuse_default(binder: ExpressionBinder, tree: exp.Var) -> Expr:
+    """Raises a syntax error: DEFAULT stands only in VALUES of INSERT and in SET of UPDATE."""
     raise SyntaxError_("DEFAULT is not allowed in this context", position=position_of(tree))

@@ -34,6 +34,7 @@ _MAX_SUBSCRIPT = 2**31 - 1
 
 
 def bind_array(binder: ExpressionBinder, tree: exp.Array) -> Expr:
+    """ARRAY[…] of its items' common type. Raises 42P18 for an empty one, whose type only a cast around it says."""
     items = [binder.bind(item) for item in tree.expressions]
     if not items:
         message = "cannot determine type of empty array"
@@ -56,6 +57,7 @@ def constructed(function: str, exprs: Sequence[Expr], result: SqlType) -> Expr:
 
 
 def bind_row(binder: ExpressionBinder, tree: exp.Tuple) -> Expr:
+    """ROW(…) or `(a, b)`: fields have their own types, and no names."""
     return bound_row(binder, [binder.bind(item) for item in tree.expressions])
 
 
@@ -69,6 +71,7 @@ def bound_row(binder: ExpressionBinder, items: Sequence[Operand]) -> Expr:
 
 
 def bind_map(binder: ExpressionBinder, tree: MapConstructor) -> Expr:
+    """MAP {k: v, …} of common types. Raises 42P18 for an empty one; values that are all NULL stay unknown."""
     position = position_of(tree)
     parts = [binder.bind(item) for item in tree.expressions]
     if not parts:
@@ -94,6 +97,10 @@ def check_map_key(key: SqlType, position: int) -> None:
 
 
 def bind_subscript(binder: ExpressionBinder, tree: Subscript) -> Expr:
+    """An item or a slice of an array, a map's value of a key, or a member of a jsonb.
+
+    An index outside an array, or a key that is missing, gives NULL. Raises DatatypeMismatch (42804) for other types.
+    """
     value = binder.bind(tree.this)
     position = position_of(tree)
     kind = value.type.kind

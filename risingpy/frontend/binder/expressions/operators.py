@@ -29,6 +29,7 @@ _TESTS = {
 
 
 def bind_paren(binder: ExpressionBinder, tree: exp.Paren) -> Expr:
+    """Parentheses leave no trace in the bound expression."""
     return binder.bind(tree.this).expr
 
 
@@ -50,6 +51,7 @@ def _of_set_or_rows(binder: ExpressionBinder, tree: exp.Binary) -> Expr | None:
 
 
 def bind_connector(binder: ExpressionBinder, tree: exp.Connector) -> Expr:
+    """One flat AND or OR of conditions, in the order in which they are written."""
     # A long chain leans to the left: walk it down instead of recursing.
     kind, operands = type(tree), [tree.expression]
     left = tree.this
@@ -61,6 +63,7 @@ def bind_connector(binder: ExpressionBinder, tree: exp.Connector) -> Expr:
 
 
 def bind_not(binder: ExpressionBinder, tree: exp.Not) -> Expr:
+    """NOT of a condition; NOT around IS is the test's own negation."""
     inner = tree.this
     if isinstance(inner, exp.Is):
         return bind_is(binder, inner, negated=True)
@@ -68,6 +71,7 @@ def bind_not(binder: ExpressionBinder, tree: exp.Not) -> Expr:
 
 
 def bind_is(binder: ExpressionBinder, tree: exp.Is, *, negated: bool = False) -> Expr:
+    """IS [NOT] NULL, TRUE, FALSE, UNKNOWN and JSON. A row IS NULL if all its fields are, and IS NOT NULL if none is."""
     if isinstance(tree.expression, exp.Null):
         tested = row_null_test(binder, tree, negated=negated)
         if tested is not None:
@@ -85,12 +89,14 @@ def _is_json(binder: ExpressionBinder, tree: exp.Is, word: str, *, negated: bool
 
 
 def bind_distinct_from(binder: ExpressionBinder, tree: exp.Binary) -> Expr:
+    """IS [NOT] DISTINCT FROM: true or false of any two comparable values, NULL included."""
     args = binder.calls.comparable([binder.bind(tree.this), binder.bind(tree.expression)], position_of(tree))
     name = "is_distinct_from" if isinstance(tree, exp.NullSafeNEQ) else "is_not_distinct_from"
     return Call(name, tuple(arg.expr for arg in args), BOOLEAN)
 
 
 def bind_negation(binder: ExpressionBinder, tree: exp.Neg) -> Expr:
+    """A number with its minus is one constant, so that -9223372036854775808 is a bigint."""
     number = written_number(tree)
     if number is not None:
         return number_literal(number, position_of(tree))
@@ -104,6 +110,7 @@ def bind_negation(binder: ExpressionBinder, tree: exp.Neg) -> Expr:
 
 
 def bind_plus(binder: ExpressionBinder, tree: UnaryPlus) -> Expr:
+    """A call of the unary operator, which only numbers have, as in PostgreSQL."""
     return binder.calls.operator("+", [binder.bind(tree.this)], position_of(tree))
 
 
@@ -129,6 +136,10 @@ def bind_named_operator(binder: ExpressionBinder, tree: exp.Operator) -> Expr:
 
 
 def bind_between(binder: ExpressionBinder, tree: exp.Between) -> Expr:
+    """Two comparisons joined by AND; SYMMETRIC tries the bounds in both orders.
+
+    The operand is copied into each comparison; see `check_copies`.
+    """
     operand, low, high = binder.bind(tree.this), binder.bind(tree.args["low"]), binder.bind(tree.args["high"])
     position = position_of(tree)
     check_copies(operand.expr, 2)
@@ -143,6 +154,7 @@ def bind_between(binder: ExpressionBinder, tree: exp.Between) -> Expr:
 
 
 def bind_escape(binder: ExpressionBinder, tree: exp.Escape) -> Expr:
+    """LIKE, ILIKE or SIMILAR TO with an escape character, which is an expression too."""
     like = tree.this
     args = [binder.bind(like.this), binder.bind(like.expression), binder.bind(tree.expression)]
     if isinstance(like, exp.SimilarTo):
@@ -152,9 +164,11 @@ def bind_escape(binder: ExpressionBinder, tree: exp.Escape) -> Expr:
 
 
 def bind_similar(binder: ExpressionBinder, tree: exp.SimilarTo) -> Expr:
+    """SIMILAR TO with the backslash as its escape character."""
     return binder.calls.form("SIMILAR", [binder.bind(tree.this), binder.bind(tree.expression)], "SIMILAR TO")
 
 
 def bind_at_time_zone(binder: ExpressionBinder, tree: exp.AtTimeZone) -> Expr:
+    """`t AT TIME ZONE z` is timezone(z, t); errors name that function, as PostgreSQL's do."""
     args = [binder.bind(tree.args["zone"]), binder.bind(tree.this)]
     return binder.calls.function("timezone", args, position_of(tree), shown="pg_catalog.timezone")

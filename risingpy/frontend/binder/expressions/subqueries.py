@@ -48,6 +48,7 @@ def scalars(binder: ExpressionBinder, tree: exp.Expr) -> list[Operand]:
 
 
 def bind_scalar(binder: ExpressionBinder, tree: exp.Subquery) -> Expr:
+    """The value of a one-column query; NULL of no row. Raises 42601 for more columns; the run, 21000 for more rows."""
     operands = scalars(binder, tree)
     if len(operands) != 1:
         raise SyntaxError_("subquery must return only one column", position=begin_of(tree))
@@ -55,11 +56,13 @@ def bind_scalar(binder: ExpressionBinder, tree: exp.Subquery) -> Expr:
 
 
 def bind_exists(binder: ExpressionBinder, tree: exp.Exists) -> Expr:
+    """EXISTS is never NULL, and the query's select list does not matter."""
     plan, outer = bound_subquery(binder, tree.this)
     return Subquery(Kind.EXISTS, plan, tuple(outer.values), BOOLEAN)
 
 
 def bind_in(binder: ExpressionBinder, tree: exp.In) -> Expr:
+    """IN of a list or a query. A VALUES is a query, so that its rows are counted and typed as one."""
     query = tree.args.get("query")
     if query is None and len(tree.expressions) == 1 and isinstance(tree.expressions[0], exp.Values):
         query = tree.expressions[0]

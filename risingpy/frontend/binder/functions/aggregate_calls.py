@@ -285,10 +285,12 @@ def bind_grouping(binder: ExpressionBinder, args: Sequence[Operand], position: i
 
 
 def bind_within_group(binder: ExpressionBinder, tree: exp.WithinGroup) -> Expr:
+    """An ordered-set aggregate without FILTER."""
     return _modified(binder, tree, None)
 
 
 def bind_filtered(binder: ExpressionBinder, tree: exp.Filter) -> Expr:
+    """An aggregate with FILTER; WITHIN GROUP may stand inside."""
     return _modified(binder, tree.this, tree.expression.this)
 
 

@@ -31,6 +31,7 @@ UNSUPPORTED_FUNCTIONS = frozenset({"current_time", "json_agg", "to_json"})
 
 
 def bind_function(binder: ExpressionBinder, tree: exp.Anonymous) -> Expr:
+    """A call by name. Raises a syntax error where PostgreSQL's grammar reserves the name."""
     if isinstance(tree.this, str) and tree.this.lower() in RESERVED:
         raise SyntaxError_(f'syntax error at or near "{tree.this}"', position=position_of(tree))
     return _call(binder, tree, name_of(tree.this))
@@ -107,4 +108,5 @@ def _is_users(binder: ExpressionBinder, name: str) -> bool:
 
 
 def bind_extract(binder: ExpressionBinder, tree: exp.Extract) -> Expr:
+    """EXTRACT gives numeric, where date_part gives double precision."""
     return extracted(binder, tree.this.name, binder.bind(tree.expression), "extract", position_of(tree))

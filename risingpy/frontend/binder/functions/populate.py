@@ -40,6 +40,7 @@ def base_and_json(binder: ExpressionBinder, name: str, args: Sequence[Operand], 
 
 
 def no_record_here(position: int) -> FeatureNotSupported:
+    """The error, 0A000, of a function that returns record where no column definitions say what is in it."""
     message = "function returning record called in context that cannot accept type record"
     return FeatureNotSupported(message, position=position)
 

@@ -46,6 +46,11 @@ _ALL_FIELDS = frozenset(field for fields in EXTRACT_FIELDS.values() for field in
 
 
 def extracted(binder: ExpressionBinder, field: str, operand: Operand, name: str, position: int) -> Expr:
+    """The `field` of a date, time or interval, as numeric. `name` is what error messages call the function.
+
+    A timestamptz is first made local time, but for the epoch and fields of the time zone. Raises 42883 for other types
+    and 42725 for an unknown literal; for a field, 22023 if it is none and 0A000 if the type lacks it.
+    """
     kind = operand.type.kind
     if kind is TypeKind.UNKNOWN:
         unit = Operand(Literal(field, UNKNOWN), position)

@@ -48,6 +48,10 @@ def check_definitions(binder: ExpressionBinder, windows: WindowCalls) -> None:
 
 
 def bind_over(binder: ExpressionBinder, tree: exp.Window) -> Expr:
+    """A reference to the column that the window will compute; `binder.windows` holds the call.
+
+    Raises 42P20 where windows may not stand, such as in WHERE. Raises 0A000 for IGNORE NULLS where it has no meaning.
+    """
     function, name, ignore_nulls = _function_of(tree)
     position = position_of(function)
     if binder.windows is None:

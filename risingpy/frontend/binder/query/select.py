@@ -48,6 +48,8 @@ class Item:
 
 
 class SelectBinder:
+    """Binds one SELECT. `queries` binds the queries inside its FROM clause."""
+
     def __init__(self, context: BindContext, queries: Queries) -> None:
         self._context = context
         self._queries = queries
@@ -258,6 +260,7 @@ def _ordered(tree: exp.Expr) -> list[exp.Ordered]:
 
 
 def sort_key(ordered: exp.Ordered, index: int) -> SortKey:
+    """The key of an ORDER BY item on the column `index`. The parser has already said where NULLs go."""
     return SortKey(index, bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first")))
 
 

@@ -128,6 +128,10 @@ def _in_two_schemas(a: ScopeTable, b: ScopeTable) -> bool:
 
 
 def common_column(scope: Scope, name: str, side: str) -> ScopeColumn:
+    """The column of one side of a join that USING names; `side` is `left` or `right`, for the message.
+
+    Raises UndefinedColumn (42703) if there is none, AmbiguousColumn (42702) if there are several.
+    """
     found = [c for c in scope.columns if c.name == name]
     if not found:
         message = f'column "{name}" specified in USING clause does not exist in {side} table'

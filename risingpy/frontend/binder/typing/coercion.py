@@ -63,6 +63,7 @@ _K = TypeKind
 
 
 def category(sql_type: SqlType) -> Category:
+    """The type's category (pg_type.typcategory), by which PostgreSQL chooses among casts and operators."""
     return FAMILIES[sql_type.kind].category
 
 
