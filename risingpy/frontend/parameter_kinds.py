@@ -92,6 +92,7 @@ def only(value: str, *accepted: str) -> Check:
 
 
 def read_only(name: str, values: Sequence[str]) -> str:
+    """Raises 55P02 (cant_change_runtime_param) for any words: the parameter only tells something."""
     raise InvalidParameterValue(f'parameter "{name}" cannot be changed', sqlstate="55P02")
 
 

@@ -13,6 +13,7 @@ from risingpy.frontend.statement_context import StatementContext
 
 
 def returning_fields(returning: Returning | None) -> tuple[ResultField, ...] | None:
+    """The columns that the client gets; None without RETURNING, where the statement answers with a tag alone."""
     if returning is None:
         return None
     return tuple(ResultField(field.name, field.type) for field in returning.fields)

@@ -49,6 +49,7 @@ def spellings(state: SystemState, function: FunctionDesc) -> Iterable[tuple[str,
 
 
 def built_in_spellings(name: str, types: Iterable[str]) -> Iterable[tuple[str, bool]]:
+    """(spelling, whether it has the argument types) for each way to write a function of pg_catalog."""
     whole = ",".join(types)
     for text, with_types in product((name, f"pg_catalog.{name}"), (False, True)):
         yield (f"{text}({whole})" if with_types else text), with_types

@@ -40,6 +40,7 @@ def error_response(error: SqlError, *, fatal: bool = False) -> bytes:
 
 
 def notice_response(notice: Notice) -> bytes:
+    """NoticeResponse: severity, SQLSTATE and message, and detail and hint if there are any."""
     parts = [("S", notice.severity), ("V", notice.severity), ("C", notice.sqlstate), ("M", notice.message)]
     parts += [(code, value) for code, value in (("D", notice.detail), ("H", notice.hint)) if value is not None]
     return message(ServerResponse.NOTICE_RESPONSE, _coded(parts))
@@ -51,6 +52,7 @@ def _coded(parts: Sequence[tuple[str, str]]) -> bytes:
 
 
 def row_description(fields: Sequence[ResultField], formats: Sequence[int]) -> bytes:
+    """RowDescription: a column's name, table, type and format code (0 text, 1 binary) each."""
     parts = [struct.pack("!h", len(fields))]
     for field, format_ in zip(fields, formats, strict=True):
         type_ = field.type
@@ -60,30 +62,37 @@ def row_description(fields: Sequence[ResultField], formats: Sequence[int]) -> by
 
 
 def parameter_description(oids: Sequence[int]) -> bytes:
+    """ParameterDescription: the OIDs of the statement's parameter types, in order."""
     return message(ServerResponse.PARAMETER_DESCRIPTION, struct.pack(f"!h{len(oids)}I", len(oids), *oids))
 
 
 def authentication_ok() -> bytes:
+    """AuthenticationRequest 0: the client is let in."""
     return message(ServerResponse.AUTHENTICATION_REQUEST, bytes(4))
 
 
 def parameter_status(name: str, value: str) -> bytes:
+    """ParameterStatus: a setting that drivers follow, and its new value."""
     return message(ServerResponse.PARAMETER_STATUS, name.encode() + b"\0" + value.encode() + b"\0")
 
 
 def backend_key_data(process_id: int, secret_key: bytes) -> bytes:
+    """BackendKeyData: what a CancelRequest must repeat to reach this session."""
     return message(ServerResponse.BACKEND_KEY_DATA, struct.pack("!I", process_id) + secret_key)
 
 
 def command_complete(tag: str) -> bytes:
+    """CommandComplete with a tag such as `SELECT 3` or `INSERT 0 1`."""
     return message(ServerResponse.COMMAND_COMPLETE, tag.encode() + b"\0")
 
 
 def ready_for_query(status: bytes) -> bytes:
+    """ReadyForQuery: `status` is I (idle), T (in a transaction) or E (in a failed one)."""
     return message(ServerResponse.READY_FOR_QUERY, status)
 
 
 def negotiate_protocol_version(newest_minor: int, unknown_options: Sequence[str]) -> bytes:
+    """NegotiateProtocolVersion: the newest minor version served, and the client's unknown `_pq_.` options."""
     options = b"".join(option.encode() + b"\0" for option in unknown_options)
     return message(NEGOTIATE_PROTOCOL_VERSION, struct.pack("!ii", newest_minor, len(unknown_options)) + options)
 
