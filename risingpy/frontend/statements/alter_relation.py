@@ -33,6 +33,8 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: AlterRelation, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Finds the relation when it runs, so a prepared one follows renames. Raises 42809 for another kind of relation."""
+
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
         if relation is not None:

@@ -37,6 +37,8 @@ from risingpy.types import BIGINT, SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: AlterTable, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """All actions take effect at one barrier, or none. Finds the table when it runs."""
+
     def run(parameters: Parameters) -> Result:
         relation = altered_relation(session, statement.name, if_exists=statement.if_exists)
         if relation is not None:

@@ -15,6 +15,8 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Backup, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Runs beside reads and writes. A notice names the epoch of the copy."""
+
     def run(parameters: Parameters) -> Result:
         epoch = session.database.backup(Path(statement.directory), session.cancelled)
         session.notice(f"backup of epoch {epoch} in {statement.directory}")

@@ -38,6 +38,7 @@ KEPT_BYTES = 64 << 20  # in memory, per COPY; larger groups go through a file
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Copy, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """FROM STDIN takes the client's rows and answers with their number; TO STDOUT sends a table's or a query's rows."""
     if statement.direction is CopyDirection.FROM_STDIN:
         return _bind_from(session, statement)
     return _bind_to(session, statement)

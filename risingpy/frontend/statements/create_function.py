@@ -29,6 +29,8 @@ from risingpy.types import SqlType, narrow, struct_of
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateFunction, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Checks the body before anything is stored. IF NOT EXISTS gives a notice (42723)."""
+
     def run(parameters: Parameters) -> Result:
         function = FunctionDesc(
             function_id=0,
@@ -64,6 +66,8 @@ def bind(
 def bind_drop(
     session: StatementContext, parsed: ParsedStatement, statement: DropFunction, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """DROP FUNCTION and DROP AGGREGATE: all names or none. Without argument types a name must be unique."""
+
     def run(parameters: Parameters) -> Result:
         targets = [
             FunctionTarget(

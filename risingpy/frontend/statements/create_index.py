@@ -17,6 +17,8 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateIndex, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Binds when it runs, on the catalog of that moment. IF NOT EXISTS gives a notice (42P07)."""
+
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_index(statement, catalog, session.search_path(), session=session.session_values())

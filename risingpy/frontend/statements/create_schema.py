@@ -14,6 +14,8 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateSchema, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """IF NOT EXISTS of a schema that exists gives a notice (42P06)."""
+
     def run(parameters: Parameters) -> Result:
         if not session.database.ddl.create_schema(
             statement.name, if_not_exists=statement.if_not_exists, cancelled=session.cancelled
@@ -27,6 +29,8 @@ def bind(
 def bind_drop(
     session: StatementContext, parsed: ParsedStatement, statement: DropSchema, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Drops one schema after the other. A notice tells what IF EXISTS skipped and what CASCADE took along."""
+
     def run(parameters: Parameters) -> Result:
         for name in statement.names:
             notices = session.database.ddl.drop_schema(

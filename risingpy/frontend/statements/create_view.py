@@ -18,6 +18,8 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateView, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Stores the query's text and its plan; the relations that it reads cannot be dropped without CASCADE."""
+
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())
@@ -49,6 +51,8 @@ def bind_materialized(
     statement: CreateMaterializedView,
     parameter_types: Sequence[SqlType],
 ) -> Command:
+    """Returns when the view has all rows that its inputs had. A notice tells what its plan cannot do well."""
+
     def run(parameters: Parameters) -> Result:
         catalog = session.database.reads.catalog
         bound = bind_view(statement, catalog, session.search_path(), session=session.session_values())

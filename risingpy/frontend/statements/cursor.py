@@ -20,6 +20,10 @@ from risingpy.types import SqlType
 def bind_declare(
     session: StatementContext, parsed: ParsedStatement, statement: DeclareCursor, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Starts the query at once, so the cursor reads the epoch of its DECLARE, not that of the first FETCH.
+
+    Raises 25P01 outside a transaction, unless WITH HOLD, and 42P03 for a name in use.
+    """
     [query] = inner_statements(session, statement.query)
     bound = session.prepare(query, [type_.oid for type_ in parameter_types])
     options = CursorOptions(parsed.text, bool(statement.scroll), statement.hold, statement.binary)
@@ -53,6 +57,11 @@ def _start(session: StatementContext, portal: Portal) -> None:
 def bind_fetch(
     session: StatementContext, parsed: ParsedStatement, statement: Fetch, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """The rows of the cursor in one direction; MOVE only counts them.
+
+    The command does not last, because its columns are the cursor's. Raises 34000 if there is no such cursor, 55000 if
+    it failed before.
+    """
     known = session.portals.get(statement.name)  # a Describe must not fail; running it does
     prepared = None if known is None else known.entry.prepared
     fields = None if prepared is None or statement.move else prepared.fields
@@ -125,6 +134,8 @@ def _pass(batches: Iterator[pa.RecordBatch]) -> None:
 def bind_close(
     session: StatementContext, parsed: ParsedStatement, statement: CloseCursor, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Raises 34000 if there is no such cursor; CLOSE ALL never fails."""
+
     def run(parameters: Parameters) -> Result:
         if statement.name is None:
             session.portals.close_all()

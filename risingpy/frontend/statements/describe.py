@@ -19,6 +19,7 @@ _COLUMNS = ("Name", "Type", "Is Hidden", "Description")
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Describe, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """A row per column, then rows on the relation itself, as in RisingWave. Binding raises 42P01."""
     relation = named_relation(session, statement.name)
     fields = text_fields(*_COLUMNS)
 

@@ -16,6 +16,11 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Discard, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """DISCARD ALL closes cursors, forgets prepared statements and resets settings; it raises 25001 in a transaction.
+
+    The other forms find nothing to do: plans, sequences and temporary tables are not kept by a session.
+    """
+
     def run(parameters: Parameters) -> Result:
         if statement.what.lower() == "all":
             if session.transaction.status is not TransactionStatus.IDLE:
@@ -31,4 +36,5 @@ def bind(
 def bind_no_operation(
     session: StatementContext, parsed: ParsedStatement, statement: NoOperation, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Answers with the statement's tag and changes nothing."""
     return Command(lambda parameters: Result(CommandTag(statement.tag)))

@@ -15,6 +15,8 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Drop, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """All names or none. A notice tells what IF EXISTS skipped and what CASCADE took along."""
+
     def run(parameters: Parameters) -> Result:
         targets = [
             DropTarget(statement.kind, name.schema, name.name, session.search_path()) for name in statement.names

@@ -54,6 +54,7 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Explain, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Rows of one text column, QUERY PLAN. The plan is made now, so a prepared EXPLAIN shows what it was made for."""
     fields = text_fields("QUERY PLAN")
     if statement.analyze:
         return _bind_analyze(session, statement)

@@ -33,6 +33,7 @@ _FIELDS = (
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: ExplainAnalyze, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """A row per operator: its work since the start, or in the seconds waited. 42809 for another kind."""
     relation = named_relation(session, statement.name)
     if relation.noun != statement.words:
         raise WrongObjectType(f'"{relation.name}" is not a {statement.words}', position=statement.name.position)

@@ -14,6 +14,8 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Flush, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Waits for epochs to take in what was committed before; a cancel request ends the wait (57014)."""
+
     def run(parameters: Parameters) -> Result:
         session.database.reads.flush(session.cancelled)
         return Result(CommandTag("FLUSH"))

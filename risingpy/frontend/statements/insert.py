@@ -18,6 +18,10 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Insert, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Computes the rows first and logs them together, so a failing expression leaves nothing behind.
+
+    With RETURNING the rows are those that were written, defaults and numbers included. The tag is `INSERT 0 rows`.
+    """
     catalog = session.database.reads.catalog
     bound = bind_insert(
         statement,

@@ -32,6 +32,7 @@ class PreparedParts:
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Prepare, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """The inner statement is bound when PREPARE runs. Raises 42P05 for a name in use."""
     oids = [_oid_of(name) for name in statement.types]
     [inner] = inner_statements(session, statement.statement)
 
@@ -58,6 +59,10 @@ def inner_statements(session: StatementContext, inner: InnerStatement) -> Sequen
 def bind_execute(
     session: StatementContext, parsed: ParsedStatement, statement: Execute, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Runs the prepared statement, whose tag and rows are the answer. Raises 26000 for an unknown name.
+
+    Errors in arguments come now; errors of the run have no position, since it would be one in the text of the PREPARE.
+    """
     prepared = _find(session, statement.name).prepared
     if prepared is None:
         return Command(lambda parameters: Result(CommandTag("EXECUTE")), lasts=False)
@@ -112,6 +117,8 @@ def _hashable(value: object) -> object:
 def bind_deallocate(
     session: StatementContext, parsed: ParsedStatement, statement: Deallocate, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Raises 26000 for an unknown name; DEALLOCATE ALL forgets the extended protocol's statements too."""
+
     def run(parameters: Parameters) -> Result:
         if statement.name is None:
             session.statements.clear()

@@ -19,6 +19,8 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Savepoint, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Raises 25P01 outside a transaction block."""
+
     def run(parameters: Parameters) -> Result:
         _require_block(session, "SAVEPOINT")
         session.scope.set_savepoint(statement.name)
@@ -30,6 +32,8 @@ def bind(
 def bind_release(
     session: StatementContext, parsed: ParsedStatement, statement: ReleaseSavepoint, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Keeps the writes since the savepoint. Raises 25P01 outside a block, 3B001 for an unknown name."""
+
     def run(parameters: Parameters) -> Result:
         _require_block(session, "RELEASE SAVEPOINT")
         session.transaction.release_savepoint(statement.name)
@@ -41,6 +45,11 @@ def bind_release(
 def bind_rollback_to(
     session: StatementContext, parsed: ParsedStatement, statement: RollbackTo, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Forgets the writes since the savepoint, which stays, and revives a failed transaction.
+
+    Raises 25P01 outside a block, 3B001 for an unknown name.
+    """
+
     def run(parameters: Parameters) -> Result:
         _require_block(session, "ROLLBACK TO SAVEPOINT")
         session.transaction.go_back_to(statement.name)

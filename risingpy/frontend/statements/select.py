@@ -20,6 +20,7 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Select, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Plans now and reads one epoch when it runs. A warning names views that have stopped. set_config() acts first."""
     catalog = session.database.reads.catalog
     bound = bind_query(
         statement.query,

@@ -15,6 +15,8 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: SetVariable, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """SET LOCAL outside a transaction only warns (25P01), as in PostgreSQL; a setting without effect gives a notice."""
+
     def run(parameters: Parameters) -> Result:
         if statement.values is None and parsed.text[:5].upper() == "RESET":
             session.settings.reset(statement.name)
@@ -33,6 +35,7 @@ def bind(
 def bind_show(
     session: StatementContext, parsed: ParsedStatement, statement: ShowVariable, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """The setting as the client would write it, in one row, or all settings. Raises 42704 for an unknown name now."""
     if statement.name == "all":
         fields = text_fields("name", "setting", "description")
 

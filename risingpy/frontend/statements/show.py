@@ -42,6 +42,7 @@ _HEADINGS = {
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: Show, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Rows of names under a heading per kind, as in RisingWave; LIKE filters them when the statement runs."""
     if statement.kind is ShowKind.COLUMNS:
         assert statement.name is not None
         return bind_columns(session, statement.name)

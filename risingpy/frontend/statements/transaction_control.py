@@ -19,6 +19,8 @@ from risingpy.types import SqlType
 def bind_begin(
     session: StatementContext, parsed: ParsedStatement, statement: Begin, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Only warns (25001) in a transaction."""
+
     def run(parameters: Parameters) -> Result:
         if session.transaction.status is TransactionStatus.ACTIVE:
             session.notice("there is already a transaction in progress", severity="WARNING", sqlstate="25001")
@@ -32,6 +34,8 @@ def bind_begin(
 def bind_commit(
     session: StatementContext, parsed: ParsedStatement, statement: Commit, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Logs the transaction's writes as one group. A failed transaction is rolled back and answers ROLLBACK."""
+
     def run(parameters: Parameters) -> Result:
         if session.transaction.status is TransactionStatus.FAILED:
             session.scope.rollback()
@@ -48,6 +52,8 @@ def bind_commit(
 def bind_rollback(
     session: StatementContext, parsed: ParsedStatement, statement: Rollback, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Forgets the transaction's writes and cursors; only warns outside a transaction."""
+
     def run(parameters: Parameters) -> Result:
         _warn_outside(session)
         session.scope.rollback()

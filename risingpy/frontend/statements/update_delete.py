@@ -25,6 +25,11 @@ from risingpy.types import SqlType
 def bind_update(
     session: StatementContext, parsed: ParsedStatement, statement: Update, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """The tag counts the rows that WHERE selects, changed or not.
+
+    Binds again if the table was altered while it waited for its lock; raises StalePlan (40001) if its form differs.
+    """
+
     def bind(catalog: Catalog) -> BoundRewrite:
         return _bound(session, catalog, binder.bind_update, statement, parameter_types)
 
@@ -34,6 +39,8 @@ def bind_update(
 def bind_delete(
     session: StatementContext, parsed: ParsedStatement, statement: Delete, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """The tag counts the rows that are deleted. A table altered meanwhile is treated as UPDATE does."""
+
     def bind(catalog: Catalog) -> BoundRewrite:
         return _bound(session, catalog, binder.bind_delete, statement, parameter_types)
 
