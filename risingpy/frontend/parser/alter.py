@@ -39,6 +39,10 @@ _OTHER_ACTIONS = (
 
 
 def parse_alter(cursor: Cursor) -> Statement:
+    """ALTER SYSTEM, a new name or schema for a relation, or a table's actions on columns.
+
+    Raises FeatureNotSupported (0A000) for actions on other relations than tables.
+    """
     cursor.expect("ALTER")
     if cursor.accept("SYSTEM"):
         return _parse_system(cursor)

@@ -50,6 +50,8 @@ from risingpy.plan.catalog import RelationClass
 
 @dataclass(frozen=True, slots=True)
 class DropSchema:
+    """DROP SCHEMA. With `cascade` the schemas' objects go too; RESTRICT is the default."""
+
     names: tuple[str, ...]
     if_exists: bool = False
     cascade: bool = False
@@ -105,6 +107,8 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Update:
+    """UPDATE. `where` is None for all rows; `returning` is None without RETURNING."""
+
     table: ObjectName
     alias: str | None
     assignments: tuple[Assignment, ...]
@@ -114,6 +118,8 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
+    """DELETE. `where` is None for all rows; `returning` is None without RETURNING."""
+
     table: ObjectName
     alias: str | None
     where: Expression | None
@@ -137,6 +143,8 @@ class ExplainKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Explain:
+    """EXPLAIN. `trace` shows the plan after each rule; `analyze` runs a query and shows what it did."""
+
     statement: Statement
     verbose: bool = False
     analyze: bool = False
@@ -209,12 +217,14 @@ class SetVariable:
 
 @dataclass(frozen=True, slots=True)
 class Describe:
+    """DESCRIBE and DESC, of a relation."""
+
     name: ObjectName
 
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    pass
+    """FLUSH: waits until every view has all earlier writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,15 +244,17 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    pass
+    """COMMIT and END."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    pass
+    """ROLLBACK and ABORT of the whole transaction; `RollbackTo` goes back to a savepoint."""
 
 
 class CopyDirection(Enum):
+    """Where COPY's rows come from or go to; files and programs of the server are not offered."""
+
     FROM_STDIN = "FROM STDIN"
     TO_STDOUT = "TO STDOUT"
 

@@ -73,6 +73,8 @@ class CreateSource:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
+    """CREATE VIEW. `column_names` may be fewer than the query's columns; the others keep their names."""
+
     name: ObjectName
     column_names: tuple[ColumnName, ...]
     query: Query
@@ -82,6 +84,8 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True)
 class CreateMaterializedView:
+    """CREATE MATERIALIZED VIEW. `emit_on_window_close` keeps rows back until a watermark has passed them."""
+
     name: ObjectName
     column_names: tuple[ColumnName, ...]
     query: Query
@@ -112,6 +116,8 @@ class CreateIndex:
 
 @dataclass(frozen=True, slots=True)
 class CreateSchema:
+    """CREATE SCHEMA. `position` is that of the name."""
+
     name: str
     if_not_exists: bool = False
     position: int = 1

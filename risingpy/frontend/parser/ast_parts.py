@@ -23,6 +23,8 @@ class ObjectName:
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
+    """A column that a statement names, and where."""
+
     name: str
     position: int
 
@@ -66,6 +68,12 @@ class NumberingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDefinition:
+    """A column of CREATE TABLE, CREATE SOURCE or ADD COLUMN.
+
+    `generated` is the expression of a computed column, `default` that of DEFAULT. `identity` says who numbers the
+    rows: the table ALWAYS, or BY DEFAULT if a row brings no number; `numbering` counts only with it.
+    """
+
     name: str
     type: TypeName
     position: int

@@ -10,11 +10,15 @@ from risingpy.frontend.parser.ast_parts import Expression, TypeName
 
 @dataclass(frozen=True, slots=True)
 class Savepoint:
+    """SAVEPOINT. A name may be set again: the newer one hides the older."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSavepoint:
+    """RELEASE SAVEPOINT: forgets it and those set after it; the writes stay."""
+
     name: str
 
 

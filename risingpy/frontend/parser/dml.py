@@ -19,6 +19,7 @@ from risingpy.frontend.parser.cursor import Cursor
 
 
 def parse_insert(cursor: Cursor) -> Insert:
+    """Raises FeatureNotSupported (0A000) for ON CONFLICT: CREATE TABLE says what a conflict does."""
     cursor.expect("INSERT", "INTO")
     table = cursor.object_name()
     alias = cursor.name().name if cursor.accept("AS") else None
@@ -39,6 +40,7 @@ def parse_insert(cursor: Cursor) -> Insert:
 
 
 def parse_update(cursor: Cursor) -> Update:
+    """`SET (a, b) = (…)` gives one assignment per column. Raises FeatureNotSupported (0A000) for FROM."""
     cursor.expect("UPDATE")
     cursor.accept("ONLY")
     table = cursor.object_name()
@@ -74,6 +76,7 @@ def _parse_value(cursor: Cursor) -> Expression | None:
 
 
 def parse_delete(cursor: Cursor) -> Delete:
+    """Raises FeatureNotSupported (0A000) for USING."""
     cursor.expect("DELETE", "FROM")
     cursor.accept("ONLY")
     table = cursor.object_name()
@@ -97,6 +100,10 @@ def _parse_returning(cursor: Cursor) -> tuple[Expression, ...] | None:
 
 
 def parse_copy(cursor: Cursor) -> Copy:
+    """Takes options in parentheses and PostgreSQL's older form without; the statement checks what they mean.
+
+    Raises FeatureNotSupported (0A000) for files, programs and WHERE.
+    """
     cursor.expect("COPY")
     table = columns = query = None
     if cursor.accept("("):

@@ -9,6 +9,7 @@ _PREPARABLE = ("SELECT", "VALUES", "WITH", "TABLE", "(", "INSERT", "UPDATE", "DE
 
 
 def parse_prepare(cursor: Cursor) -> Prepare:
+    """The inner statement stays unread. A syntax error, unless it can be prepared: queries, DML and their like."""
     cursor.expect("PREPARE")
     if cursor.accept("TRANSACTION"):
         cursor.unsupported("two-phase commit")
@@ -21,12 +22,14 @@ def parse_prepare(cursor: Cursor) -> Prepare:
 
 
 def parse_execute(cursor: Cursor) -> Execute:
+    """The arguments are expressions without columns; there are none if the parentheses are missing."""
     cursor.expect("EXECUTE")
     name = cursor.name().name
     return Execute(name, cursor.in_parentheses(cursor.expression) if cursor.word == "(" else ())
 
 
 def parse_deallocate(cursor: Cursor) -> Deallocate:
+    """The name, or None for ALL."""
     cursor.expect("DEALLOCATE")
     cursor.accept("PREPARE")
     return Deallocate(None if cursor.accept("ALL") else cursor.name().name)

@@ -16,6 +16,10 @@ _LARGEST = (1 << 31) - 1
 
 
 def parse_declare(cursor: Cursor) -> DeclareCursor:
+    """The query stays unread. Options stand in any order, as in PostgreSQL.
+
+    Raises 42P11 for SCROLL beside NO SCROLL, and a syntax error if no query follows.
+    """
     cursor.expect("DECLARE")
     name = cursor.name().name
     binary, scroll = False, None
@@ -39,6 +43,7 @@ def parse_declare(cursor: Cursor) -> DeclareCursor:
 
 
 def parse_fetch(cursor: Cursor) -> Fetch:
+    """FETCH and MOVE; the direction and FROM or IN may be missing, which means the next row."""
     move = cursor.one_of("FETCH", "MOVE") == "MOVE"
     kind, count, backward = _parse_direction(cursor)
     _ = cursor.accept("FROM") or cursor.accept("IN")
@@ -81,5 +86,6 @@ def _parse_number(cursor: Cursor) -> int:
 
 
 def parse_close(cursor: Cursor) -> CloseCursor:
+    """The cursor's name, or None for ALL."""
     cursor.expect("CLOSE")
     return CloseCursor(None if cursor.accept("ALL") else cursor.name().name)

@@ -30,6 +30,7 @@ _WITHOUT_SCHEMA = (ShowKind.SCHEMAS, ShowKind.DATABASES, ShowKind.PARAMETERS, Sh
 
 
 def parse_show(cursor: Cursor) -> Statement:
+    """SHOW of a kind of catalog object, else of a setting. The words of the kinds come first."""
     cursor.expect("SHOW")
     for kind in ShowKind:
         if cursor.accept(*kind.value.upper().split()):
@@ -56,21 +57,28 @@ def _parse_show_kind(cursor: Cursor, kind: ShowKind) -> Show:
 
 
 def parse_describe(cursor: Cursor) -> Describe:
+    """DESCRIBE and MySQL's DESC, as in RisingWave."""
     cursor.one_of("DESCRIBE", "DESC")
     return Describe(cursor.object_name())
 
 
 def parse_flush(cursor: Cursor) -> Flush:
+    """RisingWave's FLUSH; it takes no words."""
     cursor.expect("FLUSH")
     return Flush()
 
 
 def parse_backup(cursor: Cursor) -> Backup:
+    """BACKUP TO 'directory'; the directory is a literal, not a parameter."""
     cursor.expect("BACKUP", "TO")
     return Backup(cursor.string())
 
 
 def parse_set(cursor: Cursor) -> Statement:
+    """SET in all its spellings: NAMES is client_encoding, TIME ZONE is timezone.
+
+    A transaction's modes are checked and then have no effect: one isolation level serves them all.
+    """
     cursor.expect("SET")
     if cursor.accept("SESSION", "CHARACTERISTICS", "AS", "TRANSACTION") or cursor.accept("TRANSACTION"):
         _parse_transaction_modes(cursor)
@@ -104,18 +112,21 @@ def _parse_variable(cursor: Cursor) -> str:
 
 
 def parse_reset(cursor: Cursor) -> SetVariable:
+    """RESET is a SET without values; `RESET ALL` has the name "all"."""
     cursor.expect("RESET")
     position = cursor.position
     return SetVariable(_parse_variable(cursor), None, position=position)
 
 
 def parse_begin(cursor: Cursor) -> Begin:
+    """BEGIN with any of PostgreSQL's modes, in any order; DEFERRABLE is read and dropped."""
     cursor.expect("BEGIN")
     _ = cursor.accept("WORK") or cursor.accept("TRANSACTION")
     return _parse_transaction_modes(cursor)
 
 
 def parse_start(cursor: Cursor) -> Begin:
+    """START TRANSACTION, the standard's BEGIN."""
     cursor.expect("START", "TRANSACTION")
     return _parse_transaction_modes(cursor)
 
@@ -141,6 +152,7 @@ def _parse_transaction_modes(cursor: Cursor) -> Begin:
 
 
 def parse_commit(cursor: Cursor) -> Commit:
+    """COMMIT and END. Raises FeatureNotSupported (0A000) for AND CHAIN and COMMIT PREPARED."""
     cursor.one_of("COMMIT", "END")
     _ = cursor.accept("WORK") or cursor.accept("TRANSACTION")
     _refuse_chain(cursor)
@@ -148,6 +160,7 @@ def parse_commit(cursor: Cursor) -> Commit:
 
 
 def parse_rollback(cursor: Cursor) -> Rollback | RollbackTo:
+    """ROLLBACK and ABORT; only ROLLBACK goes to a savepoint. FeatureNotSupported (0A000) for AND CHAIN."""
     may_go_to = cursor.one_of("ROLLBACK", "ABORT") == "ROLLBACK"
     _ = cursor.accept("WORK") or cursor.accept("TRANSACTION")
     if may_go_to and cursor.accept("TO"):
@@ -158,11 +171,13 @@ def parse_rollback(cursor: Cursor) -> Rollback | RollbackTo:
 
 
 def parse_savepoint(cursor: Cursor) -> Savepoint:
+    """The name is folded as other names are."""
     cursor.expect("SAVEPOINT")
     return Savepoint(cursor.name().name)
 
 
 def parse_release(cursor: Cursor) -> ReleaseSavepoint:
+    """The word SAVEPOINT may be missing, as in PostgreSQL."""
     cursor.expect("RELEASE")
     cursor.accept("SAVEPOINT")
     return ReleaseSavepoint(cursor.name().name)
@@ -176,11 +191,13 @@ def _refuse_chain(cursor: Cursor) -> None:
 
 
 def parse_discard(cursor: Cursor) -> Discard:
+    """What is discarded, in lower case; TEMP and TEMPORARY stay as they were written."""
     cursor.expect("DISCARD")
     return Discard(cursor.one_of("ALL", "PLANS", "SEQUENCES", "TEMPORARY", "TEMP").lower())
 
 
 def parse_unlisten(cursor: Cursor) -> NoOperation:
+    """UNLISTEN of a channel or of all: nothing to do, for LISTEN does not exist."""
     cursor.expect("UNLISTEN")
     if not cursor.accept("*"):
         cursor.name()
