@@ -207,6 +207,8 @@ class Exchange:
 
 
 class ConflictBehavior(Enum):
+    """What a Materialize does with a row whose key is there already. The values are the names that EXPLAIN prints."""
+
     NO_CHECK = "NoCheck"  # the input is a change stream by this key already
     OVERWRITE = "Overwrite"  # the input is a table's log: the last write of a key wins
     IGNORE = "IgnoreConflict"  # a table's log: a row stays until it is deleted

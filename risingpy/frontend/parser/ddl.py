@@ -38,6 +38,7 @@ _OTHER_OBJECTS = """
 
 
 def parse_create(cursor: Cursor) -> Statement:
+    """Raises FeatureNotSupported (0A000) for temporary objects, and for OR REPLACE of what stores rows."""
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR", "REPLACE")
     if cursor.word in ("TEMP", "TEMPORARY", "UNLOGGED"):
@@ -166,6 +167,10 @@ def _parse_table_constraint(cursor: Cursor) -> tuple[ColumnName, ...] | None:
 
 
 def parse_column(cursor: Cursor) -> ColumnDefinition:
+    """One column and its constraints, in any order, as in PostgreSQL. The name of a constraint is read and dropped.
+
+    Raises FeatureNotSupported (0A000) for constraints that no table here has, such as UNIQUE and CHECK.
+    """
     name = cursor.name()
     type_name: TypeName = cursor.type_name()
     not_null = primary_key = False
@@ -244,6 +249,7 @@ def _parse_create_materialized_view(cursor: Cursor) -> CreateMaterializedView:
 
 
 def parse_drop(cursor: Cursor) -> Statement:
+    """DROP of one or more objects of a kind. Raises FeatureNotSupported (0A000) for kinds that do not exist here."""
     cursor.expect("DROP")
     if cursor.accept("SCHEMA"):
         if_exists = cursor.accept("IF", "EXISTS")
@@ -276,6 +282,7 @@ def parse_drop(cursor: Cursor) -> Statement:
 
 
 def parse_cascade(cursor: Cursor) -> bool:
+    """Whether CASCADE follows. RESTRICT, and nothing, mean that a drop fails if other objects need these."""
     cascade = cursor.accept("CASCADE")
     if not cascade:
         cursor.accept("RESTRICT")

@@ -20,6 +20,7 @@ from risingpy.types import BIGINT, SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateTable, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Checks the columns now and names the schema when it runs. IF NOT EXISTS of a table that exists gives a notice."""
     defined = bind_table(statement, session=session.session_values())
 
     def run(parameters: Parameters) -> Result:

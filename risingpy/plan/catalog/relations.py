@@ -28,6 +28,8 @@ from risingpy.storage.codec.table_schema import TableSchema
 
 
 class JobStatus(Enum):
+    """Where a job is. It is created once its backfill is done; a failed one stays until somebody drops it."""
+
     CREATING = "creating"  # backfilling: not yet visible to queries
     CREATED = "created"
     FAILED = "failed"  # stopped by an error; its last answer can still be read
