@@ -67,7 +67,7 @@ def load_serve_config(
     merged: dict[str, tuple[object, str]] = {}
     merged.update(_file_settings(file, environ))
     merged.update(_environment_settings(environ))
-    merged.update({name: (value, flag_name(name)) for name, value in flags.items() if value is not None})
+    merged.update({name: (value, _flag_name(name)) for name, value in flags.items() if value is not None})
     parallelism = _integer(merged, "parallelism", default_parallelism(), 1, MAX_PARALLELISM)
     master = _text(merged, "master", f"local[{parallelism},{TASK_TRIES}]")
     require_local_master(master, merged["master"][1] if "master" in merged else "master")
@@ -100,12 +100,12 @@ def default_parallelism() -> int:
     return min(len(os.sched_getaffinity(0)), MAX_DEFAULT_PARALLELISM)
 
 
-def flag_name(option: str) -> str:
+def _flag_name(option: str) -> str:
     """The option on the command line: `data_dir` is `--data-dir`."""
     return "--" + option.replace("_", "-")
 
 
-def environment_name(option: str) -> str:
+def _environment_name(option: str) -> str:
     """The option's variable in the environment: `data_dir` is `RISINGPY_DATA_DIR`."""
     return ENVIRONMENT_PREFIX + option.upper()
 
@@ -130,7 +130,7 @@ def _file_settings(file: Path | None, environ: Mapping[str, str]) -> dict[str, t
 
 
 def _environment_settings(environ: Mapping[str, str]) -> dict[str, tuple[object, str]]:
-    known = {environment_name(option): option for option in OPTIONS}
+    known = {_environment_name(option): option for option in OPTIONS}
     for name in environ:
         # Other programs' variables share the prefix, so only a near miss is taken for a typo.
         if name.startswith(ENVIRONMENT_PREFIX) and name not in known:

@@ -46,7 +46,7 @@ def store_unit(address: int, code: int, value: int) -> None:
 
 
 @inlined
-def load_unit(address: int, code: int) -> int:
+def _load_unit(address: int, code: int) -> int:
     """The unsigned number in the unit of `code` at this address."""
     if code == 1:
         return load_u8(address)
@@ -56,17 +56,17 @@ def load_unit(address: int, code: int) -> int:
 @inlined
 def _find(ids: int, code: int, count: int, column_id: int, hint: int) -> int:
     """The index of `column_id` among the sorted ids, or -1. `hint` is tried first."""
-    if hint < count and load_unit(ids + unit(code) * hint, code) == column_id:
+    if hint < count and _load_unit(ids + unit(code) * hint, code) == column_id:
         return hint
     low = 0
     high = count
     while low < high:
         middle = (low + high) >> 1
-        if load_unit(ids + unit(code) * middle, code) < column_id:
+        if _load_unit(ids + unit(code) * middle, code) < column_id:
             low = middle + 1
         else:
             high = middle
-    if low < count and load_unit(ids + unit(code) * low, code) == column_id:
+    if low < count and _load_unit(ids + unit(code) * low, code) == column_id:
         return low
     return -1
 
@@ -93,7 +93,7 @@ def locate_column(
             id_code = (flag >> 2) & 3
             count = -1
             if flag & MARK_MASK == MARK and id_code > 0 and flag & 3 > 0 and start + 1 + unit(id_code) <= end:
-                count = load_unit(data + start + 1, id_code)
+                count = _load_unit(data + start + 1, id_code)
             ids = start + 1 + unit(id_code)
             table = ids + unit(id_code) * count
             base = table + unit(flag & 3) * max(count - 1, 0)
@@ -105,10 +105,10 @@ def locate_column(
                 hint = index
                 found = base
                 if index > 0:
-                    found += load_unit(data + table + unit(flag & 3) * (index - 1), flag & 3)
+                    found += _load_unit(data + table + unit(flag & 3) * (index - 1), flag & 3)
                 stop = end
                 if index + 1 < count:
-                    stop = base + load_unit(data + table + unit(flag & 3) * index, flag & 3)
+                    stop = base + _load_unit(data + table + unit(flag & 3) * index, flag & 3)
                 length = stop - found
                 if length < 0 or stop > end or (width > 0 and length != width):
                     malformed += 1
@@ -125,12 +125,12 @@ def find_foreign_ids(data: int, offsets: int, n: int, known: int, known_count: i
     for i in range(n):
         start = load_i32(offsets + 4 * i)
         id_code = (load_u8(data + start) >> 2) & 3
-        count = load_unit(data + start + 1, id_code)
+        count = _load_unit(data + start + 1, id_code)
         ids = data + start + 1 + unit(id_code)
         place = 0
         foreign = 0
         for k in range(count):
-            column_id = load_unit(ids + unit(id_code) * k, id_code)
+            column_id = _load_unit(ids + unit(id_code) * k, id_code)
             while place < known_count and load_i64(known + 8 * place) < column_id:
                 place += 1
             if place == known_count or load_i64(known + 8 * place) != column_id:

@@ -139,7 +139,7 @@ class SelectBinder:
                     extra.append(expr)
                     exprs.append(expr)
                 index = exprs.index(expr)
-            keys.append(sort_key(ordered, index))
+            keys.append(_sort_key(ordered, index))
         return extra, keys
 
     def _output(
@@ -259,7 +259,7 @@ def _ordered(tree: exp.Expr) -> list[exp.Ordered]:
     return [] if order is None else list(order.expressions)
 
 
-def sort_key(ordered: exp.Ordered, index: int) -> SortKey:
+def _sort_key(ordered: exp.Ordered, index: int) -> SortKey:
     """The key of an ORDER BY item on the column `index`. The parser has already said where NULLs go."""
     return SortKey(index, bool(ordered.args.get("desc")), bool(ordered.args.get("nulls_first")))
 
@@ -279,7 +279,7 @@ def sorted_by_output(tree: exp.Expr, plan: LogicalPlan, items: Sequence[Item]) -
                 detail="Only result column names can be used, not expressions or functions.",
                 hint="Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
             )
-        keys.append(sort_key(ordered, items.index(item)))
+        keys.append(_sort_key(ordered, items.index(item)))
     return Sort(plan, tuple(keys)) if keys else plan
 
 

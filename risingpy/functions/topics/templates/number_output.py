@@ -36,7 +36,7 @@ def roman(number: int) -> str:
     return text
 
 
-def ordinal_ending(digits: str) -> str:
+def _ordinal_ending(digits: str) -> str:
     """`st`, `nd`, `rd` or `th` for a number's last digits; 11 to 19 have `th`."""
     if digits[-2:-1] == "1":
         return "th"
@@ -107,7 +107,7 @@ class _NumberWriter:
 
     def _ordinal(self, keyword: str) -> None:
         if not (self.t.roman or self.digits.startswith("#") or self.sign == "-" or self.t.decimal):
-            ending = ordinal_ending(self.digits)
+            ending = _ordinal_ending(self.digits)
             self.out.append(ending.upper() if keyword == "TH" else ending)
 
     def _sign_piece(self, keyword: str) -> None:
