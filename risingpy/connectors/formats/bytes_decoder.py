@@ -14,6 +14,8 @@ from risingpy.types import BYTEA, SqlType
 
 
 class BytesDecoder:
+    """No message is bad; one without a payload is a row with NULL."""
+
     def __init__(self, columns: Sequence[tuple[str, SqlType]]) -> None:
         if [type_ for _, type_ in columns] != [BYTEA]:
             raise InvalidParameterValue("ENCODE BYTES needs one column of type bytea")

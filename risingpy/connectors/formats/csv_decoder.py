@@ -16,6 +16,8 @@ from risingpy.types import SqlType, TypeKind
 
 
 class CsvDecoder:
+    """A message with another number of fields than columns is bad."""
+
     def __init__(self, columns: Sequence[tuple[str, SqlType]], delimiter: str) -> None:
         """`delimiter` is one character, or the word tab."""
         delimiter = "\t" if delimiter.lower() in ("tab", "\\t") else delimiter

@@ -24,6 +24,8 @@ Shape = str | list["Shape"] | dict[str, "Shape"]
 
 
 class JsonDecoder:
+    """A message that is no JSON object is bad. It has a DuckDB connection of its own, made with the first chunk."""
+
     def __init__(self, columns: Sequence[tuple[str, SqlType]]) -> None:
         self._columns = columns
         self._shapes = {name: _shape(type_) for name, type_ in columns}

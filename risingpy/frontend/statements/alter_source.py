@@ -21,6 +21,7 @@ from risingpy.types import SqlType
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: AlterSource, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """The value is checked now; the source, and that it is one, when it runs."""
     try:
         rate_limit({statement.option: statement.value})
     except SqlError as error:

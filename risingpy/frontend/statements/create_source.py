@@ -24,6 +24,7 @@ _CREDENTIAL = re.compile(r"password|secret|token|credential|jaas|private|(^|[._]
 def bind(
     session: StatementContext, parsed: ParsedStatement, statement: CreateSource, parameter_types: Sequence[SqlType]
 ) -> Command:
+    """Options, format and columns are checked now, and the other system is reached when it runs."""
     defined = bind_table(statement, session=session.session_values())
     try:
         _check(statement, defined)

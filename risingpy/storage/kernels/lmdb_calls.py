@@ -46,6 +46,7 @@ call: Callable[[int, int, int, int, int], int] = _caller()
 
 @inlined
 def set_bytes(word_pair: int, data: int, offsets: int, row: int) -> None:
+    """Sets length and address, a pair of words, to those of one value of an Arrow array."""
     start = load_i32(offsets + 4 * row)
     store_i64(word_pair, load_i32(offsets + 4 * row + 4) - start)
     store_i64(word_pair + 8, data + start)

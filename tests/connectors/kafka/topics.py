@@ -9,6 +9,7 @@ from typing import Any
 from tests.connectors.systems.kafka import KafkaBroker
 
 _SECONDS = 20
+_WHOLE_PARTITIONS = {"receive.message.max.bytes": 1_000_000_000}  # what noida-db answers a fetch with
 
 
 class Topic:
@@ -41,7 +42,9 @@ class Topic:
         """A plain consumer, at the beginning of the partitions."""
         from confluent_kafka import Consumer, TopicPartition
 
-        consumer = Consumer({"bootstrap.servers": self._address, "group.id": self.name, "log_level": 0})
+        consumer = Consumer(
+            {"bootstrap.servers": self._address, "group.id": self.name, "log_level": 0, **_WHOLE_PARTITIONS}
+        )
         consumer.assign([TopicPartition(self.name, partition, 0) for partition in range(partitions)])
         return consumer
 

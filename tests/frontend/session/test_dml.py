@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -144,7 +145,10 @@ def test_a_large_copy_goes_through_a_file_and_is_one_group(table: Any, database:
     copying.sink.finish()
     assert sorted(table.run("SELECT * FROM t")) == [(1, "d", 7), (2, "b", 7), (3, "c", 7)]
     table.run("FLUSH")
-    assert spills(database) == []
+    deadline = time.monotonic() + 10  # the log is shortened after those who wait for the epoch have been woken
+    while spills(database):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.usefixtures("spilling")
