@@ -1,13 +1,13 @@
 """What a process that runs tasks reads of external sources.
 
-It keeps connections from one epoch to the next. Within an epoch, views at the same position share what was read: the
-first that asks reads and decodes it.
+It keeps connections from one epoch to the next. Within an epoch, views at the same position share the decoded messages:
+the first that asks reads and decodes them.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -16,10 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from risingpy.connectors.formats.choice import decoder_of
-from risingpy.connectors.formats.decoder import Decoder
 from risingpy.connectors.included_columns import included_column
 from risingpy.connectors.registry import connector_of
-from risingpy.connectors.seekable import MessageReader, RowReader
+from risingpy.connectors.seekable import SeekableConnector
 from risingpy.errors import IoError
 from risingpy.executors.change_chunk import make_chunk
 from risingpy.executors.epoch.descriptor import SplitRange
@@ -72,123 +71,137 @@ class SourceRows:
     samples: tuple[RejectedMessage, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _ReadRange:
+    """What was read of a range: rows by the positions of the source's columns, and where each stands in its split."""
+
+    ops: pa.Array
+    columns: Mapping[int, pa.Array]
+    positions: pa.Array
+    position_bits: int
+    rejected: int = 0
+    samples: tuple[RejectedMessage, ...] = ()
+
+    def rows(self, ordinal: int, columns: Sequence[int]) -> SourceRows:
+        """The columns that a view wants; the position after the last one is the row id."""
+        ids = pc.add(self.positions, ordinal << self.position_bits)
+        changes = make_chunk(self.ops, [self.columns.get(k, ids) for k in columns])
+        return SourceRows(changes, self.rejected, self.samples)
+
+
 class SourceReading:
     """The open sources of a process. Several threads may use it."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._open: dict[int, _OpenSource] = {}
+        self._open: dict[int, _OpenRows | _OpenMessages] = {}
         self._epoch = 0
-        self._read: dict[tuple[object, ...], Future[SourceRows]] = {}
+        self._read: dict[tuple[object, ...], Future[_ReadRange]] = {}
 
     def rows(self, epoch: int, source: ExternalSource, part: SplitRange, columns: tuple[int, ...]) -> SourceRows:
         """The rows of a range, at the positions `columns` of the source's columns.
 
         Raises SourceFailed if the other side does not answer.
         """
-        key = (source.relation_id, part.split, part.start, part.end, part.ordinal, columns)
         with self._guard:
             if epoch != self._epoch:
                 self._epoch, self._read = epoch, {}
+            opened = self._opened(source)
+            key = (source.relation_id, part.split, part.start, part.end, opened.read_columns(columns))
             found = self._read.get(key)
             mine = found is None
             if found is None:
                 found = self._read[key] = Future()
-            opened = self._opened(source)
         if mine:
             try:
-                found.set_result(opened.rows(part, columns))
+                found.set_result(opened.read(part, columns))
             except IoError as error:  # SourceUnavailable, or a file that is gone
                 found.set_exception(SourceFailed(source.relation_id, str(error)))
             except BaseException as error:
                 found.set_exception(error)
-        return found.result()
+        return found.result().rows(part.ordinal, columns)
 
     def close(self) -> None:
+        """Closes the connections. Another use opens them again."""
         with self._guard:
             for opened in self._open.values():
                 opened.close()
             self._open.clear()
 
-    def _opened(self, source: ExternalSource) -> _OpenSource:
+    def _opened(self, source: ExternalSource) -> _OpenRows | _OpenMessages:
         known = self._open.get(source.relation_id)
         if known is not None and known.source is not source and known.source != source:  # it was altered
             known.close()
             known = None
         if known is None:
-            known = self._open[source.relation_id] = _OpenSource(source)
+            connector = connector_of(dict(source.options))
+            made = _OpenMessages if connector.gives_messages else _OpenRows
+            known = self._open[source.relation_id] = made(source, connector)
         return known
 
 
-class _OpenSource:
-    """The reader of one source, and what makes rows of its messages."""
+class _OpenRows:
+    """A source whose data has columns already: only those that a view wants are read."""
 
-    def __init__(self, source: ExternalSource) -> None:
+    def __init__(self, source: ExternalSource, connector: SeekableConnector) -> None:
         self.source = source
-        self._guard = threading.Lock()
-        self._reader: MessageReader | RowReader | None = None
-        self._decoder: Decoder | None = None
+        self._reader = connector.row_reader()
 
-    def rows(self, part: SplitRange, columns: Sequence[int]) -> SourceRows:
-        connector = connector_of(dict(self.source.options))
-        if not connector.gives_messages:
-            with self._guard:
-                reader = self._reader = self._reader or connector.row_reader()
-            return self._plain_rows(reader, part, columns)  # type: ignore[arg-type]
-        with self._guard:  # a reader stands at one position
-            messages_reader = self._reader = self._reader or connector.message_reader()
-            messages = messages_reader.read(part.split, part.start, part.end)  # type: ignore[call-arg]
-            if self._decoder is None:
-                self._decoder = self._made_decoder()
-        assert isinstance(messages, pa.Table)
-        return self._decoded(self._decoder, messages, part, columns)
+    def read_columns(self, columns: tuple[int, ...]) -> tuple[int, ...]:
+        return columns
+
+    def read(self, part: SplitRange, columns: Sequence[int]) -> _ReadRange:
+        own = self.source.columns[:-1]
+        wanted = [k for k in columns if k < len(own)]
+        arrays = self._reader.read(part.split, part.start, part.end, [(own[k].name, own[k].type) for k in wanted])
+        positions = pa.array(np.arange(part.start, part.end, dtype=np.int64))
+        ops = pa.repeat(pa.scalar(1, pa.int8()), len(positions))
+        return _ReadRange(ops, dict(zip(wanted, arrays, strict=True)), positions, ROW_POSITION_BITS)
 
     def close(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
+        self._reader.close()
 
-    @property
-    def _columns(self) -> Sequence[ColumnDesc]:
-        """All but the row id."""
-        return self.source.columns[:-1]
 
-    def _plain_rows(self, reader: RowReader, part: SplitRange, columns: Sequence[int]) -> SourceRows:
-        wanted = [k for k in columns if k < len(self._columns)]
-        read = reader.read(
-            part.split, part.start, part.end, [(self._columns[k].name, self._columns[k].type) for k in wanted]
-        )
-        arrays = dict(zip(wanted, read, strict=True))
-        positions = np.arange(part.start, part.end, dtype=np.int64)
-        ids = pa.array((part.ordinal << ROW_POSITION_BITS) + positions)
-        ops = pa.repeat(pa.scalar(1, pa.int8()), len(positions))
-        return SourceRows(make_chunk(ops, [arrays.get(k, ids) for k in columns]))
+class _OpenMessages:
+    """A source of messages. All columns are decoded, so that every view leaves out the same messages."""
 
-    def _made_decoder(self) -> Decoder:
-        assert self.source.message_format is not None
-        included = {column.column_id for column in self.source.included}
-        own = [(c.name, c.type) for c in self._columns if c.column_id not in included and c.generated is None]
-        return decoder_of(self.source.message_format, own, ())
+    def __init__(self, source: ExternalSource, connector: SeekableConnector) -> None:
+        assert source.message_format is not None
+        self.source = source
+        self._included = {column.column_id: column for column in source.included}
+        self._guard = threading.Lock()  # a reader stands at one position
+        self._reader = connector.message_reader()
+        self._decoder = decoder_of(source.message_format, [(c.name, c.type) for _, c in self._decoded()], ())
 
-    def _decoded(self, decoder: Decoder, messages: pa.Table, part: SplitRange, columns: Sequence[int]) -> SourceRows:
-        decoded = decoder.decode(messages)
+    def read_columns(self, columns: tuple[int, ...]) -> tuple[int, ...]:
+        return ()
+
+    def read(self, part: SplitRange, columns: Sequence[int]) -> _ReadRange:
+        with self._guard:
+            messages = self._reader.read(part.split, part.start, part.end)
+        found = self._decoder.decode(messages)
         offsets = messages["offset"].combine_chunks()
-        included = {column.column_id: column for column in self.source.included}
-        left = iter(decoded.columns)
-        arrays: dict[int, pa.Array] = {}
-        of_rows = messages.take(decoded.messages) if included else messages
-        for k, column in enumerate(self._columns):
-            found = included.get(column.column_id)
-            if found is not None:
-                arrays[k] = included_column(found, column.type, of_rows, part.split)
-            elif column.generated is None:
-                arrays[k] = next(left)
-        ids = pc.add(offsets.take(decoded.messages), part.ordinal << MESSAGE_POSITION_BITS)
+        arrays = {k: array for (k, _), array in zip(self._decoded(), found.columns, strict=True)}
+        if self._included:
+            of_rows = messages.take(found.messages)
+            for k, column in enumerate(self.source.columns):
+                part_of_message = self._included.get(column.column_id)
+                if part_of_message is not None:
+                    arrays[k] = included_column(part_of_message, column.type, of_rows, part.split)
         samples = tuple(
             RejectedMessage(part.split, offsets[bad.index].as_py(), bad.reason, _text(messages["payload"][bad.index]))
-            for bad in decoded.bad[:SAMPLES]
+            for bad in found.bad[:SAMPLES]
         )
-        changes = make_chunk(decoded.ops, [arrays.get(k, ids) for k in columns])
-        return SourceRows(changes, len(decoded.bad), samples)
+        positions = offsets.take(found.messages)
+        return _ReadRange(found.ops, arrays, positions, MESSAGE_POSITION_BITS, len(found.bad), samples)
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def _decoded(self) -> list[tuple[int, ColumnDesc]]:
+        """The columns that the decoder makes, by position: not the row id, nor those of INCLUDE, nor generated ones."""
+        own = enumerate(self.source.columns[:-1])
+        return [(k, c) for k, c in own if c.column_id not in self._included and c.generated is None]
 
 
 def _text(payload: pa.Scalar) -> str:

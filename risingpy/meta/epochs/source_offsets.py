@@ -158,6 +158,7 @@ class SourceOffsets:
             looked = state.jobs.values() if sources else ()  # to look through all of them takes long
             readers = [(job.job_id, source) for job in looked for source in sorted(_source_ids(job))]
             self._follow(sources, {source for _, source in readers})
+            self._paces = {reader: pace for reader, pace in self._paces.items() if reader in readers}
             self._known = (state.jobs, state.catalog.relations, readers)
         return readers
 
