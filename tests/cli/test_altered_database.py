@@ -53,6 +53,9 @@ ALTER MATERIALIZED VIEW m RENAME TO m2;
 ALTER VIEW plain RENAME TO plain2;
 ALTER INDEX elsewhere.by_b RENAME TO by_b2;
 ALTER SYSTEM SET old_snapshot_threshold TO '1h';
+CREATE SOURCE files (a int) WITH (connector = 'file', path = '/nowhere/*.arrow');
+CREATE MATERIALIZED VIEW of_files AS SELECT count(*) AS n FROM files;
+ALTER SOURCE files SET source_rate_limit = 10;
 UPDATE elsewhere.t2 SET b = 'updated' WHERE id = 3;
 FLUSH
 """
@@ -62,6 +65,7 @@ READS = (
     "SELECT v FROM keyless ORDER BY v",
     "SELECT * FROM m2 ORDER BY id",
     "SELECT count(*) FROM plain2",
+    "SELECT n FROM of_files",
     "SELECT id FROM elsewhere.t2 WHERE b = 'b7'",
 )
 
@@ -113,6 +117,7 @@ def test_the_history_has_every_kind_of_alter() -> None:
         "SetNotNull": " SET NOT NULL",
         "SetType": " TYPE ",
         "AlterRelation": " RENAME TO ",
+        "AlterSource": "ALTER SOURCE ",
         "AlterSystem": "ALTER SYSTEM SET ",
         "AlterTable": "ALTER TABLE ",
     }
