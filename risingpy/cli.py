@@ -45,6 +45,7 @@ def main() -> None:
 @click.option("--master", help=f"Spark master, of this machine [local[PARALLELISM,{TASK_TRIES}]].")
 @click.option("--parallelism", type=int, help=f"Shards of the state, and tasks of a stage [{default_parallelism()}].")
 @click.option("--memory", help="Memory that the server may take, such as 4GB [the machine's].")
+@click.option("--webhook-port", type=int, help="Port for the HTTP requests of webhooks [none].")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), help="How much to log [info].")
 @click.option("--engine", type=click.Choice(ENGINES), hidden=True, help="What runs the epochs.")
 @click.option("--config", type=click.Path(path_type=Path), help="Settings file [risingpy.toml, if there is one].")

@@ -39,7 +39,7 @@ class ConfigError(Exception):
 class ServeConfig:
     """The settings of `risingpy serve`. `parallelism` is the number of shards; port 0 lets the system choose.
 
-    `memory` is in bytes; 0 means all that the machine has.
+    `memory` is in bytes; 0 means all that the machine has. Without a `webhook_port`, no webhook is served.
     """
 
     data_dir: Path
@@ -50,9 +50,10 @@ class ServeConfig:
     log_level: str
     engine: str
     memory: int
+    webhook_port: int | None = None
 
 
-OPTIONS = ("data_dir", "host", "port", "master", "parallelism", "log_level", "engine", "memory")
+OPTIONS = ("data_dir", "host", "port", "master", "parallelism", "log_level", "engine", "memory", "webhook_port")
 
 
 def load_serve_config(
@@ -80,6 +81,7 @@ def load_serve_config(
         log_level=_choice(merged, "log_level", "info", LOG_LEVELS),
         engine=_choice(merged, "engine", "spark", ENGINES),
         memory=_memory(merged),
+        webhook_port=_integer(merged, "webhook_port", 0, 0, 65535) if "webhook_port" in merged else None,
     )
 
 

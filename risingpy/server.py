@@ -16,6 +16,7 @@ from risingpy.executors.epoch.descriptor import run_directory
 from risingpy.executors.spark.driver import SparkDriver
 from risingpy.executors.spark.session import OwnSession, SparkSettings
 from risingpy.frontend.session import open_session
+from risingpy.frontend.webhook import WebhookServer
 from risingpy.frontend.wire.server import WireServer
 from risingpy.memory import ENVIRONMENT_NAME
 from risingpy.memory_guard import MemoryGuard
@@ -55,9 +56,14 @@ def serve(config: ServeConfig, *, started: float) -> int:
     except OSError as error:
         return _refuse(f"cannot use {config.data_dir.absolute()}: {error}")
     wire = WireServer(config.host, config.port, lambda startup: open_session(database, startup))
+    webhooks = None if config.webhook_port is None else WebhookServer(config.host, config.webhook_port, database)
     try:
+        if webhooks is not None:
+            webhooks.start()
         wire.start()
     except OSError as error:
+        if webhooks is not None:
+            webhooks.stop()
         database.close()
         return _refuse(error.strerror or str(error))
     _say(f"Data in {database.data_dir}, {database.shards} shards.")
@@ -65,6 +71,8 @@ def serve(config: ServeConfig, *, started: float) -> int:
     behind = "" if warm else "; Spark is starting behind it"
     _say(f"Ready for connections after {time.monotonic() - started:.1f} s{behind}.")
     _say(f"  psql -h {config.host} -p {wire.port} -d dev -U root")
+    if webhooks is not None:
+        _say(f"  webhooks: POST http://{config.host}:{webhooks.port}/webhook/dev/SCHEMA/TABLE")
     MemoryGuard().start()
     runner.start()
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait
@@ -76,6 +84,8 @@ def serve(config: ServeConfig, *, started: float) -> int:
             warm = True
             _say(f"Spark has taken over after {time.monotonic() - started:.1f} s.")
     _say("Stopping.")
+    if webhooks is not None:
+        webhooks.stop()
     wire.stop()
     database.close()
     _say("Stopped.")

@@ -5,6 +5,7 @@ Called by `risingpy.server`.
 
     wire/             PostgreSQL's protocol; knows sessions only as `session_protocol`
     results, portals  a session's arguments and results, as data; copy_options are those of COPY
+    webhook/          HTTP requests that add rows to tables
     session/          one client's session: prepares and runs statements
     parser/           text → statements (dataclasses; queries inside are sqlglot trees)
     binder/           statements → typed logical plans; sqlglot ends here

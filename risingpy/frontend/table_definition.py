@@ -28,6 +28,11 @@ def table_definition(relation: Table) -> str:
     version = [column.name for column in relation.columns if column.column_id == relation.version_column]
     if version:
         suffix += f" WITH VERSION COLUMN ({quoted(version[0])})"
+    if relation.webhook is not None:
+        batched = ", is_batched = true" if relation.webhook.is_batched else ""
+        suffix += f" WITH (connector = 'webhook'{batched})"
+        if relation.webhook.text is not None:
+            suffix += f" VALIDATE AS {relation.webhook.text}"
     return f"CREATE TABLE {schema}{quoted(relation.name)} ({', '.join(parts)}){suffix}"
 
 

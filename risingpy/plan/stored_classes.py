@@ -27,7 +27,7 @@ from risingpy.plan import (
     properties,
     window_calls,
 )
-from risingpy.plan.catalog import columns, earlier_relation, functions, relations, snapshot
+from risingpy.plan.catalog import columns, earlier_relation, functions, relations, snapshot, webhook
 from risingpy.storage.codec import table_schema
 from risingpy.types import families, sql_type
 
@@ -138,6 +138,7 @@ STORED_CLASSES: Mapping[str, type] = MappingProxyType(
         "source.MessageFormat": decoder.MessageFormat,
         "relations.Table": relations.Table,
         "relations.View": relations.View,
+        "webhook.Webhook": webhook.Webhook,
     }
 )
 

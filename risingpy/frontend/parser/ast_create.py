@@ -21,7 +21,7 @@ from risingpy.plan.operators import ConflictBehavior
 class CreateTable:
     """`primary_key`: the columns of a PRIMARY KEY table constraint; None if there is none.
 
-    `on_conflict` is None unless said.
+    `on_conflict` is None unless said. `options` are those of WITH (…), as in CreateSource; `validation` is VALIDATE AS.
     """
 
     name: ObjectName
@@ -32,6 +32,8 @@ class CreateTable:
     on_conflict: ConflictBehavior | None = None
     version_column: ColumnName | None = None
     watermark: WatermarkDefinition | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    validation: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)

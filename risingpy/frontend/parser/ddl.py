@@ -83,6 +83,7 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
         if others:
             text = "WITH VERSION COLUMN of several columns is not supported"
             raise FeatureNotSupported(text, position=others[0].position)
+    options, validation = _parse_webhook(cursor)
     for word in ("WITH", "INCLUDE", "FORMAT", "FROM", "AS", "ENGINE", "PARTITION", "INHERITS", "TABLESPACE"):
         if cursor.word == word:
             cursor.unsupported(f"CREATE TABLE … {word}")
@@ -91,7 +92,24 @@ def _parse_create_table(cursor: Cursor) -> CreateTable:
             f'multiple primary keys for table "{name.name}" are not allowed', position=name.position
         )
     key = keys[0] if keys else None
-    return CreateTable(name, columns, key, append_only, if_not_exists, on_conflict, version_column, elements.watermark)
+    watermark = elements.watermark
+    return CreateTable(
+        name, columns, key, append_only, if_not_exists, on_conflict, version_column, watermark, options, validation
+    )
+
+
+def _parse_webhook(cursor: Cursor) -> tuple[tuple[tuple[str, str], ...], Expression | None]:
+    """WITH (connector = 'webhook', …) [VALIDATE AS expression]."""
+    if cursor.peek(3) != ["WITH", "(", "CONNECTOR"]:
+        return (), None
+    cursor.expect("WITH")
+    options = OptionsReader(cursor).read()
+    if not cursor.accept("VALIDATE"):
+        return options, None
+    if cursor.word == "SECRET":
+        cursor.unsupported("VALIDATE SECRET")
+    cursor.expect("AS")
+    return options, cursor.expression()
 
 
 def _parse_on_conflict(cursor: Cursor) -> ConflictBehavior | None:

@@ -46,6 +46,7 @@ def new_table(session: StatementContext, definition: str, statement: CreateTable
         on_conflict=defined.on_conflict,
         version_column=defined.version_column,
         watermark=defined.watermark,
+        webhook=defined.webhook,
     )
 
 

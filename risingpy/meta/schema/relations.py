@@ -36,6 +36,7 @@ from risingpy.plan.catalog import (
     Table,
     View,
     Watermark,
+    Webhook,
 )
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import ConflictBehavior
@@ -54,6 +55,7 @@ class NewTable:
     on_conflict: ConflictBehavior = ConflictBehavior.OVERWRITE
     version_column: int | None = None
     watermark: Watermark | None = None
+    webhook: Webhook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ def add_table(state: MetaState, table: NewTable) -> MetaState:
         on_conflict=table.on_conflict,
         version_column=table.version_column,
         watermark=table.watermark,
+        webhook=table.webhook,
         watermarks=planned.watermarks,
         table=planned.table,
         version=state.catalog.version + 1,

@@ -3,6 +3,7 @@
 snapshot           `Catalog`, which finds them by name and by what they read
 relations          a class for each kind of relation, and unions of those classes
 columns            what a relation has as columns, and the watermark over one of them
+webhook            how HTTP requests add rows to a table
 functions          what CREATE FUNCTION and CREATE AGGREGATE make
 earlier_relation   the record of a relation in stores of earlier versions
 
@@ -31,6 +32,7 @@ from risingpy.plan.catalog.relations import (
     View,
 )
 from risingpy.plan.catalog.snapshot import DEFAULT_SCHEMA, INTERNAL_PREFIX, Catalog
+from risingpy.plan.catalog.webhook import Webhook
 
 __all__ = [
     "DEFAULT_SCHEMA",
@@ -61,5 +63,6 @@ __all__ = [
     "Table",
     "View",
     "Watermark",
+    "Webhook",
     "identity_bounds",
 ]

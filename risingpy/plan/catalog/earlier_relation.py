@@ -82,6 +82,8 @@ _NEVER_NONE = ("table", "query", "index")  # in the classes that have them
 def relation_of(earlier: EarlierRelation) -> CreatedRelation:
     """The relation as its class has it: the class takes the fields that it has, and the others had no meaning.
 
+    Fields that the class got later have their defaults.
+
     Raises ValueError if the record lacks what the kind needs, and for an internal table, which nothing ever stored.
     """
     cls = _CLASSES.get(earlier.kind)

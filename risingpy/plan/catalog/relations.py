@@ -20,6 +20,7 @@ from typing import ClassVar, TypeAlias
 from risingpy.connectors.formats.decoder import MessageFormat
 from risingpy.connectors.included_columns import IncludedColumn
 from risingpy.plan.catalog.columns import ColumnDesc, Watermark
+from risingpy.plan.catalog.webhook import Webhook
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan
 from risingpy.plan.operators import ConflictBehavior
@@ -123,7 +124,7 @@ class Table(JobRelation):
     the table does with a row whose key is there already. `version_column` is the id of the column that says which of
     two rows of a key is newer. `watermark` is what WATERMARK FOR says. `next_column_id` is greater than every id that a
     column of the table ever had (0: no column was ever dropped). DELETE is refused if the table is `append_only`, but a
-    later row may still replace one of the same key: see `never_retracts`.
+    later row may still replace one of the same key: see `never_retracts`. `webhook`: HTTP requests add rows.
     """
 
     noun: ClassVar[str] = "table"
@@ -133,6 +134,7 @@ class Table(JobRelation):
     version_column: int | None = None
     watermark: Watermark | None = None
     next_column_id: int = 0
+    webhook: Webhook | None = None
 
     @property
     def depends_on(self) -> tuple[int, ...]:

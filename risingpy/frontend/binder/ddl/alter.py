@@ -24,6 +24,7 @@ from risingpy.frontend.binder.ddl.fields_by_name import with_fields_of
 from risingpy.frontend.binder.ddl.generated import generated_from, with_renamed_column
 from risingpy.frontend.binder.ddl.identity import checked_type, identity_of
 from risingpy.frontend.binder.ddl.watermark import with_renamed_column as with_renamed_in_watermark
+from risingpy.frontend.binder.ddl.webhook import HEADERS, with_renamed_payload
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.plans import project
 from risingpy.frontend.binder.query.relations import scan
@@ -179,6 +180,7 @@ class _Binder:
     def _refuse_special(self, index: int, what: str, column: ColumnName) -> None:
         """Raises FeatureNotSupported for a column that the table's key, its versions or its watermark stand on."""
         column_id, watermark = self.relation.columns[index].column_id, self.relation.watermark
+        webhook = self.relation.webhook
         hint = None
         if index in self.relation.primary_key:
             reason = "it is part of the primary key"
@@ -187,6 +189,8 @@ class _Binder:
             reason = "it is the version column of the table"
         elif watermark is not None and column_id in watermark.columns_read:
             reason = "the watermark of the table reads it"
+        elif webhook is not None and column_id == webhook.payload:
+            reason = "the webhook of the table fills it"
         else:
             return
         raise FeatureNotSupported(f'cannot {what} "{column.name}": {reason}', position=column.position, hint=hint)
@@ -207,6 +211,12 @@ class _Binder:
         if watermark is not None and old.column_id in watermark.columns_read:
             renamed = with_renamed_in_watermark(watermark, old.name, action.name.name)
             self.relation = replace(self.relation, watermark=renamed)
+        webhook = self.relation.webhook
+        if webhook is not None and webhook.payload == old.column_id:
+            if action.name.name == HEADERS:
+                message = f'the column of a webhook cannot have the name "{HEADERS}"'
+                raise FeatureNotSupported(message, position=action.name.position)
+            self.relation = replace(self.relation, webhook=with_renamed_payload(webhook, old.name, action.name.name))
 
     def _set_default(self, action: SetDefault) -> None:
         index = self._existing(action.column)

@@ -21,6 +21,7 @@ from risingpy.frontend.binder.ddl.generated import with_generated
 from risingpy.frontend.binder.ddl.identity import identity_of, identity_type, next_number, refuse_identity
 from risingpy.frontend.binder.ddl.included import with_included
 from risingpy.frontend.binder.ddl.watermark import bind_watermark
+from risingpy.frontend.binder.ddl.webhook import bind_webhook
 from risingpy.frontend.binder.expressions.expression_binder import ExpressionBinder
 from risingpy.frontend.binder.query.query import BoundQuery, bind_query
 from risingpy.frontend.binder.scope.columns import Scope
@@ -44,7 +45,7 @@ from risingpy.optimizer.rules.apply_to_join import apply_to_join
 from risingpy.optimizer.rules.column_pruning import column_pruning
 from risingpy.optimizer.rules.project_merge import project_merge
 from risingpy.optimizer.rules.subqueries_to_apply import subqueries_to_apply
-from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, Watermark
+from risingpy.plan.catalog import Catalog, ColumnDesc, Relation, Watermark, Webhook
 from risingpy.plan.expressions import Expr
 from risingpy.plan.logical import LogicalPlan, Scan
 from risingpy.plan.operators import ConflictBehavior
@@ -73,6 +74,7 @@ class TableDefinition:
     version_column: int | None = None
     watermark: Watermark | None = None
     included: tuple[IncludedColumn, ...] = ()
+    webhook: Webhook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,9 @@ def bind_table(statement: CreateTable | CreateSource, *, session: SessionValues 
         refuse_identity(statement, columns)
         columns, included = with_included(statement, columns)
         return TableDefinition(columns, key, watermark=bind_watermark(context, statement, columns), included=included)
-    watermark = bind_watermark(context, statement, columns)
-    return TableDefinition(columns, key, *_on_conflict(statement, columns, key), watermark)
+    watermark, webhook = bind_watermark(context, statement, columns), bind_webhook(context, statement, columns)
+    conflict, version_column = _on_conflict(statement, columns, key)
+    return TableDefinition(columns, key, conflict, version_column, watermark, webhook=webhook)
 
 
 def _on_conflict(

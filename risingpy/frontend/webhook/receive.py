@@ -1,0 +1,121 @@
+"""Checks a webhook's request, and writes its rows: those of one request are one group of the log.
+
+The rows go the way of COPY, so that defaults, generated columns, NOT NULL and limits are those of every other write.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+
+from risingpy.errors import SqlError
+from risingpy.frontend.results import CopyIn
+from risingpy.frontend.session import ClientSession
+from risingpy.frontend.table_definition import quoted
+from risingpy.plan.catalog import Table, Webhook
+from risingpy.plan.expressions import Cast, InputRef
+from risingpy.plan.logical import Field
+from risingpy.types import BOOLEAN, JSONB, VARCHAR
+
+_BAD_DATA = ("22", "23")  # classes of SQLSTATE: the sender's next try would fail too
+
+
+class RequestRefused(Exception):
+    """The request added no row. The sender sees `status` and the message."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A POST as it came. Names of `headers` are in lower case."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def receive(session: ClientSession, request: Request) -> None:
+    """Adds the request's rows; they are durable when it returns. Raises RequestRefused, and then there are none."""
+    try:
+        relation, webhook = _target(session, request.path)
+        _validate(session, webhook, request)
+        rows = _rows(session, webhook, request.body)
+        _write(session, relation, webhook, rows)
+        session.sync()
+    except RequestRefused:
+        session.fail()
+        raise
+    except SqlError as error:
+        session.fail()
+        bad = error.sqlstate.startswith(_BAD_DATA)
+        raise RequestRefused(HTTPStatus.BAD_REQUEST if bad else HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+    except BaseException:
+        session.fail()
+        raise
+
+
+def _target(session: ClientSession, path: str) -> tuple[Table, Webhook]:
+    parts = [unquote(part) for part in urlsplit(path).path.split("/")]
+    catalog = session.context.database.reads.catalog
+    if len(parts) == 5 and parts[:2] == ["", "webhook"] and parts[2] == catalog.database:
+        relation = catalog.find(parts[4], parts[3], ())
+        if isinstance(relation, Table) and relation.webhook is not None:
+            return relation, relation.webhook
+    message = "there is no such webhook: its path is /webhook/DATABASE/SCHEMA/TABLE"
+    raise RequestRefused(HTTPStatus.NOT_FOUND, message)
+
+
+def _validate(session: ClientSession, webhook: Webhook, request: Request) -> None:
+    """Raises RequestRefused unless VALIDATE's expression is true; one that fails has not accepted the request."""
+    if webhook.validation is None:
+        return
+    headers = pa.array([json.dumps(dict(request.headers))], VARCHAR.arrow)
+    given = pa.table([_as_jsonb(session, headers), pa.array([request.body], pa.binary())], names=["c0", "c1"])
+    try:
+        answer = session.context.evaluate([webhook.validation], (Field("c0", BOOLEAN),), given, ())
+    except SqlError as error:
+        raise RequestRefused(HTTPStatus.UNAUTHORIZED, "the validation of the request failed") from error
+    if answer.column(0)[0].as_py() is not True:
+        raise RequestRefused(HTTPStatus.UNAUTHORIZED, "the request was not accepted by VALIDATE")
+
+
+def _rows(session: ClientSession, webhook: Webhook, body: bytes) -> pa.RecordBatch:
+    """The body, or each of its lines, as jsonb."""
+    documents = [line for line in body.split(b"\n") if line.strip()] if webhook.is_batched else [body]
+    if not documents:
+        raise RequestRefused(HTTPStatus.BAD_REQUEST, "the request has no rows")
+    try:
+        texts = pa.array(documents, pa.binary()).cast(VARCHAR.arrow)
+    except pa.ArrowInvalid:
+        raise RequestRefused(HTTPStatus.BAD_REQUEST, "the body is not UTF-8") from None
+    return pa.RecordBatch.from_arrays([_as_jsonb(session, texts)], names=["c0"])
+
+
+def _as_jsonb(session: ClientSession, texts: pa.Array) -> pa.Array:
+    cast = Cast(InputRef(0, VARCHAR), JSONB)
+    given = pa.table([texts], names=["c0"])
+    return session.context.evaluate([cast], (Field("c0", JSONB),), given, ()).column(0).combine_chunks()
+
+
+def _write(session: ClientSession, relation: Table, webhook: Webhook, rows: pa.RecordBatch) -> None:
+    (name,) = [column.name for column in relation.columns if column.column_id == webhook.payload]
+    table = f"{quoted(relation.schema_name)}.{quoted(relation.name)}"
+    [statement] = session.split(f"COPY {table} ({quoted(name)}) FROM STDIN")
+    copy = session.execute(session.prepare(statement, ()), ()).copy
+    assert isinstance(copy, CopyIn)
+    # What has been validated is what is written to: a table of this name may have come instead meanwhile.
+    now = session.context.database.reads.catalog.find(relation.name, relation.schema_name, ())
+    if now is None or (now.relation_id, now.version) != (relation.relation_id, relation.version):
+        copy.sink.abort()
+        raise RequestRefused(HTTPStatus.SERVICE_UNAVAILABLE, "the table was altered meanwhile")
+    with copy.limit:
+        copy.sink.write(rows)
+        copy.sink.finish()

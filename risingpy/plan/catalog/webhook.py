@@ -1,0 +1,22 @@
+"""What a table is that HTTP requests add rows to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from risingpy.plan.expressions import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """WITH (connector = 'webhook') of a table.
+
+    `payload` is the id of the jsonb column that gets a request's body, or each of its lines if `is_batched`. A request
+    is refused unless `validation` (`text` is its SQL) is true. Its `InputRef`s are 0, the headers as jsonb with names
+    in lower case, and 1, the body as bytea. None accepts every request.
+    """
+
+    payload: int
+    is_batched: bool = False
+    text: str | None = None
+    validation: Expr | None = None
