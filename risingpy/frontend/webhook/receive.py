@@ -18,11 +18,11 @@ from risingpy.frontend.results import CopyIn
 from risingpy.frontend.session import ClientSession
 from risingpy.frontend.table_definition import quoted
 from risingpy.plan.catalog import Table, Webhook
-from risingpy.plan.expressions import Cast, InputRef
 from risingpy.plan.logical import Field
 from risingpy.types import BOOLEAN, JSONB, VARCHAR
+from risingpy.types.forms import parse_column
 
-_BAD_DATA = ("22", "23")  # classes of SQLSTATE: the sender's next try would fail too
+_BAD_DATA = ("22", "23", "54")  # classes of SQLSTATE: the sender's next try would fail too
 
 
 class RequestRefused(Exception):
@@ -47,7 +47,7 @@ def receive(session: ClientSession, request: Request) -> None:
     try:
         relation, webhook = _target(session, request.path)
         _validate(session, webhook, request)
-        rows = _rows(session, webhook, request.body)
+        rows = _rows(webhook, request.body)
         _write(session, relation, webhook, rows)
         session.sync()
     except RequestRefused:
@@ -78,7 +78,7 @@ def _validate(session: ClientSession, webhook: Webhook, request: Request) -> Non
     if webhook.validation is None:
         return
     headers = pa.array([json.dumps(dict(request.headers))], VARCHAR.arrow)
-    given = pa.table([_as_jsonb(session, headers), pa.array([request.body], pa.binary())], names=["c0", "c1"])
+    given = pa.table([parse_column(JSONB, headers), pa.array([request.body], pa.binary())], names=["c0", "c1"])
     try:
         answer = session.context.evaluate([webhook.validation], (Field("c0", BOOLEAN),), given, ())
     except SqlError as error:
@@ -87,7 +87,7 @@ def _validate(session: ClientSession, webhook: Webhook, request: Request) -> Non
         raise RequestRefused(HTTPStatus.UNAUTHORIZED, "the request was not accepted by VALIDATE")
 
 
-def _rows(session: ClientSession, webhook: Webhook, body: bytes) -> pa.RecordBatch:
+def _rows(webhook: Webhook, body: bytes) -> pa.RecordBatch:
     """The body, or each of its lines, as jsonb."""
     documents = [line for line in body.split(b"\n") if line.strip()] if webhook.is_batched else [body]
     if not documents:
@@ -96,13 +96,7 @@ def _rows(session: ClientSession, webhook: Webhook, body: bytes) -> pa.RecordBat
         texts = pa.array(documents, pa.binary()).cast(VARCHAR.arrow)
     except pa.ArrowInvalid:
         raise RequestRefused(HTTPStatus.BAD_REQUEST, "the body is not UTF-8") from None
-    return pa.RecordBatch.from_arrays([_as_jsonb(session, texts)], names=["c0"])
-
-
-def _as_jsonb(session: ClientSession, texts: pa.Array) -> pa.Array:
-    cast = Cast(InputRef(0, VARCHAR), JSONB)
-    given = pa.table([texts], names=["c0"])
-    return session.context.evaluate([cast], (Field("c0", JSONB),), given, ()).column(0).combine_chunks()
+    return pa.RecordBatch.from_arrays([parse_column(JSONB, texts)], names=["c0"])
 
 
 def _write(session: ClientSession, relation: Table, webhook: Webhook, rows: pa.RecordBatch) -> None:

@@ -111,6 +111,7 @@ def test_a_batch_is_whole_or_not_there(server: Server, hooks: WebhookServer) -> 
         ("/t", b"1", 404),
         ("/webhook/dev/public/t", b"", 400),
         ("/webhook/dev/public/t", b"{", 400),
+        ("/webhook/dev/public/t", b"[" * 200_000, 400),
         ("/webhook/dev/public/t", b'"\xff"', 400),
         ("/webhook/dev/public/t", b'{"id": "no number"}', 400),
         ("/webhook/dev/public/t", b'{"other": 1}', 400),
