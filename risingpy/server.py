@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from types import FrameType
 
 from risingpy.config import SHUFFLING_ENGINE, ServeConfig
@@ -55,41 +56,63 @@ def serve(config: ServeConfig, *, started: float) -> int:
         return _refuse(error.told)
     except OSError as error:
         return _refuse(f"cannot use {config.data_dir.absolute()}: {error}")
-    wire = WireServer(config.host, config.port, lambda startup: open_session(database, startup))
-    webhooks = None if config.webhook_port is None else WebhookServer(config.host, config.webhook_port, database)
+    listeners = _Listeners(config, database)
     try:
-        if webhooks is not None:
-            webhooks.start()
-        wire.start()
+        listeners.start()
     except OSError as error:
-        if webhooks is not None:
-            webhooks.stop()
+        listeners.stop()
         database.close()
         return _refuse(error.strerror or str(error))
     _say(f"Data in {database.data_dir}, {database.shards} shards.")
     warm = runner.is_warm
     behind = "" if warm else "; Spark is starting behind it"
     _say(f"Ready for connections after {time.monotonic() - started:.1f} s{behind}.")
-    _say(f"  psql -h {config.host} -p {wire.port} -d dev -U root")
-    if webhooks is not None:
-        _say(f"  webhooks: POST http://{config.host}:{webhooks.port}/webhook/dev/SCHEMA/TABLE")
+    for line in listeners.described():
+        _say(f"  {line}")
     MemoryGuard().start()
     runner.start()
     threading.Thread(target=kernels.load, name="kernels", daemon=True).start()  # the first connections need not wait
     while not stop.wait(1.0):
         if database.fatal is not None:
-            wire.stop()
+            listeners.stop()
             return _refuse(f"the engine has stopped: {database.fatal}")
         if not warm and runner.is_warm:
             warm = True
             _say(f"Spark has taken over after {time.monotonic() - started:.1f} s.")
     _say("Stopping.")
-    if webhooks is not None:
-        webhooks.stop()
-    wire.stop()
+    listeners.stop()
     database.close()
     _say("Stopped.")
     return 0
+
+
+class _Listeners:
+    """The ports on which clients and, if the configuration says so, webhooks are served."""
+
+    def __init__(self, config: ServeConfig, database: Database) -> None:
+        self._host = config.host
+        self._wire = WireServer(config.host, config.port, lambda startup: open_session(database, startup))
+        self._webhooks: WebhookServer | None = None
+        if config.webhook_port is not None:
+            self._webhooks = WebhookServer(config.host, config.webhook_port, database)
+
+    def start(self) -> None:
+        """Raises OSError if a port is taken; `stop` is due then too."""
+        if self._webhooks is not None:
+            self._webhooks.start()
+        self._wire.start()
+
+    def described(self) -> Iterator[str]:
+        """How to reach them, for people."""
+        yield f"psql -h {self._host} -p {self._wire.port} -d dev -U root"
+        if self._webhooks is not None:
+            yield f"webhooks: POST http://{self._host}:{self._webhooks.port}/webhook/dev/SCHEMA/TABLE"
+
+    def stop(self) -> None:
+        """Accepts no more; also after a `start` that failed."""
+        if self._webhooks is not None:
+            self._webhooks.stop()
+        self._wire.stop()
 
 
 def _make_runner(config: ServeConfig, database: Database) -> EpochRunner:
