@@ -74,7 +74,9 @@ class SourceWatcher:
             self._changed.notify_all()
 
     def refresh(self, seconds: float) -> SourceStatus:
-        """Asks now, and returns the answer; after `seconds` without one, what was known."""
+        """Asks now, and returns the answer. What was known, if none comes in time or the source is left out."""
+        if self.is_standing:
+            return self._status
         with self._changed:
             self._asked += 1
             mine = self._asked
