@@ -10,6 +10,8 @@ from risingpy.errors import InvalidParameterValue
 
 # librdkafka knows them; what reads ranges exactly once must not be set otherwise.
 _OURS = frozenset({"isolation.level", "enable.auto.commit", "enable.partition.eof", "auto.offset.reset", "group.id"})
+# librdkafka would run what they name in the server's process, which no SQL user may choose.
+_RUNS_CODE = frozenset({"plugin.library.paths", "sasl.kerberos.kinit.cmd"})
 _SERVERS = ("properties.bootstrap.server", "properties.bootstrap.servers")
 _TIMESTAMPS = ("scan.startup.timestamp.millis", "scan.startup.timestamp_millis")
 
@@ -47,10 +49,22 @@ def kafka_options(options: Mapping[str, str]) -> KafkaOptions:
     client = {name.removeprefix("properties."): left.pop(name) for name in list(left) if name.startswith("properties.")}
     if left:
         raise InvalidParameterValue(f'unknown option "{min(left)}" of the kafka connector')
-    refused = _OURS.intersection(client)
-    if refused:
-        raise InvalidParameterValue(f'option "properties.{min(refused)}" cannot be set: the source needs its own value')
+    for name in sorted(client):
+        _refuse(name)
     return KafkaOptions(topic, {"bootstrap.servers": servers, **client}, startup, int(since or 0), prefix)
+
+
+def _refuse(name: str) -> None:
+    """Raises InvalidParameterValue for an option of librdkafka's that a source cannot have."""
+    if name in _OURS:
+        why = "the source needs its own value"
+    elif name in _RUNS_CODE:
+        why = "it would run code in the server"
+    elif name.endswith("_cb"):
+        why = "its value is a function of a program"
+    else:
+        return
+    raise InvalidParameterValue(f'option "properties.{name}" cannot be set: {why}')
 
 
 def _startup(mode: str, since: str) -> StartupMode:

@@ -45,12 +45,14 @@ class KafkaConnector:
         self._options = kafka_options(options)
 
     def check(self) -> None:
-        """The broker answers, and has the topic."""
-        client = _admin(self._options)
+        """The broker answers, and has the topic; librdkafka takes the options for consumers, too."""
         with _answered(self._options):
+            client = _admin(self._options)
             found = _topic(client, self._options, CHECK_SECONDS)
         if found is None:
             raise InvalidParameterValue(f'topic "{self._options.topic}" does not exist')
+        with _answered(self._options):
+            _PartitionReader(self._options, partition=0).close()
 
     def splits(self) -> Splits:
         return _Partitions(self._options)
@@ -67,7 +69,8 @@ class _Partitions:
 
     def __init__(self, options: KafkaOptions) -> None:
         self._options = options
-        self._client = _admin(options)
+        with _answered(options):
+            self._client = _admin(options)
         self._firsts: dict[int, int] = {}
         self._since: dict[int, int] = {}
         self._discover_at = 0.0
@@ -118,17 +121,22 @@ class _KafkaReader:
 
     def read(self, split: str, start: int, end: int) -> pa.Table:
         partition = int(split)
-        reader = self._partitions.pop(partition, None) or _PartitionReader(self._options, partition)
-        self._partitions[partition] = reader
-        if len(self._partitions) > MOST_CONSUMERS:
-            _, oldest = self._partitions.popitem(last=False)
-            oldest.close()
+        reader = self._reader(partition)
         try:
             with _answered(self._options):
                 return reader.read(start, end)
         except SourceUnavailable:  # where the consumer stands is not known
             self._partitions.pop(partition).close()
             raise
+
+    def _reader(self, partition: int) -> _PartitionReader:
+        with _answered(self._options):
+            reader = self._partitions.pop(partition, None) or _PartitionReader(self._options, partition)
+        self._partitions[partition] = reader
+        if len(self._partitions) > MOST_CONSUMERS:
+            _, oldest = self._partitions.popitem(last=False)
+            oldest.close()
+        return reader
 
     def close(self) -> None:
         for reader in self._partitions.values():

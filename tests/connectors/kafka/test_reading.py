@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -110,6 +111,8 @@ def test_check_says_what_is_wrong(kafka_broker: KafkaBroker) -> None:
         connector_of({**topic.options(), "properties.bootstrap.server": "127.0.0.1:1"}).check()
     assert error.value.sqlstate == "HV00N"
     assert time.monotonic() - began < 5
+    with pytest.raises(InvalidParameterValue, match=r"session\.timeout\.ms"):  # of consumers only
+        connector_of({**topic.options(), "properties.max.poll.interval.ms": "2000"}).check()
 
 
 @pytest.mark.parametrize(
@@ -121,6 +124,18 @@ def test_check_says_what_is_wrong(kafka_broker: KafkaBroker) -> None:
         ({"scan.startup.mode": "timestamp"}, "scan.startup.mode timestamp needs scan.startup.timestamp.millis"),
         ({"scan.startup.timestamp.millis": "x"}, 'invalid scan.startup.timestamp.millis "x"'),
         ({"properties.group.id": "x"}, 'option "properties.group.id" cannot be set: the source needs its own value'),
+        (
+            {"properties.plugin.library.paths": "/tmp/x"},
+            'option "properties.plugin.library.paths" cannot be set: it would run code in the server',
+        ),
+        (
+            {"properties.sasl.kerberos.kinit.cmd": "x"},
+            'option "properties.sasl.kerberos.kinit.cmd" cannot be set: it would run code in the server',
+        ),
+        (
+            {"properties.stats_cb": "x"},
+            'option "properties.stats_cb" cannot be set: its value is a function of a program',
+        ),
         ({"source_rate_limit": "-1"}, 'invalid source_rate_limit "-1"'),
     ],
 )
@@ -130,6 +145,26 @@ def test_options_that_are_refused(options: dict[str, str], message: str) -> None
     with pytest.raises(InvalidParameterValue) as error:
         connector_of({**base, **options})
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"properties.nosuch": "x"}, 'No such configuration property: "nosuch"'),
+        ({"properties.socket.timeout.ms": "x"}, 'Invalid value for configuration property "socket.timeout.ms"'),
+        ({"properties.security.protocol": "ssl", "properties.ssl.ca.location": "/nosuch"}, "ssl.ca.location failed"),
+    ],
+)
+def test_options_that_librdkafka_refuses(options: dict[str, str], message: str) -> None:
+    """CREATE says so, and so do both sides of a source that an older library accepted."""
+    pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
+    base = {"connector": "kafka", "topic": "t", "properties.bootstrap.server": "127.0.0.1:1"}
+    made = connector_of({**base, **options})
+    uses: list[Callable[[], object]] = [made.check, made.splits, lambda: made.message_reader().read("0", 0, 1)]
+    for use in uses:
+        with pytest.raises(InvalidParameterValue, match="invalid option of the kafka connector") as error:
+            use()
+        assert message in str(error.value)
 
 
 def test_a_range_beyond_the_end_is_not_waited_for_without_end(
