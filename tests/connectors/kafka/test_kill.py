@@ -9,6 +9,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from risingpy.server_process import ServerProcess
 from tests.connectors.kafka.topics import Topic
 from tests.connectors.systems.kafka import KafkaBroker
@@ -41,7 +43,9 @@ class Writer(threading.Thread):
         return self.written
 
 
-def test_kills_lose_and_repeat_nothing(tmp_path: Path, kafka_broker: KafkaBroker) -> None:
+@pytest.mark.parametrize("on_spark", [False, pytest.param(True, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
+def test_kills_lose_and_repeat_nothing(tmp_path: Path, kafka_broker: KafkaBroker, on_spark: bool) -> None:
+    """A server that was just started runs its epochs itself; with `on_spark` Spark has them before each kill."""
     topic = Topic(kafka_broker, partitions=2)
     chance = random.Random(SEED)
     writer = Writer(topic)
@@ -53,10 +57,14 @@ def test_kills_lose_and_repeat_nothing(tmp_path: Path, kafka_broker: KafkaBroker
                 connection.execute(topic.source("s", "(id BIGINT, v BIGINT)"))
                 connection.execute("CREATE MATERIALIZED VIEW v AS " + QUERY.format("s"))
             writer.start()
+        if on_spark:
+            server.wait_for_spark()
         time.sleep(chance.uniform(0.2, 3.0))
         server.kill()
     written = writer.stop()
     server = ServerProcess(data_dir)
+    if on_spark:
+        server.wait_for_spark()
     with server.connect() as connection:
         connection.execute("FLUSH")
         connection.execute("CREATE MATERIALIZED VIEW after AS " + QUERY.format("s"))
