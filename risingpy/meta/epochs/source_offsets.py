@@ -189,7 +189,13 @@ class SourceOffsets:
             if watcher.is_standing:
                 continue
             known = state.committed.offsets.get(job_id, {}).get(source_id, {})
-            for split, end in (watcher.status.ends or {}).items():
+            ends = watcher.status.ends or {}
+            ahead = next((split for split, end in ends.items() if known.get(split, 0) > end.end), None)
+            if ahead is not None:  # to go on would leave out what is new in it
+                position, last = known[ahead], ends[ahead].end
+                watcher.failed(f'split "{ahead}" ends at {last}, but was read up to {position}: it was made anew')
+                continue
+            for split, end in ends.items():
                 start = max(known[split], end.first) if split in known else _first_position(end, bool(known))
                 if start < end.end or split not in known:
                     yield _NewRange(job_id, source_id, split, start, max(start, end.end))

@@ -31,6 +31,15 @@ class Topic:
         for made in self._admin.create_partitions([NewPartitions(self.name, partitions)]).values():
             made.result(_SECONDS)
 
+    def make_anew(self) -> None:
+        """Deletes the topic, and makes one of the same name with one partition."""
+        from confluent_kafka.admin import NewTopic
+
+        for gone in self._admin.delete_topics([self.name]).values():
+            gone.result(_SECONDS)
+        for made in self._admin.create_topics([NewTopic(self.name, 1, 1)]).values():
+            made.result(_SECONDS)
+
     def producer(self, **options: str) -> Any:
         """A producer; options with _ for the points in their names."""
         from confluent_kafka import Producer
